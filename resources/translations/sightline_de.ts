@@ -652,6 +652,11 @@
             <translation>ein Teil wird nicht gezeichnet: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>a part of its pixels is damaged or cut short</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>a part of the content is damaged and cannot be shown</source>
             <translation>ein Teil des Inhalts ist beschädigt und kann nicht gezeigt werden</translation>
@@ -668,7 +673,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a picture has no patient scale</source>
             <translation>ein Bild hat keinen Patientenmaßstab</translation>
         </message>
@@ -703,7 +708,7 @@
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a print resolution is no patient scale: ignored</source>
             <translation>eine Druckauflösung ist kein Patientenmaßstab: nicht beachtet</translation>
         </message>
@@ -935,6 +940,11 @@
             <location filename="../../app/tools/chest/grounding.py" />
             <source>all pixels of this image have the same value</source>
             <translation>alle Pixel dieses Bildes haben denselben Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>All rows as CSV…</source>
+            <translation>Alle Zeilen als CSV …</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1373,6 +1383,16 @@
             <translation>Bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>Ask for a plot by a column of fewer different values.</source>
+            <translation>Bitten Sie um ein Diagramm nach einer Spalte mit weniger verschiedenen Werten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Ask for a smaller region, or a level with fewer pixels</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1396,6 +1416,12 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>Ask for an export without compression, or in JPEG 2000</source>
             <translation>Bitten Sie um einen Export ohne Kompression oder in JPEG 2000</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <location filename="../../app/tools/plots.py" />
+            <source>Ask for it again.</source>
+            <translation>Bitten Sie erneut darum.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1940,6 +1966,7 @@
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -1975,6 +2002,8 @@
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
+            <location filename="../../app/tools/plots.py" />
+            <location filename="../../app/tools/tables.py" />
             <source>Choose an output folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -2120,6 +2149,7 @@
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2161,11 +2191,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>close the study, close all studies</source>
             <translation>Studie schließen, alle Studien schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/canvas/pane.py" />
-            <source>Close this picture</source>
-            <translation>Dieses Bild schließen</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2369,6 +2394,11 @@
             <translation>aus CMYK ohne Farbprofil umgewandelt</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Coordinates are in pixels of that level</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Copied</source>
             <translation>Kopiert</translation>
@@ -2482,6 +2512,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cost</source>
             <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Count</source>
+            <translation>Anzahl</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -3181,12 +3216,34 @@
             <translation>Exportieren Sie die Labels erneut, mit ihrer Position</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Export the plot</source>
+            <translation>Diagramm exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Export the plot…</source>
+            <translation>Diagramm exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Export the table</source>
+            <translation>Tabelle exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Export them as a table or a picture.</source>
+            <translation>Exportieren Sie sie als Tabelle oder Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
             <source>Export them one by one</source>
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -3317,9 +3374,19 @@
             <translation>Befunde filtern</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter the rows</source>
+            <translation>Zeilen filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter: words, or area&gt;50</source>
+            <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3389,6 +3456,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/results/plot_pane.py" />
             <source>Fit</source>
             <translation>Einpassen</translation>
         </message>
@@ -3680,6 +3748,11 @@
             <translation>GIF (256 Farben; bewegt)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>Give a CSV file with a row of column names and one value per column.</source>
+            <translation>Geben Sie eine CSV-Datei mit einer Zeile der Spaltennamen und einem Wert je Spalte an.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
             <translation>Geben Sie eines davon an.</translation>
@@ -3968,7 +4041,7 @@
             <translation>Bild: {image}</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>ImageJ gives no unit of length</source>
             <translation>ImageJ gibt keine Längeneinheit an</translation>
         </message>
@@ -4087,6 +4160,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Install or download: {missing}</source>
             <translation>Installieren oder herunterladen: {missing}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>Install Sightline with its AI packages.</source>
+            <translation>Installieren Sie Sightline mit seinen KI-Paketen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/published_programs.py" />
@@ -4218,6 +4296,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/pictures/picture_files.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -4503,6 +4582,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>it has {0} sections, not {1}</source>
             <translation>es hat {0} Schnitte, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>it has {0}, not {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -5098,17 +5182,17 @@
             <translation>der Name oder Pfad ist zu lang</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description declares an impossible number of planes</source>
             <translation>die OME-Beschreibung gibt eine unmögliche Zahl von Ebenen an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is damaged</source>
             <translation>die OME-Beschreibung ist beschädigt</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is not safe to read</source>
             <translation>die OME-Beschreibung kann nicht sicher gelesen werden</translation>
         </message>
@@ -6343,6 +6427,11 @@
             <translation>Name</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Name another level</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>name as the endpoint knows it</source>
             <translation>Name, wie ihn der Endpunkt kennt</translation>
@@ -6888,6 +6977,16 @@
             <translation>Jetzt: {length}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>numbered objects need a segmentation of their own</source>
+            <translation>nummerierte Objekte brauchen eine eigene Segmentierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>numbered objects on such a multi-frame image have no form in a segmentation</source>
+            <translation>nummerierte Objekte auf einem solchen Mehrbild lassen sich nicht als Segmentierung schreiben</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>object of an unknown class</source>
             <translation>Objekt einer unbekannten Klasse</translation>
@@ -7419,6 +7518,11 @@
             <translation>teilweise angewendet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/images.py" />
+            <source>parts of images cannot be read here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Paste</source>
             <translation>Einfügen</translation>
@@ -7619,6 +7723,16 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Plot {number} / {count}</source>
             <translation>Kurve {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Plot: {title}</source>
+            <translation>Diagramm: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>plots cannot be written as files, since matplotlib is not installed</source>
+            <translation>Diagramme lassen sich nicht als Dateien schreiben, da matplotlib nicht installiert ist</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -8406,6 +8520,11 @@
             <translation>Zeilen und Spalten der Viewports</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Rows shown as CSV…</source>
+            <translation>Gezeigte Zeilen als CSV …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Rule</source>
             <translation>Regel</translation>
@@ -8539,6 +8658,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
         </message>
@@ -9099,6 +9219,11 @@
             <translation>Sightline-Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline plot</source>
+            <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Sightline series</source>
             <translation>Sightline-Serie</translation>
@@ -9112,6 +9237,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Sightline starts a language model from a file on this computer, in a process of its own, and stops it again. Loading can take half a minute.</source>
             <translation>Sightline startet ein Sprachmodell aus einer Datei auf diesem Computer in einem eigenen Prozess und beendet es wieder. Das Laden kann eine halbe Minute dauern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline table</source>
+            <translation>Sightline-Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -9295,17 +9425,22 @@
             <translation>Zustand</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (ImageJ, in {0})</source>
             <translation>von der Datei angegeben (ImageJ, in {0})</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
+            <source>stated by the file (Micro-Manager)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (MPP of the slide scanner)</source>
             <translation>von der Datei angegeben (MPP des Objektträgerscanners)</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (OME PhysicalSize)</source>
             <translation>von der Datei angegeben (OME PhysicalSize)</translation>
         </message>
@@ -9502,6 +9637,25 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Table (*.csv)</source>
             <translation>Tabelle (*.csv)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Table or plot…</source>
+            <translation>Tabelle oder Diagramm …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title}</source>
+            <translation>Tabelle: {title}</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title} (%n rows)</source>
+            <extracomment>Singular: Table: {title} (%n row)</extracomment>
+            <translation>
+                <numerusform>Tabelle: {title} (%n Zeile)</numerusform>
+                <numerusform>Tabelle: {title} (%n Zeilen)</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -9735,6 +9889,11 @@
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the column {0} of the plot's table has words in place of numbers</source>
+            <translation>die Spalte {0} der Tabelle des Diagramms enthält Wörter statt Zahlen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>the compressed file is damaged</source>
             <translation>die komprimierte Datei ist beschädigt</translation>
@@ -9964,6 +10123,11 @@
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>The first {shown} of {count} pictures are shown.</source>
+            <translation>Die ersten {shown} von {count} Bildern werden gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/thread.py" />
@@ -10301,12 +10465,17 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/views/results/row_links.py" />
+            <source>The objects are no longer on the image: run the tool again to link them.</source>
+            <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description is for an image of another size</source>
             <translation>die OME-Beschreibung gilt für ein Bild anderer Größe</translation>
         </message>
@@ -10384,6 +10553,31 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be read</source>
+            <translation>das Diagramm kann nicht gelesen werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be written ({0})</source>
+            <translation>das Diagramm kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot names a table elsewhere</source>
+            <translation>das Diagramm nennt eine Tabelle an einem anderen Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the plot's table has no column {0}</source>
+            <translation>die Tabelle des Diagramms hat keine Spalte {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>the process that draws plots ended</source>
+            <translation>der Prozess, der Diagramme zeichnet, wurde beendet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10550,6 +10744,11 @@
             <translation>die Schichten sind um verschiedene Beträge gegeneinander verschoben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the slices of {0} cannot be read together here</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the standard space {0}</source>
             <translation>der Standardraum {0}</translation>
@@ -10568,6 +10767,16 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
             <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be read ({0})</source>
+            <translation>die Tabelle kann nicht gelesen werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be written ({0})</source>
+            <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -10628,6 +10837,11 @@
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>the volume has no voxels</source>
             <translation>das Volumen hat keine Voxel</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the volume of {0} would take {1} GB of memory, and at most {2} GB are given to a tool</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveform_values.py" />
@@ -11293,6 +11507,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
+            <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
             <translation>Versuchen Sie es noch einmal.</translation>
         </message>
@@ -11432,6 +11647,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>Use single depths, or a smaller image.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12058,6 +12278,11 @@
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>{0} categories are too many for a plot</source>
+            <translation>{0} Kategorien sind zu viele für ein Diagramm</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>{0} comes with code that is run with it, which is not allowed yet: {1}</source>
             <translation>{0} kommt mit Code, der damit ausgeführt wird und noch nicht erlaubt ist: {1}</translation>
@@ -12167,6 +12392,11 @@
             <location filename="../../app/tools/chest/compare.py" />
             <source>{0} not found on {1}: the images cannot be aligned</source>
             <translation>{0} nicht gefunden auf {1}: Die Bilder können nicht zur Deckung gebracht werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>{0} objects are too many for a segmentation</source>
+            <translation>{0} Objekte sind zu viele für eine Segmentierung</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/copies.py" />
@@ -12500,6 +12730,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>{shown} of {count} findings are shown</source>
             <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>{shown} of {count} rows</source>
+            <translation>{shown} von {count} Zeilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
