@@ -2519,6 +2519,21 @@
             <translation>Anzahl</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_segmenter.py" />
+            <source>Count cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
+            <source>Count nuclei</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
+            <source>Count organoids</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Counting…</source>
             <translation>Wird gezählt…</translation>
@@ -2661,6 +2676,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_info.py" />
+            <source>Describe the image file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3419,6 +3439,27 @@
             <translation>Befund</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Finding cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <source>Finding large objects</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Finding nuclei</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Finding objects</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
@@ -3484,6 +3525,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Fixed rules choose the tools and put their results into words. It is not a language model; it always works.</source>
             <translation>Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Das ist kein Sprachmodell; es funktioniert immer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <source>Flattening the background</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4139,6 +4185,11 @@
             <location filename="../../app/tools/chest/medgemma_net.py" />
             <source>Install it again, with all of its files.</source>
             <translation>Installieren Sie es erneut, mit allen Dateien.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/networks.py" />
+            <source>Install it into Sightline's environment (`pip install {0}`; its weights have licences of their own), or use model classical.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -5886,6 +5937,11 @@
             <translation>LLaVA-Med</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Load it once with stardist itself, or use model classical.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Loaded on {device}</source>
             <translation>Geladen auf {device}</translation>
@@ -5900,6 +5956,11 @@
             <location filename="../../app/tools/model_process/serving.py" />
             <source>Loading the model</source>
             <translation>Modell wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Loading the network</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -6268,8 +6329,15 @@
         <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/segmentation.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
+            <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Measuring</source>
             <translation>Wird gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Measuring the width of the objects</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -7448,6 +7516,12 @@
             <translation>Umriss des Markierten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Outlining</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/medsam2.py" />
             <source>Outlining what is marked</source>
             <translation>Markiertes wird umrandet</translation>
@@ -8127,6 +8201,7 @@
             <location filename="../../app/tools/chest/report.py" />
             <location filename="../../app/tools/chest/segmentation.py" />
             <location filename="../../app/tools/general/image_visualizer.py" />
+            <location filename="../../app/tools/microscopy/segmentation.py" />
             <source>Reading the image</source>
             <translation>Bild wird gelesen</translation>
         </message>
@@ -8895,6 +8970,21 @@
             <translation>Wird segmentiert</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with Cellpose</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with InstanSeg</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with StarDist</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Select a line to see its details</source>
             <translation>Wählen Sie eine Zeile, um Einzelheiten zu sehen</translation>
@@ -8999,6 +9089,18 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Sent to a host that you allowed</source>
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Separating cells that overlap</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <source>Separating objects that touch</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -9211,6 +9313,11 @@
             <location filename="../../app/views/chat/threads.py" />
             <source>Sightline conversation {day:%Y-%m-%d %H%M}</source>
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Sightline fetches nothing by itself: put the model where its package looks for it, once with the network, or use model classical.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -10573,6 +10680,16 @@
             <location filename="../../app/tools/plot_data.py" />
             <source>the plot's table has no column {0}</source>
             <translation>die Tabelle des Diagramms hat keine Spalte {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>the pretrained model StarDist {0} is not there</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>the pretrained model {0} cannot be loaded ({1})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/plot_files.py" />
@@ -12143,6 +12260,11 @@
             <translation>schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/segmentation.py" />
+            <source>Writing the mask and the table</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Writing the PNG</source>
             <translation>PNG wird geschrieben</translation>
@@ -12268,6 +12390,11 @@
             <translation>{0} und {1} schließen einander aus</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>{0} answered with a mask of another size than the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -12352,6 +12479,11 @@
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/networks.py" />
+            <source>{0} is not installed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />

@@ -169,12 +169,14 @@ def test_5000_outlines_are_built_without_a_stall(scene: Scene, gui_heartbeat: He
     one = scene_with_cells(scene)
     annotations = scene.workspace.annotations
     (cells,) = annotations.all()
+    shape = cells.finding.geometry
+    assert isinstance(shape, Instances)
     stalls: list[float] = []
     # Other programs on the machine can only lengthen a stall: one quiet run of three is proof.
     while not stalls or (min(stalls) >= stall_ms() and len(stalls) < 3):
         annotations.remove([one])
         scene.settle()
-        labels = Instances(cells.finding.geometry.labels.copy())
+        labels = Instances(shape.labels.copy())
         gui_heartbeat.restart()
         annotations.add([replace(cells.finding, geometry=labels)])
         scene.settle()

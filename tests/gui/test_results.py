@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 
 from app.errors import FileProblem
 from app.imaging.findings import Instances, State
@@ -225,7 +225,7 @@ def test_the_menu_asks_for_a_file_and_saves_there(
     opened(window, table_artifact(tmp_path), wait_until)
     window.actions_.export_result.trigger()
     dialog = QApplication.activeModalWidget()
-    assert dialog is not None
+    assert isinstance(dialog, QFileDialog)
     dialog.selectFile(str(tmp_path / "by-menu"))
     dialog.accept()
     wait_until((tmp_path / "by-menu.csv").exists)
@@ -245,7 +245,11 @@ def test_a_damaged_table_or_plot_is_told(window: MainWindow, tmp_path: Path, wai
 
 def plot_of(folder: Path, kind: Any, **fields: Any) -> Artifact:
     table_artifact(folder)
-    links: dict[str, Any] = {"image_column": "image", "label_column": "label", "findings": {"a.tif": CELLS}}
+    links: dict[str, Any] = {
+        "image_column": "image",
+        "label_column": "label",
+        "findings": {"a.tif": CELLS},
+    }
     made = Plot(kind=kind, title=f"{kind} of cells", table="cells.csv", **(links | fields))
     return write_plot(folder / f"{kind}.json", made)
 
