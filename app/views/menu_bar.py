@@ -35,6 +35,7 @@ from app.views.viewports.viewport_frame import ViewportFrame
 from app.views.widgets import plain_tip
 from app.views.window_docks import WindowDocks
 from app.workspace import drawing
+from app.workspace.viewport import DATA
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -101,6 +102,7 @@ class MainActions:
         workspace.annotations.changed.connect(self.refresh)
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
+        workspace.panes.changed.connect(self.refresh)
         self._display = replace(workspace.viewport.display, window=None)
         workspace.display_changed.connect(self._follow_display)
         workspace.key_marks.changed.connect(self.refresh)
@@ -174,6 +176,9 @@ class MainActions:
         pictures = window.pictures
         self.export_picture = add(tr("Export picture…"), pictures.export, "Ctrl+E", "download")
         self.export_movie = add(tr("Export movie…"), lambda: pictures.export(movie=True))
+        self.export_result = add(
+            tr("Table or plot…"), lambda: window.results.export(), icon="table-properties"
+        )
         self.copy_picture = add(tr("Copy picture"), pictures.copy, "Ctrl+Shift+C")
         self.print_picture = add(tr("Print…"), pictures.print, "Ctrl+P")
         self.deidentify = add(
@@ -181,7 +186,7 @@ class MainActions:
         )
         self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
         self.export_menu = QMenu(tr("Export"), window)
-        pictured = (self.export_picture, self.export_movie)
+        pictured = (self.export_picture, self.export_movie, self.export_result)
         _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
@@ -585,6 +590,7 @@ class MainActions:
             ((self.key_image,), has_image and acquired),
             ((self.magnify, self.true_size), has_image),
             ((self.export_picture, self.export_movie), has_image),
+            ((self.export_result,), any(one.role in DATA for one in workspace.panes.all)),
             ((self.copy_picture, self.print_picture), has_image),
             ((self.segment,), has_image and workspace.marked),
             ((self.play, self.faster, self.slower), scroll.playable),

@@ -515,17 +515,22 @@ def prepared(
     return frame
 
 
+DATA = ("table", "plot")
+"""Roles of panes that show no picture, but data that can be exported."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pane:
     """A picture made by a tool, to be shown beside the viewport, with title and description.
 
     Attributes:
-        path: The PNG file in the run's output folder.
+        path: The file in the run's output folder.
         tool: Title, for users, of the tool that made it.
-        options: The tool's options: figsize, cmap.
+        options: The artifact's options, as its role has them.
         sop_instance_uid: UID of the image that the picture was made from, or "" if unknown.
         instance: The image whose content the picture shows, for its patient and date; None if
             unknown.
+        role: That of the artifact: "show", "image", "table" or "plot".
     """
 
     path: Path
@@ -535,6 +540,7 @@ class Pane:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     sop_instance_uid: str = ""
     instance: Instance | None = field(default=None, compare=False)
+    role: str = "show"
 
     @property
     def sides(self) -> tuple[str, str, str, str]:

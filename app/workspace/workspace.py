@@ -27,8 +27,8 @@ from app.workspace.priors import priors_of
 from app.workspace.recent import Session
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
+from app.workspace.viewport import DATA, Display, Pane, Panes, Place, Viewport
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Display, Pane, Panes, Place, Viewport
 from app.workspace.window_presets import WindowPresets
 
 MOST_IMAGES = 2000
@@ -556,7 +556,7 @@ class Workspace:
                 self.panes.show(self._pane(tool, artifact, about))
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
-        """Show a picture in a pane beside the image that it was made from."""
+        """Show a picture, table or plot in a pane beside the image that it was made from."""
         pane = self._pane(tool, artifact)
         self.panes.show(pane)
         if pane not in self.panes.all:
@@ -572,6 +572,8 @@ class Workspace:
         beside = shown_uid if about is None else about
         content = str(artifact.options.get("shows") or source)
         options = dict(artifact.options)
+        if artifact.role in DATA:
+            return self._data_pane(tool, artifact)
         if known is not None:
             options = {"sides": known.options.get("sides"), **options}
         return Pane(
@@ -582,6 +584,21 @@ class Workspace:
             options,
             source or (known.sop_instance_uid if known else "") or beside,
             known.instance if known else self.instance_of(content) if content else None,
+        )
+
+    def _data_pane(self, tool: str, artifact: Artifact) -> Pane:
+        """Return the pane of a table or plot; one about several images stands beside any."""
+        given = artifact.options.get("findings")
+        ids = list(given.values()) if isinstance(given, dict) else []
+        item = self.annotations.get(ids[0]) if len(ids) == 1 and isinstance(ids[0], str) else None
+        return Pane(
+            artifact.path,
+            artifact.title or artifact.path.name,
+            artifact.description,
+            self.title_of(tool),
+            dict(artifact.options),
+            item.finding.image.sop_instance_uid if item is not None else "",
+            role=artifact.role,
         )
 
     def _follow_studies(self) -> None:

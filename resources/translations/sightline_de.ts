@@ -969,6 +969,11 @@
             <translation>alle Pixel dieses Bildes haben denselben Wert</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>All rows as CSV…</source>
+            <translation>Alle Zeilen als CSV …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>All supported files</source>
             <translation>Alle unterstützten Dateien</translation>
@@ -1405,6 +1410,11 @@
             <translation>Bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>Ask for a plot by a column of fewer different values.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Ask for a smaller region, or a level with fewer pixels</source>
             <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
@@ -1435,6 +1445,7 @@
             <translation>Bitten Sie um einen Export ohne Kompression oder in JPEG 2000</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
             <translation type="unfinished" />
@@ -2017,6 +2028,7 @@
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -2204,6 +2216,7 @@
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2245,11 +2258,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>close the study, close all studies</source>
             <translation>Studie schließen, alle Studien schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/canvas/pane.py" />
-            <source>Close this picture</source>
-            <translation>Dieses Bild schließen</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2581,6 +2589,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cost</source>
             <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Count</source>
+            <translation>Anzahl</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/cell_segmenter.py" />
@@ -3325,9 +3338,25 @@
             <translation>Exportieren Sie die Labels erneut, mit ihrer Position</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Export the plot</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Export the plot…</source>
+            <translation>Diagramm exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Export the table</source>
+            <translation>Tabelle exportieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Export them as a table or a picture.</source>
-            <translation type="unfinished" />
+            <translation>Exportieren Sie sie als Tabelle oder Bild.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -3336,6 +3365,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -3466,9 +3496,19 @@
             <translation>Befunde filtern</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter the rows</source>
+            <translation>Zeilen filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter: words, or area&gt;50</source>
+            <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3559,6 +3599,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/results/plot_pane.py" />
             <source>Fit</source>
             <translation>Einpassen</translation>
         </message>
@@ -4285,6 +4326,11 @@
             <translation>Installieren oder herunterladen: {missing}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>Install Sightline with its AI packages.</source>
+            <translation>Installieren Sie Sightline mit seinen KI-Paketen.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/published_programs.py" />
             <source>Install the model again, from a source that you trust.</source>
             <translation>Installieren Sie das Modell erneut, aus einer Quelle, der Sie vertrauen.</translation>
@@ -4414,6 +4460,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/pictures/picture_files.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -7890,6 +7937,16 @@
             <translation>Kurve {number} / {count}</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Plot: {title}</source>
+            <translation>Diagramm: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>plots cannot be written as files, since matplotlib is not installed</source>
+            <translation>Diagramme lassen sich nicht als Dateien schreiben, da matplotlib nicht installiert ist</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Pneumonia</source>
             <translation>Pneumonie</translation>
@@ -8696,6 +8753,11 @@
             <translation>Zeilen und Spalten der Viewports</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Rows shown as CSV…</source>
+            <translation>Gezeigte Zeilen als CSV …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Rule</source>
             <translation>Regel</translation>
@@ -8829,6 +8891,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
         </message>
@@ -9436,6 +9499,11 @@
             <translation>Sightline-Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline plot</source>
+            <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Sightline series</source>
             <translation>Sightline-Serie</translation>
@@ -9449,6 +9517,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Sightline starts a language model from a file on this computer, in a process of its own, and stops it again. Loading can take half a minute.</source>
             <translation>Sightline startet ein Sprachmodell aus einer Datei auf diesem Computer in einem eigenen Prozess und beendet es wieder. Das Laden kann eine halbe Minute dauern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline table</source>
+            <translation>Sightline-Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -9846,6 +9919,25 @@
             <translation>Tabelle (*.csv)</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Table or plot…</source>
+            <translation>Tabelle oder Diagramm …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title}</source>
+            <translation>Tabelle: {title}</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title} (%n rows)</source>
+            <extracomment>Singular: Table: {title} (%n row)</extracomment>
+            <translation>
+                <numerusform>Tabelle: {title} (%n Zeile)</numerusform>
+                <numerusform>Tabelle: {title} (%n Zeilen)</numerusform>
+            </translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>Tag</source>
             <translation>Tag</translation>
@@ -10077,6 +10169,11 @@
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the column {0} of the plot's table has words in place of numbers</source>
+            <translation>die Spalte {0} der Tabelle des Diagramms enthält Wörter statt Zahlen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>the compressed file is damaged</source>
             <translation>die komprimierte Datei ist beschädigt</translation>
@@ -10306,6 +10403,11 @@
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>The first {shown} of {count} pictures are shown.</source>
+            <translation>Die ersten {shown} von {count} Bildern werden gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/thread.py" />
@@ -10643,6 +10745,11 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/row_links.py" />
+            <source>The objects are no longer on the image: run the tool again to link them.</source>
+            <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
@@ -10743,6 +10850,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the plot's table has no column {0}</source>
+            <translation>die Tabelle des Diagramms hat keine Spalte {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model StarDist {0} is not there</source>
             <translation type="unfinished" />
@@ -10751,6 +10863,11 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model {0} cannot be loaded ({1})</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>the process that draws plots ended</source>
+            <translation>der Prozess, der Diagramme zeichnet, wurde beendet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11685,6 +11802,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
+            <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
             <translation>Versuchen Sie es noch einmal.</translation>
         </message>
@@ -12470,6 +12588,11 @@
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>{0} categories are too many for a plot</source>
+            <translation>{0} Kategorien sind zu viele für ein Diagramm</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>{0} comes with code that is run with it, which is not allowed yet: {1}</source>
             <translation>{0} kommt mit Code, der damit ausgeführt wird und noch nicht erlaubt ist: {1}</translation>
@@ -12922,6 +13045,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>{shown} of {count} findings are shown</source>
             <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>{shown} of {count} rows</source>
+            <translation>{shown} von {count} Zeilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

@@ -162,6 +162,7 @@ class Canvas(ImageView):
         self._measured: dict[str, Finding] = {}  # marks whose statistics were asked for
         self._measured_with: object = None
         workspace.annotations.changed.connect(self._follow_marks)
+        workspace.annotations.object_changed.connect(self._bring_into_view)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -279,6 +280,15 @@ class Canvas(ImageView):
         for one in new:
             if (own := frame.of(one.image)) is not None:
                 self._count(one, own)
+
+    def _bring_into_view(self, finding_id: str, number: int) -> None:
+        """Move the image so that an object that a table or plot has selected is seen."""
+        bounds = self.findings_layer.bounds_of_object(finding_id, number)
+        if not bounds.isEmpty():
+            seen = QRectF(self.viewport().rect())
+            middle = bounds.center()
+            if not seen.contains(self.to_widget(middle.x(), middle.y())):
+                self.center_on(middle.x(), middle.y())
 
     def _count(self, one: Finding, frame: Frame) -> None:
         """Have the statistics of a mark computed on a thread: a large region's, a mask's.
