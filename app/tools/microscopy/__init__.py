@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from app.tools.api import Registrar
+from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.image_info import ImageInfo
+from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
+from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 
 
 def register(registry: Registrar) -> None:
     """Add the microscopy pack's tools and its plan to the registry."""
     registry.register(ImageInfo())
+    registry.register(nuclei_segmenter())
+    registry.register(cell_segmenter())
+    registry.register(organoid_segmenter())
