@@ -260,6 +260,7 @@ class ImageSnapshot:
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
         group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
         replicate: The independent sample within the group ("2"), "" if unknown.
+        own: For a file made in this run, its own stored values; see `values`.
     """
 
     ref: ImageRef
@@ -273,6 +274,15 @@ class ImageSnapshot:
     drawn: tuple[Finding, ...] = ()
     group: str = ""
     replicate: str = ""
+    own: NDArray[Any] | None = None
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The stored values of the file at `path`, at full bit depth: [rows, columns] or with 3.
+
+        `frame.stored` has those of the source, also for a file that was made from it in this run.
+        """
+        return self.frame.stored if self.own is None else self.own
 
     @property
     def channel_names(self) -> tuple[str, ...]:

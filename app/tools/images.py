@@ -562,7 +562,7 @@ class RunImages:
         # A window is set for one channel, and may show nothing of another.
         shown_with = image.window if _same_channel(image, number) else None
         window = None if frame.is_color else shown_with or windows.default_window(frame)
-        drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
+        drawn = tuple(finding for finding in image.drawn if frame.shows(finding.image))
         natural = self._snapshot(image.instance, frame, window)
         return replace(natural, inverted=image.invert, drawn=drawn)
 
@@ -614,7 +614,9 @@ class RunImages:
             return _alone(path, frame, display)
         if target is not None:
             return registered_snapshot(path, frame, display, source, target)
-        return replace(source, path=path, display=display, derived=True, inverted=False)
+        return replace(
+            source, path=path, display=display, derived=True, inverted=False, own=frame.stored
+        )
 
     def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, RegistrationTarget | None]:
         """Return the images that a picture was made from, in this run or an earlier one.
