@@ -26,7 +26,7 @@ commands (each has its own --help):
   export --as FORM          findings as DICOM objects, tables or pictures
   info SRC...               studies, series, instances and problems
   deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
-  ask PROMPT [--image SRC]  one headless run of the assistant
+  ask PROMPT [--image SRC]  one headless run of the assistant; --session ID goes on with one
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
   models                    which models the tools need; get, install, verify, remove them
@@ -288,11 +288,16 @@ def _ask(argv: list[str]) -> int:
     _add_images(parser)
     _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
+    parser.add_argument(
+        "--session", default="", metavar="ID", help="go on with this conversation (see sessions)"
+    )
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
+    if options.plan_only and options.session:
+        parser.error("--plan-only plans without an earlier conversation: leave --session out")
     from app.headless.runs import ask
 
     return ask(**vars(options))
@@ -425,7 +430,7 @@ def _sessions(argv: list[str]) -> int:
         action.add_argument("thread_id", metavar="ID")
     rename.add_argument("title", metavar="NAME", help='"" for its first question')
     delete.add_argument("--yes", action="store_true", help="delete it without a question")
-    export.add_argument("--format", choices=("md", "html", "json"), default="md")
+    export.add_argument("--format", choices=("md", "html", "json", "calls"), default="md")
     export.add_argument("--out", type=Path, required=True, metavar="FILE")
     _add_force(export)
     _add_images(replay, "where images lie that are not any more where they were")

@@ -85,6 +85,8 @@ class Override(BaseModel):
         tool: The tool that the model wanted to call; "" if the model wanted to answer.
         instead: The tool that runs instead of `tool` or before it; "" for none.
         reason: One sentence for the user.
+        context: What had been found when the rule acted: the tools that gave results.
+        sub_goal: What `instead` is to do; "" if no tool runs instead.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -93,6 +95,8 @@ class Override(BaseModel):
     tool: str
     instead: str = ""
     reason: str
+    context: str = ""
+    sub_goal: str = ""
 
 
 class PlanUpdated(_Event):

@@ -1,5 +1,9 @@
 """References to open images: how texts and tool arguments name them, and which images suit a tool.
 
+An argument takes an image if it is declared so (`app.tools.api.takes`). In packs that declare no
+resources, it does if it has one of these names: image_path, image_paths, image, images, image_id
+and dicom_path.
+
 An open image is described by its note, a mapping with `id`, `path`, `kind`, `modality` and more,
 as in `RunRequest.image_notes`.
 """
@@ -11,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.agent.llm.base import ToolSchema
-from app.tools.pack_plan import Accepts
+from app.tools.api import RESOURCE_KEY, Resource
+from app.tools.pack_plan import Accepts, Plans
 
 _IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
-_IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
-_OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
+_IMAGES = (Resource.IMAGE, Resource.IMAGES)
 
 _PLAIN = re.compile(r"(?=.{4})[\w,()+=@#^~&'-][\w .,()+=@#^~&'-]{0,70}\.\w{1,8}")
 """A file name, with its suffix, that can be shown in a text unchanged.
@@ -62,15 +66,48 @@ def image_argument(schema: ToolSchema) -> str:
 
 
 def image_arguments(schema: ToolSchema) -> list[str]:
-    """Return the names of all image arguments of a tool, the main one first."""
-    properties: Mapping[str, Any] = {
-        name: field
-        for name, field in schema.parameters.get("properties", {}).items()
-        if field.get("type") not in ("boolean", "integer", "number")
-    }
-    found = [name for name in _IMAGE_ARGUMENTS if name in properties]
-    found += [name for name in properties if name not in found and _takes_path(name)]
-    return found
+    """Return the names of all arguments of a tool that take images, the main one first."""
+    properties: Mapping[str, Any] = schema.parameters.get("properties", {})
+    found = [name for name in _IMAGE_ARGUMENTS if _takes_image(name, properties.get(name))]
+    declared = (name for name, field in properties.items() if resource_of(field) in _IMAGES)
+    return list(dict.fromkeys([*found, *declared]))
+
+
+def resource_of(field: Mapping[str, Any]) -> Resource | None:
+    """Return what an argument takes, by its JSON schema; None if that is not declared."""
+    parts = (field, *field.get("anyOf", ()), field.get("items", {}))
+    kind = next((part[RESOURCE_KEY] for part in parts if RESOURCE_KEY in part), None)
+    return Resource(kind) if kind in tuple(Resource) else None
+
+
+_MADE = (Resource.MASK, Resource.TABLE, Resource.RECORD)
+
+
+def made_arguments(schema: ToolSchema) -> dict[str, Resource]:
+    """Return the arguments that take a file that another tool made: a mask, a table, a record."""
+    fields: Mapping[str, Any] = schema.parameters.get("properties", {})
+    kinds = {name: resource_of(field) for name, field in fields.items()}
+    return {name: kind for name, kind in kinds.items() if kind in _MADE and kind is not None}
+
+
+def made_by(tool: str, argument: str, kind: Resource, plans: Plans) -> str:
+    """Return what an argument takes and which tools make it, by the feeds of its pack's rule."""
+    feeds = (feed for feed in plans.rule(tool).feeds if feed.argument == argument)
+    makers = list(dict.fromkeys(name for feed in feeds for name in feed.tools))
+    by = f"{' or '.join(makers)} makes one" if makers else "an earlier tool makes one"
+    return f"a {kind.value}; {by}"
+
+
+def takes_list(field: Mapping[str, Any]) -> bool:
+    """Return whether an argument takes a list, or a list or null, by its JSON schema."""
+    kinds = {item.get("type") for item in (field, *field.get("anyOf", ()))} - {None, "null"}
+    return kinds == {"array"}
+
+
+def as_value(schema: ToolSchema, argument: str, value: Any) -> Any:
+    """Return a value in the form that an argument takes: as it is, or as a list of one."""
+    field = schema.parameters.get("properties", {}).get(argument, {})
+    return [value] if takes_list(field) and not isinstance(value, list) else value
 
 
 def unsuitable_image(accepts: Accepts, note: Mapping[str, Any]) -> str:
@@ -89,5 +126,11 @@ def unsuitable_image(accepts: Accepts, note: Mapping[str, Any]) -> str:
     return ""
 
 
-def _takes_path(name: str) -> bool:
-    return name.endswith(_IMAGE_ENDINGS) and not name.startswith(_OTHER_FILES)
+def _takes_image(name: str, field: Mapping[str, Any] | None) -> bool:
+    """Return whether an argument with one of the plain names takes an image."""
+    if field is None:
+        return False
+    declared = resource_of(field)
+    if declared is not None:
+        return declared in _IMAGES
+    return field.get("type") not in ("boolean", "integer", "number")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from app.agent import events
@@ -24,6 +24,7 @@ from app.imaging.findings import (
     Finding,
     Geometry,
     Heatmap,
+    Instances,
     Mask,
     Point,
     Polygon,
@@ -31,16 +32,16 @@ from app.imaging.findings import (
     Segments,
 )
 from app.settings import write_atomic
-from app.tools.files import png_bytes
+from app.tools.files import label_image, png_bytes
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
     """Return an event as JSON data, in the form that the command line prints.
 
-    PNGs of masks and heat maps are written to `out_dir`.
+    Pictures of masks, heat maps and numbered objects are written to `out_dir`.
 
     Raises:
-        FileProblem: A PNG cannot be written to `out_dir`.
+        FileProblem: A picture cannot be written to `out_dir`.
     """
     fields = {name: getattr(event, name) for name in type(event).model_fields}
     fields.pop("kind")
@@ -50,10 +51,10 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
-    """Return a finding's fields as JSON data; a mask or heat map is written as PNG to `out_dir`.
+    """Return a finding's fields as JSON data; its mask or the like is written to `out_dir`.
 
     Raises:
-        FileProblem: The PNG cannot be written.
+        FileProblem: The picture cannot be written.
     """
     fields = {item.name: getattr(finding, item.name) for item in dataclasses.fields(finding)}
     fields["geometry"] = geometry_json(finding.geometry, out_dir, finding.id)
@@ -66,11 +67,12 @@ def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
 def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
     """Return a geometry as JSON-ready data, in image pixel coordinates (x, y).
 
-    A Mask or Heatmap becomes a PNG in `out_dir`, with `name` in its file name, at the image's own
-    size: a Mask with the values 0 and 255, a Heatmap with its values 0..1 scaled to 0..255.
+    A Mask, Heatmap or Instances becomes a picture in `out_dir`, with `name` in its file name, at
+    the image's own size: a Mask a PNG with the values 0 and 255, a Heatmap a PNG with its values
+    0..1 scaled to 0..255, Instances a TIFF with the objects' numbers (uint16 or uint32).
 
     Raises:
-        FileProblem: The PNG cannot be written.
+        FileProblem: The picture cannot be written.
     """
     kind = type(geometry).__name__
     match geometry:
@@ -84,7 +86,11 @@ def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any
             values = np.where(pixels, 255, 0).astype(np.uint8)
         case Heatmap(heat):
             values = np.rint(np.clip(np.nan_to_num(heat), 0, 1) * 255).astype(np.uint8)
-    return {"type": kind, "path": str(_write_png(values, out_dir, f"{kind.lower()}-{name}"))}
+        case Instances(labels):
+            path = _write(partial(label_image, labels), out_dir, f"instances-{name}.tif")
+            return {"type": kind, "path": str(path)}
+    path = _write(partial(png_bytes, values), out_dir, f"{kind.lower()}-{name}.png")
+    return {"type": kind, "path": str(path)}
 
 
 def plain(value: Any) -> Any:
@@ -168,13 +174,13 @@ def describe(event: RunEvent) -> str:
             return ""
 
 
-def _write_png(values: NDArray[np.uint8], out_dir: Path, name: str) -> Path:
-    path = out_dir / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.png"
+def _write(content: Callable[[], bytes], out_dir: Path, name: str) -> Path:
+    path = out_dir / re.sub(r"[^A-Za-z0-9._-]", "_", name)
     if path.exists():
         return path
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, png_bytes(values))  # also over a file that a twin just wrote
+        write_atomic(path, content())  # also over a file that a twin just wrote
     except OSError as error:
         raise FileProblem(
             f"the mask cannot be written ({error.strerror or type(error).__name__})",

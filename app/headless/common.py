@@ -13,7 +13,7 @@ from typing import Any
 from app.errors import FileProblem, printable
 from app.imaging.decode import Decoder
 from app.imaging.finding_files import read_findings
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, array_size
 from app.imaging.layers import may_be_same_patient
 from app.imaging.openable import REMEDY
 from app.imaging.types import Content, ScanResult
@@ -57,7 +57,20 @@ def given_findings(program: Program, path: Path, result: ScanResult) -> tuple[Fi
         FileProblem: The file cannot be read, or holds no findings.
     """
     if not _is_dicom(path):
-        return tuple(read_findings(path))
+        given = tuple(read_findings(path))
+        # Pages may differ in size.
+        single = [one for one in instances_of(result.studies) if one.frames == 1]
+        sizes = {one.sop_instance_uid: (one.rows, one.columns) for one in single}
+        for one in given:
+            size, image = array_size(one.geometry), sizes.get(one.image.sop_instance_uid)
+            if size is not None and image is not None and size != image:
+                raise FileProblem(
+                    f"{one.label} covers {size[1]} x {size[0]} pixels, "
+                    f"but its image has {image[1]} x {image[0]}",
+                    subject=str(path),
+                    remedy="Give the mask that was made of this very image.",
+                )
+        return given
     given = program.decoder.scan([path]).result().studies
     reports = [one for one in instances_of(given) if one.content is Content.REPORT]
     if not reports:

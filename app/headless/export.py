@@ -24,6 +24,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Heatmap,
+    Instances,
     Mask,
     Point,
     Polygon,
@@ -31,6 +32,7 @@ from app.imaging.findings import (
     Segments,
 )
 from app.imaging.pixels import pipeline
+from app.imaging.pixels.numbered_objects import measured_objects
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
 from app.wiring import Program
@@ -236,12 +238,15 @@ def _dicom(subject: Subject) -> bytes:
 _COLUMNS = (
     *("id", "label", "code", "coding_scheme", "site", "state", "reviewer", "reviewed", "tool"),
     *("model", "score", "sop_instance_uid", "frame", "geometry", "points"),
-    *("measurement", "value", "units", "rests_on"),
+    *("measurement", "value", "units", "rests_on", "object"),
 )
 
 
 def findings_csv(findings: tuple[Finding, ...]) -> bytes:
-    """Return a table with a line for each measurement, or for each finding without any."""
+    """Return a table with a line for each measurement, or for each finding without any.
+
+    Numbered objects have a line each, with its area and, as its point, its centroid.
+    """
     stream = io.StringIO(newline="")
     table = csv.writer(stream)
     table.writerow(_COLUMNS)
@@ -254,11 +259,18 @@ def findings_csv(findings: tuple[Finding, ...]) -> bytes:
             *(one.image.sop_instance_uid, one.image.frame, type(one.geometry).__name__),
             _points(one),
         )
-        rows = [(m.name, m.value, m.units, m.rests_on) for m in one.measurements]
+        rows = [(m.name, m.value, m.units, m.rests_on, "") for m in one.measurements]
         if not rows:
-            rows = [("", "" if one.value is None else one.value, one.units, "")]
+            rows = [("", "" if one.value is None else one.value, one.units, "", "")]
         for row in rows:
             table.writerow([_plain_cell(cell) for cell in (*about, *row)])
+        if isinstance(one.geometry, Instances):
+            found = measured_objects(one.geometry.labels)
+            cells = [_plain_cell(cell) for cell in about[:-1]]
+            for number, area, (x, y) in zip(
+                found.numbers.tolist(), found.areas.tolist(), found.centroids.tolist(), strict=True
+            ):
+                table.writerow((*cells, f"{x!r},{y!r}", "Area", area, "px", "", number))
     return ("\ufeff" + stream.getvalue()).encode()
 
 
@@ -275,7 +287,7 @@ def _points(finding: Finding) -> str:
             return " ".join(f"{x!r},{y!r}" for x, y in points)
         case Box(x0, y0, x1, y1) | Ellipse(x0, y0, x1, y1):
             return f"{x0!r},{y0!r} {x1!r},{y1!r}"
-        case Mask() | Heatmap():
+        case Mask() | Heatmap() | Instances():
             return ""
 
 

@@ -54,6 +54,7 @@ def ask(
     out: Path | None = None,
     *,
     base_url: str = "",
+    session: str = "",
     plan_only: bool = False,
     as_json: bool = False,
 ) -> int:
@@ -67,6 +68,7 @@ def ask(
         llm: The `name` for `Program.language_model`; None for the model of the settings.
         out: Folder for masks and pictures; None for the conversation's own folder.
         base_url: The endpoint's address; "" for the one in the settings.
+        session: The id of the conversation to go on with; "" for a new one.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
@@ -77,12 +79,12 @@ def ask(
             return _plan_only(program, model, prompt, opened, as_json=as_json)
         for notice in program.notices():
             print(f"sightline: settings: {printable(notice)}", file=sys.stderr)
-        thread = _new_thread(program, out)
+        thread = program.sessions.open(session) if session else _new_thread(program, out)
         run = program.request(
             prompt,
             opened,
             thread=thread,
-            out_dir=make_folder(out or thread.files_dir()),
+            out_dir=make_folder(out) if out else None,
             approve=_approver(model),
         )
         with _cancel_on_interrupt(run.cancel):
@@ -90,6 +92,7 @@ def ask(
         unsaved = thread.take_notice()
         if unsaved:
             print(f"sightline: {printable(unsaved)}", file=sys.stderr)
+        thread.close()
         return done
 
 

@@ -22,6 +22,7 @@ from app.imaging.attributes import AttributeRow
 from app.imaging.exports import DicomExport, WrittenObject
 from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.regions import Box, PixelRegion
 from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.processes.futures import (
     Pending,
@@ -307,6 +308,24 @@ class Decoder:
             mine = pending.join()
         reply.add_done_callback(lambda reply: self._frame_done(key, pending, instance.path, reply))
         return mine
+
+    def region(
+        self, instance: Instance, index: int, box: Box, level: int | None = None
+    ) -> Future[PixelRegion]:
+        """Return a part of a frame, e.g. of a slide that is too large to be decoded as a whole.
+
+        `box` is (left, top, right, bottom) in pixels of `level`, which counts from 0, the largest;
+        None is the level that `frame` shows. The part of the box within the image is returned. The
+        future fails with `FileProblem` if there is none, or it is larger than
+        `pixels.regions.MAX_REGION_PIXELS`.
+        """
+        payload = {**_file(instance), "index": index, "box": list(box), "level": level}
+        reply = self._submit(
+            "image_entries:region_entry", payload, Priority.NEIGHBOUR, FRAME_TIMEOUT_S
+        )
+        return converted_reply(
+            reply, instance.path, lambda message: unpack(PixelRegion, message["region"])
+        )
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
         """Pin the (image, frame from 0) pairs that the viewer `owner` shows or waits for.

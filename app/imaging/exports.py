@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.findings import Finding, Heatmap, Mask, State
+from app.imaging.findings import Finding, Heatmap, Instances, Mask, State
 from app.imaging.types import Instance, Window
 
 SR, SEG, GSPS, KO, SC = "sr", "seg", "gsps", "ko", "sc"
@@ -108,14 +108,14 @@ def reason_against(kind: str, finding: Finding, images: Container[str]) -> str:
     shape = finding.geometry
     if isinstance(shape, Heatmap):
         return "a heatmap has no form in it"
-    if kind == GSPS and isinstance(shape, Mask):
+    if kind == GSPS and isinstance(shape, Mask | Instances):
         return "masks are written as a segmentation"
     if finding.plane is not None:
         if kind != SR:
             return "it lies on a section of a volume, to which only a structured report can refer"
         if not finding.plane.frame_of_reference:
             return "it lies on a section of a volume without a frame of reference"
-        if isinstance(shape, Mask):
+        if isinstance(shape, Mask | Instances):
             return "it is a mask on a section of a volume"
         return ""
     return "" if finding.image.sop_instance_uid in images else "its image is not open"

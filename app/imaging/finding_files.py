@@ -17,6 +17,7 @@ from app.imaging.findings import Finding
 from app.imaging.processes.records import unpack
 
 MAX_BYTES = 256 * 1024**2
+_UINT16 = 65535
 _REMEDY = "Give a file that `ask --json` or `tool --json` wrote, with its pictures beside it."
 
 
@@ -24,8 +25,8 @@ def read_findings(path: Path) -> list[Finding]:
     """Return the findings of a JSON file, each id once (the last one counts), in file order.
 
     The file holds a finding, a list of findings, an object with `findings`, or one such object a
-    line (the events of `ask --json`). A mask's or heat map's picture is looked up by its path,
-    else by its name beside the file.
+    line (the events of `ask --json`). The picture of a mask, heat map or numbered objects is looked
+    up by its path, else by its name beside the file.
 
     Raises:
         FileProblem: The file cannot be read, or is not in this form.
@@ -73,6 +74,8 @@ def _finding(item: Mapping[str, Any], file: Path) -> Finding:
         values = _picture(Path(geometry["path"]), file)
         pixels = values >= 128 if kind == "Mask" else (values / 255).astype(np.float32)
         geometry = {"pixels" if kind == "Mask" else "values": pixels}
+    elif kind == "Instances":
+        geometry = {"labels": _labels(_beside(Path(geometry["path"]), file))}
     elif kind == "Point":
         geometry = dict(zip("xy", geometry["point"], strict=True))
     _check_finite(geometry)
@@ -84,10 +87,24 @@ def _finding(item: Mapping[str, Any], file: Path) -> Finding:
     return finding
 
 
+def _beside(path: Path, file: Path) -> Path:
+    return path if path.is_file() else file.parent / path.name
+
+
 def _picture(path: Path, file: Path) -> Any:
-    found = path if path.is_file() else file.parent / path.name
-    with Image.open(found) as picture:
+    with Image.open(_beside(path, file)) as picture:
         return np.asarray(picture.convert("L"))
+
+
+def _labels(path: Path) -> Any:
+    """Return the numbers of objects in a TIFF or PNG: uint16 or uint32 [rows, columns]."""
+    with Image.open(path) as picture:
+        values = np.asarray(picture)
+    if values.dtype == np.int32:
+        values = values.view(np.uint32)  # as `tools.files.label_image` writes it
+    if values.ndim != 2 or values.dtype.kind != "u":
+        raise ValueError("no picture of numbered objects")
+    return values.astype(np.uint16 if values.max(initial=0) <= _UINT16 else np.uint32)
 
 
 def _check_finite(value: Any) -> None:

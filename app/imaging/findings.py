@@ -207,6 +207,15 @@ class Finding:
         return self.original is not None
 
 
+def array_size(geometry: Geometry) -> tuple[int, int] | None:
+    """Return the rows and columns of a mask or other array of pixels; None for other shapes."""
+    match geometry:
+        case Mask(array) | Heatmap(array) | Instances(array):
+            return array.shape[0], array.shape[1]
+        case _:
+            return None
+
+
 def new_id() -> str:
     """Return a new random id, unique to one finding."""
     return uuid.uuid4().hex

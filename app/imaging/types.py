@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.axes import Axes
+
 XY = tuple[float, float]
 """A point (x, y) in pixels."""
 
@@ -331,6 +333,10 @@ class Frame:
         regions: Parts with their own scale, which may differ from `spacing`.
         time_ms: Time of this frame in ms from the start of its cine, or None.
         note: Remark shown with the image, e.g. "resampled", or "".
+        same_grid: Numbers of the frames of this instance that show the same place at the same time:
+            all channels at this depth and time, this frame included; () if it has no others.
+        channels: For channels that are shown together, the frame of each of them (without
+            `channels` of its own); all other fields are those of the selected channel.
     """
 
     stored: NDArray[np.generic]
@@ -356,6 +362,8 @@ class Frame:
     regions: tuple[Region, ...] = ()
     time_ms: float | None = None
     note: str = ""
+    same_grid: tuple[int, ...] = ()
+    channels: tuple[Frame, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -371,6 +379,19 @@ class Frame:
     def is_color(self) -> bool:
         """True for RGB and palette colour, which have no grey window."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
+
+    def shows(self, ref: ImageRef) -> bool:
+        """Return whether findings on the pixels `ref` belong on this frame.
+
+        They are its own, or those of another channel at the same place and time.
+        """
+        if ref == self.ref:
+            return True
+        if ref.frame not in self.same_grid or ref.sop_instance_uid != self.ref.sop_instance_uid:
+            return False
+        known = [one.ref for one in self.channels if one.ref.frame == ref.frame]
+        # The UID of these images comes from the file's bytes, so it speaks for their pixels.
+        return ref.frame != self.ref.frame and (not known or ref in known)
 
 
 MISSING_ROWS = "MissingRows"
@@ -424,6 +445,7 @@ class Instance:
         changed_ns: Time in ns of the last change to the file or its metadata (ctime) when it was
             scanned; 0 if unknown. It is part of cache keys, since another file may replace this one
             with the same name, UID, size and modification time.
+        axes: Channels, depths and times along which the frames are counted; None if unknown.
     """
 
     path: Path
@@ -443,6 +465,7 @@ class Instance:
     note: str = ""
     frame_times_ms: tuple[float, ...] = ()
     changed_ns: int = 0
+    axes: Axes | None = None
 
     @property
     def has_frames(self) -> bool:

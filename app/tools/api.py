@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
-from app.imaging.types import Frame, ImageRef, Instance, Window
+from app.imaging.pixels.regions import PixelRegion
+from app.imaging.types import Frame, ImageRef, Instance, Rescale, Window
 from app.tools.pack_plan import PackPlan
 
 JsonDict = dict[str, Any]
@@ -57,11 +58,15 @@ RESOURCE_KEY = "x-resource"
 def takes(resource: Resource, description: str = "", **more: Any) -> Any:
     """Return the pydantic field of an argument that takes a resource.
 
-    Use it in the type: `image_path: Annotated[str, takes(Resource.IMAGE, "The image.")]`. `more`
-    are further arguments of `pydantic.Field`.
+    Use it as the default or in the type: `image_path: str = takes(Resource.IMAGE, "The image.")`.
+    `more` are further arguments of `pydantic.Field`.
     """
-    extra: dict[str, Any] = {RESOURCE_KEY: resource.value}
+    extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
+
+
+MAX_VOLUME_BYTES = 2 * 1024**3
+"""Most memory that the voxels of a volume may take (see `Images.volume`)."""
 
 
 class ToolRetry(SightlineError):
@@ -168,6 +173,7 @@ class ToolSpec:
         hosts: Host names that a tool with `approval` SEND contacts in every call.
         title: Name of the tool for people, e.g. "Measure heart size"; "" to use `name` in words.
         icon: Name of a file in resources/icons without its suffix; "" for the wrench icon.
+        other_names: Further names by which a language model or a script may call the tool.
         labels: Labels of findings that always have the same colour, whatever was found before them,
             the most important first. The first three have colours that no other label gets.
     """
@@ -188,6 +194,7 @@ class ToolSpec:
     title: str = ""
     icon: str = ""
     labels: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +267,38 @@ class ImageSnapshot:
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
 
+    @property
+    def channel_names(self) -> tuple[str, ...]:
+        """Names of the image's channels, in order; () if it has a single one."""
+        axes = self.instance.axes
+        return axes.names if axes is not None and len(axes.channels) > 1 else ()
+
+    @property
+    def channel(self) -> int:
+        """Number of the channel that `frame` is, from 0."""
+        axes = self.instance.axes
+        return axes.place(self.ref.frame)[0] if axes is not None else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageVolume:
+    """A stack of images as a tool receives it: depths of a microscope, slices of a scan.
+
+    Attributes:
+        voxels: Stored values [z, rows, columns], at the file's own bit depth. `rescale` turns them
+            into real units (HU, ...).
+        spacing: Distances in mm along (z, rows, columns), each None if unknown.
+        slices: For each z, the name and the frame with which `Images.resolve` finds it; () if the
+            slices were resampled to an even distance.
+        warnings: What the user should know, e.g. that slices were resampled.
+    """
+
+    voxels: NDArray[Any]
+    spacing: tuple[float | None, float | None, float | None]
+    rescale: Rescale
+    slices: tuple[tuple[str, int], ...] = ()
+    warnings: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class RegistrationTarget:
@@ -278,15 +317,70 @@ class RegistrationTarget:
 class Images(Protocol):
     """The images that a run may read: those open when the run started and those made in it."""
 
-    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+    def resolve(
+        self,
+        name: str,
+        frame: int | None = None,
+        *,
+        channel: int | str | None = None,
+        z: int | None = None,
+        time: int | None = None,
+    ) -> ImageSnapshot:
         """Return the image named by the app's id ("image-1") or a path.
 
-        `frame` is the index of a frame, from 0; None for the frame that the viewer shows.
+        Args:
+            name: The image.
+            frame: Index of a frame, from 0; None for the frame that the viewer shows. Of channels
+                that are shown together, that is the selected one.
+            channel: Instead of `frame`: the channel's number from 0, or its name. Like `z` and
+                `time`, None for the shown one.
+            z: Depth, from 0.
+            time: Time point, from 0.
 
         Raises:
-            ToolRetry: The image is neither open nor in the run's output folder; the message lists
-                those that are.
+            ToolRetry: The image is neither open nor in the run's output folder, or there is no such
+                frame, channel, depth or time point; the message lists those that there are.
             FileProblem: The image cannot be decoded.
+        """
+        ...
+
+    def volume(
+        self,
+        name: str,
+        *,
+        channel: int | str | None = None,
+        time: int | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ImageVolume:
+        """Return all depths of a channel at a time point, or all slices of a scan's series.
+
+        Channel and time are as in `resolve`. Blocks until all slices are read.
+
+        Raises:
+            ToolRetry: There is no such image or channel, or the image is a single picture.
+            ToolFailed: The volume would take more than `MAX_VOLUME_BYTES`.
+            FileProblem: A slice cannot be decoded, or the series is no volume.
+            Cancelled: `cancel` was set.
+        """
+        ...
+
+    def region(
+        self, name: str, x: int, y: int, width: int, height: int, level: int | None = None
+    ) -> PixelRegion:
+        """Return a part of an image at full bit depth, e.g. of a whole slide too large to be shown.
+
+        Args:
+            name: The image.
+            x: Column of the left edge, in pixels of the level, from 0.
+            y: Row of the top edge.
+            width: Columns; what lies outside the image is left out.
+            height: Rows.
+            level: Level of the pyramid, 0 for the largest; None for the one that the viewer shows.
+
+        Raises:
+            ToolRetry: There is no such image.
+            FileProblem: There is no such level, nothing of the region lies in the image, it is
+                larger than `pixels.regions.MAX_REGION_PIXELS`, or it cannot be decoded.
         """
         ...
 

@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
+from app.imaging.axes import Axes
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding, State
 from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels.regions import Box, PixelRegion, clipped, cropped
 from app.imaging.space import projections
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.imaging.types import (
@@ -32,11 +34,21 @@ from app.imaging.types import (
     ImageRef,
     Instance,
     Orientation,
+    Series,
     Spacing,
+    Volume,
     Window,
 )
 from app.tools import picture_sources
-from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
+from app.tools.api import (
+    MAX_VOLUME_BYTES,
+    CancelToken,
+    ImageSnapshot,
+    ImageVolume,
+    RegistrationTarget,
+    ToolFailed,
+    ToolRetry,
+)
 
 _MOST_DECIDED = 60  # findings that a language model is told of
 _MOST_NOTES = 200  # images that a language model is told of
@@ -57,6 +69,7 @@ class OpenImage:
         findings: Findings of tools on any of its frames, with what the user made of them.
         place: (number of the image in its series, from 1; number of images in that series), or
             (0, 0) if unknown.
+        series: The series that it belongs to; None for the open images with its UID of a series.
     """
 
     id: str
@@ -67,6 +80,21 @@ class OpenImage:
     drawn: tuple[Finding, ...] = ()
     place: tuple[int, int] = (0, 0)
     findings: tuple[Finding, ...] = ()
+    series: Series | None = None
+
+
+def _axes(axes: Axes | None) -> dict[str, Any]:
+    """Return what a language model and planner are told of the axes of an image."""
+    if axes is None:
+        return {}
+    told: dict[str, Any] = {}
+    if len(axes.channels) > 1:
+        told["channels"] = list(axes.names)
+    if axes.depths > 1:
+        told["depths"] = axes.depths
+    if axes.times > 1:
+        told["times"] = axes.times
+    return told
 
 
 def _place(place: tuple[int, int]) -> dict[str, int]:
@@ -181,17 +209,156 @@ class RunImages:
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
 
-    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+    def resolve(
+        self,
+        name: str,
+        frame: int | None = None,
+        *,
+        channel: int | str | None = None,
+        z: int | None = None,
+        time: int | None = None,
+    ) -> ImageSnapshot:
         """Return the image that an id ("image-1") or a path names; see `app.tools.api.Images`."""
         image = self._find(name)
         if image is not None:
+            if frame is None:
+                frame = frame_at(image, channel, z, time)
             return self._snapshot_of(image, frame)
         path = self._own_file(name)
         if path is None:
             raise ToolRetry("that names no image of this run", remedy=self._offer())
-        if frame not in (None, 0):
+        if frame not in (None, 0) or channel not in (None, 0) or z or time:
             raise ToolRetry("a picture made in this run has one frame, number 0")
         return self._picture(path)
+
+    def volume(
+        self,
+        name: str,
+        *,
+        channel: int | str | None = None,
+        time: int | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ImageVolume:
+        """Return all depths of an image, or all slices of a series; see `app.tools.api.Images`."""
+        cancel = cancel or CancelToken()
+        image = self._find(name)
+        if image is None:
+            self.resolve(name)  # refuses what is no image of this run
+            raise ToolRetry(f"{name} is a single picture, not a volume")
+        axes = image.instance.axes
+        if axes is not None and axes.depths > 1:
+            return self._depths(image, axes, channel, time, cancel)
+        first = self.resolve(name, channel=channel, time=time)
+        if first.frame.is_color:
+            raise ToolRetry(f"{image.id} is a colour picture, not a volume")
+        source = image.instance if image.instance.frames > 1 else self._series_of(image)
+        count = source.frames if isinstance(source, Instance) else len(source.instances)
+        if axes is not None or count < 2:
+            raise ToolRetry(
+                f"{image.id} has one depth, so it is not a volume",
+                remedy="Name an image with several depths, or of a series of slices.",
+            )
+        _check_memory(image.id, count, first.frame)
+        ask = getattr(self._source, "volume", None)
+        if ask is None:
+            raise ToolFailed(f"the slices of {image.id} cannot be read together here")
+        volume: Volume = ask(source, cancel).result()
+        cancel.check()
+        x, y, z = volume.spacing
+        return ImageVolume(
+            volume.voxels,
+            (z, y, x),
+            volume.template.rescale,
+            self._slice_names(source, volume),
+            volume.warnings,
+        )
+
+    def _depths(
+        self,
+        image: OpenImage,
+        axes: Axes,
+        channel: int | str | None,
+        time: int | None,
+        cancel: CancelToken,
+    ) -> ImageVolume:
+        """Return all depths of a channel of a microscope's image."""
+        places = [frame_at(image, channel, z, time) for z in range(axes.depths)]
+        first = self._snapshot_of(image, places[0]).frame
+        if first.is_color:
+            raise ToolRetry(f"{image.id} is in colour, and volumes have one value a pixel")
+        _check_memory(image.id, axes.depths, first)
+        voxels = np.empty((axes.depths, *first.stored.shape), first.stored.dtype)
+        for z, index in enumerate(places):
+            cancel.check()
+            voxels[z] = self._decode(image.instance, index).stored
+        spacing = (axes.z_step_mm, first.spacing.row_mm, first.spacing.column_mm)
+        return ImageVolume(
+            voxels, spacing, first.rescale, tuple((image.id, index) for index in places)
+        )
+
+    def region(
+        self, name: str, x: int, y: int, width: int, height: int, level: int | None = None
+    ) -> PixelRegion:
+        """Return a part of an image; see `app.tools.api.Images`."""
+        box, image = (x, y, x + width, y + height), self._find(name)
+        if image is None:
+            made = self.resolve(name)
+            sizes = ((made.frame.columns, made.frame.rows),)
+            box = clipped(made.path, box, level or 0, sizes)
+            return PixelRegion(cropped(made.frame, box), box[0], box[1], 0, sizes)
+        self._check_readable(image)
+        instance, index = image.instance, image.frame_index
+        files = self._slide_files(image)
+        if len(files) > 1:  # each level of a DICOM slide is a file of its own
+            number = files.index(instance) if level is None else level
+            sizes = tuple((one.columns, one.rows) for one in files)
+            clipped(instance.path, box, number, sizes)
+            shown = index if files[number].frames == instance.frames else 0
+            part = self._region_of(files[number], shown, box, None)
+            return replace(part, level=number, levels=sizes)
+        return self._region_of(instance, index, box, level)
+
+    def _region_of(
+        self, instance: Instance, index: int, box: Box, level: int | None
+    ) -> PixelRegion:
+        ask = getattr(self._source, "region", None)
+        if ask is None:
+            raise ToolFailed("parts of images cannot be read here")
+        return ask(instance, index, box, level).result(_DECODE_TIMEOUT_S)
+
+    def _slide_files(self, image: OpenImage) -> list[Instance]:
+        """Return the levels of a DICOM slide, the largest first; not its label and overview."""
+        instance = image.instance
+        if instance.kind != "dicom" or instance.get("Modality") != "SM":
+            return [instance]
+
+        def alike(one: Instance) -> bool:
+            shape = one.columns * instance.rows / max(one.rows * instance.columns, 1)
+            return one.is_image and 0.95 < shape < 1.05
+
+        found = [one for one in self._series_of(image).instances if alike(one)]
+        return sorted(found or [instance], key=lambda one: -one.columns)
+
+    def _series_of(self, image: OpenImage) -> Series:
+        """Return the series that an open image belongs to, as far as it is open."""
+        if image.series is not None:
+            return image.series
+        uid = image.instance.get("SeriesInstanceUID")
+        own = [one.instance for one in self._opened if one.instance.get("SeriesInstanceUID") == uid]
+        instances = tuple(own) if uid else (image.instance,)
+        return Series(uid, "", image.instance.get("Modality"), 0, instances)
+
+    def _slice_names(
+        self, source: Series | Instance, volume: Volume
+    ) -> tuple[tuple[str, int], ...]:
+        """Return the name and frame of each slice of a volume; () if one of them is not open."""
+        ids = {image.instance.sop_instance_uid: image.id for image in self._opened}
+        instances = (source,) if isinstance(source, Instance) else source.instances
+        frames = [
+            (ids.get(one.sop_instance_uid, ""), n) for one in instances for n in range(one.frames)
+        ]
+        names = tuple(frames[place] for place in volume.slices)
+        return names if all(name for name, _ in names) else ()
 
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
@@ -294,6 +461,7 @@ class RunImages:
                 "frames": image.instance.frames,
                 # Some write a name into it.
                 **({} if remote else {"body_part": image.instance.get("BodyPartExamined")}),
+                **_axes(image.instance.axes),
                 **_place(image.place),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),
@@ -353,6 +521,24 @@ class RunImages:
         return f"Use one of: {', '.join(names[:_LISTED])}{more}."
 
     def _snapshot_of(self, image: OpenImage, index: int | None) -> ImageSnapshot:
+        self._check_readable(image)
+        number = image.frame_index if index is None else index
+        if not 0 <= number < image.instance.frames:
+            raise ToolRetry(
+                f"{image.id} has {image.instance.frames} frames, numbered from 0",
+                remedy=f"Name a frame from 0 to {image.instance.frames - 1}.",
+            )
+        frame = self._decode(image.instance, number)
+        self._note_used(image, frame)
+        # A window is set for one channel, and may show nothing of another.
+        shown_with = image.window if _same_channel(image, number) else None
+        window = None if frame.is_color else shown_with or windows.default_window(frame)
+        drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
+        natural = _snapshot(image.instance, frame, window)
+        return replace(natural, inverted=image.invert, drawn=drawn)
+
+    def _check_readable(self, image: OpenImage) -> None:
+        """Raise ToolRetry for what is no image, or not all of it."""
         if not image.instance.is_image:
             raise ToolRetry(
                 f"{image.id} is {_NAMES[image.instance.content]}, and tools are run on images only",
@@ -363,18 +549,6 @@ class RunImages:
                 f"the file of {image.id} is cut short, and tools are run on whole images only",
                 remedy=self._offer(),
             )
-        number = image.frame_index if index is None else index
-        if not 0 <= number < image.instance.frames:
-            raise ToolRetry(
-                f"{image.id} has {image.instance.frames} frames, numbered from 0",
-                remedy=f"Name a frame from 0 to {image.instance.frames - 1}.",
-            )
-        frame = self._decode(image.instance, number)
-        self._note_used(image, frame)
-        window = None if frame.is_color else image.window or windows.default_window(frame)
-        drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
-        natural = _snapshot(image.instance, frame, window)
-        return replace(natural, inverted=image.invert, drawn=drawn)
 
     def _note_used(self, image: OpenImage, frame: Frame) -> None:
         instance, ref = image.instance, frame.ref
@@ -444,6 +618,63 @@ class RunImages:
 
     def _decode(self, instance: Instance, index: int) -> Frame:
         return self._source.frame(instance, index).result(_DECODE_TIMEOUT_S)
+
+
+def frame_at(image: OpenImage, channel: int | str | None, z: int | None, time: int | None) -> int:
+    """Return the index of a frame from its channel, depth and time; None for those shown.
+
+    Raises:
+        ToolRetry: The image has no such frame; the message lists the channels that it has.
+    """
+    axes = image.instance.axes
+    if (channel, z, time) == (None, None, None):
+        return image.frame_index
+    if axes is None:
+        if channel in (None, 0) and not time:
+            return image.frame_index if z is None else z  # refused later if there is none
+        raise ToolRetry(f"{image.id} has one channel and one time point")
+    shown = axes.place(image.frame_index)
+    number = shown[0] if channel is None else _channel_number(image.id, axes, channel)
+    place = (number, shown[1] if z is None else z, shown[2] if time is None else time)
+    for value, count, what in ((place[1], axes.depths, "depth"), (place[2], axes.times, "time")):
+        if not 0 <= value < count:
+            name = {"depth": "depths", "time": "time points"}[what] if count > 1 else what
+            numbers = f", numbered 0 to {count - 1}" if count > 1 else ", number 0"
+            raise ToolRetry(f"{image.id} has {count} {name}{numbers}; there is no {value}")
+    return axes.index(*place)
+
+
+def _channel_number(name: str, axes: Axes, channel: int | str) -> int:
+    """Return a channel's number from 0, from it or from its name in any case."""
+    names = [one.casefold() for one in axes.names]
+    text = str(channel).strip().casefold()
+    if isinstance(channel, str) and text in names:
+        return names.index(text)
+    if isinstance(channel, int) or text.isdecimal():
+        number = int(text)
+        if 0 <= number < len(names):
+            return number
+    if len(names) == 1:
+        raise ToolRetry(f"{name} has one channel, so there is no channel {channel}")
+    listed = ", ".join(f"{n} ({one})" for n, one in enumerate(axes.names))
+    raise ToolRetry(
+        f"{name} has no channel {channel}", remedy=f"It has {len(names)}, by number: {listed}."
+    )
+
+
+def _same_channel(image: OpenImage, index: int) -> bool:
+    axes = image.instance.axes
+    return axes is None or axes.place(index)[0] == axes.place(image.frame_index)[0]
+
+
+def _check_memory(name: str, slices: int, frame: Frame) -> None:
+    needed = slices * frame.stored.nbytes
+    if needed > MAX_VOLUME_BYTES:
+        raise ToolFailed(
+            f"the volume of {name} would take {needed / 1e9:.1f} GB of memory, and at most "
+            f"{MAX_VOLUME_BYTES / 1e9:.1f} GB are given to a tool",
+            remedy="Use single depths, or a smaller image.",
+        )
 
 
 def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageSnapshot:

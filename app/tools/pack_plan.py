@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -109,6 +109,8 @@ class QuestionKind:
             belongs to this kind, too: "CheXagent, is the heart enlarged?".
         means: Kinds that this one replaces in parts of the question that name no structure, because
             the words of those kinds then ask for this kind's work ("I drew a box. Outline it").
+        only_for: The images for which the kind counts, judged by the current one; by default, all.
+            It is for words that other packs use as well.
         again: Whether all its tools run again even if an earlier question already gave their
             results. If not, only the last tool runs, on the earlier result: "show the overlay".
     """
@@ -129,6 +131,7 @@ class QuestionKind:
     greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
+    only_for: Accepts = field(default_factory=lambda: Accepts())
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -313,6 +316,8 @@ class Successor:
         kinds: Kinds of question for which it follows; () for all kinds.
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
+        before_others: Whether a recommended tool runs before any other that a model calls next; the
+            model may still answer without it.
         reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
             can give. It takes that call's (output, metadata) and returns the arguments, or None if
@@ -327,6 +332,7 @@ class Successor:
     then: str
     kinds: tuple[str, ...] = ()
     mandatory: bool = True
+    before_others: bool = False
     reason: str = ""
     arguments: Callable[[Data, Data], Mapping[str, Any] | None] | None = None
     unless: str = ""

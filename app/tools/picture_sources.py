@@ -19,9 +19,18 @@ from typing import Any
 
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
+from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import ImageRef, VoiFunction, Window
 from app.settings import open_regular, read_regular
-from app.tools.api import Artifact, Images, ImageSnapshot, RegistrationTarget, ToolResult
+from app.tools.api import (
+    Artifact,
+    CancelToken,
+    Images,
+    ImageSnapshot,
+    ImageVolume,
+    RegistrationTarget,
+    ToolResult,
+)
 
 FILE = ".sources.jsonl"
 
@@ -129,9 +138,17 @@ class CallImages:
         self._images = images
         self.models: list[str] = []
 
-    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+    def resolve(
+        self,
+        name: str,
+        frame: int | None = None,
+        *,
+        channel: int | str | None = None,
+        z: int | None = None,
+        time: int | None = None,
+    ) -> ImageSnapshot:
         """Return an image; if a model made it, add that to `models`. See `app.tools.api.Images`."""
-        snapshot = self._images.resolve(name, frame)
+        snapshot = self._images.resolve(name, frame, channel=channel, z=z, time=time)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
         if not model and snapshot.derived:  # a patient's image with a synthetic one in it
             model = synthetic.file_model_title(snapshot.path)
@@ -150,6 +167,25 @@ class CallImages:
         if model:
             _mark(path, model)
         self._images.add_derived(path, source, target=target)
+
+    def volume(
+        self,
+        name: str,
+        *,
+        channel: int | str | None = None,
+        time: int | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ImageVolume:
+        """Return a volume; if a model made its image, add that to `models`."""
+        self.resolve(name)
+        return self._images.volume(name, channel=channel, time=time, cancel=cancel)
+
+    def region(
+        self, name: str, x: int, y: int, width: int, height: int, level: int | None = None
+    ) -> PixelRegion:
+        """Return a part of an image; if a model made it, add that to `models`."""
+        self.resolve(name)
+        return self._images.region(name, x, y, width, height, level)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all images; see `app.tools.api.Images`."""

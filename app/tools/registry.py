@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from app.log import get_logger
-from app.tools import chest, general
+from app.tools import chest, general, microscopy
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.picture_sources import CallImages, mark_synthetic
@@ -51,6 +51,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        self._names: dict[str, str] = {}
         self._plans: dict[str, PackPlan] = {}
         self.problems: tuple[PackProblem, ...] = ()
 
@@ -58,9 +59,11 @@ class Registry:
         """Add a tool; see `app.tools.api.Registrar`."""
         pinned = RegisteredTool(tool)
         name = pinned.spec.name
-        if name in self._tools:
-            raise ValueError(f"a tool named {name!r} is already registered")
+        for one in (name, *pinned.spec.other_names):
+            if self.get(one) is not None:
+                raise ValueError(f"a tool named {one!r} is already registered")
         self._tools[name] = pinned
+        self._names |= dict.fromkeys(pinned.spec.other_names, name)
 
     def plan(self, plan: PackPlan) -> None:
         """Add a pack's plan; see `app.tools.api.Registrar`."""
@@ -80,8 +83,8 @@ class Registry:
         return tuple(dict.fromkeys(found))
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool with exactly that name; None if there is none."""
-        return self._tools.get(name)
+        """Return the tool with exactly that name or other name; None if there is none."""
+        return self._tools.get(self._names.get(name, name))
 
     def all(self) -> tuple[Tool, ...]:
         """Return every tool, in the order in which they were registered."""
@@ -94,11 +97,13 @@ class Registry:
             ValueError: One of these tools or plans is already registered.
         """
         new = {plan.pack: plan for plan in plans}
-        if taken := sorted(self._tools.keys() & other._tools.keys()):
+        theirs = other._tools.keys() | other._names.keys()
+        if taken := sorted((self._tools.keys() | self._names.keys()) & theirs):
             raise ValueError(f"a tool named {taken[0]!r} is already registered")
         if taken := sorted(self._plans.keys() & new.keys()):
             raise ValueError(f"a pack named {taken[0]!r} has told the planner already")
         self._tools |= other._tools
+        self._names |= other._names
         self._plans |= new
 
 
@@ -111,6 +116,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     registry = Registry()
     general.register(registry)
     chest.register(registry)
+    microscopy.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)
     problems = [_load(registry, point) for point in third_party]
@@ -178,6 +184,7 @@ def plain_spec(spec: ToolSpec) -> ToolSpec:
     }
     held["hosts"] = tuple(str(host) for host in held["hosts"])
     held["labels"] = tuple(str(label) for label in held["labels"])
+    held["other_names"] = tuple(str(name) for name in held["other_names"])
     return ToolSpec(**held)
 
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QLineE
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, unexpected
 from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View, chosen
-from app.imaging.findings import Finding, Mask
+from app.imaging.findings import Finding, Instances, Mask
 from app.imaging.types import Instance
 from app.log import get_logger
 from app.settings import write_atomic
@@ -241,7 +241,9 @@ class DicomExportDialog(QDialog):
             return [replace(job, images=images)] if findings else []
         groups: dict[object, list[Finding]] = {}
         for one in findings:
-            if isinstance(one.geometry, Mask):
+            if isinstance(one.geometry, Instances):
+                groups[one.id] = [one]  # a label map holds the objects of one finding
+            elif isinstance(one.geometry, Mask):
                 image = self._window.workspace.instance_of(one.image.sop_instance_uid)
                 several = image is not None and image.frames > 1
                 own = one.image.sop_instance_uid if several and one.plane is None else ""

@@ -12,7 +12,7 @@ from PySide6.QtCore import QDate, QLocale
 
 from app import paths
 from app.errors import SightlineError
-from app.imaging.findings import Finding, State
+from app.imaging.findings import Finding, Instances, State
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Plane, Series, Spacing, Window
@@ -210,6 +210,8 @@ def value_text(finding: Finding) -> str:
     """
     if finding.value is None:
         return _unmeasured_text(finding)
+    if isinstance(finding.geometry, Instances):
+        return number(finding.value)  # the label says of what: "Nuclei 125"
     units = one_line(finding.units)
     if drawing.is_measurement(finding):
         # Long lines too have tenths of a millimetre, as callipers do.

@@ -246,8 +246,8 @@ class Program:
         images: Sequence[OpenImage],
         *,
         thread: Thread,
-        out_dir: Path,
         approve: Approve,
+        out_dir: Path | None = None,
     ) -> RunRequest:
         """Return the request for a new run; `approve` is called when the run asks for approval.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.imaging.findings import Finding, Mask, Provenance, State
+from app.imaging.findings import Finding, Instances, Mask, Provenance, State
 from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
 from app.workspace import drawing, review
@@ -109,7 +109,8 @@ class Annotation:
 class Annotations:
     """All annotations in order of arrival; adding, changing or removing findings can be undone.
 
-    `labels` have fixed colours, whatever is found; `selected` is the selected finding's id, or "".
+    `labels` have fixed colours, whatever is found; `selected` is the selected finding's id, or "",
+    and `selected_object` the number of the selected object if it is one of an `Instances`, else 0.
 
     Attributes:
         commands: The undo stack that gets each change.
@@ -117,6 +118,8 @@ class Annotations:
         rejected_shown: Whether rejected findings are drawn.
         reviewer: Name of the user, who accepts, edits and rejects findings.
         decided: Emitted with the tools' findings whose state has changed, also by undo.
+        object_changed: Emitted with the finding's id and the number of the selected object, after
+            `selection_changed`; with ("", 0) when none is selected any more.
         found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
             has found again.
         refused: Tells that locked findings were not changed or deleted; carries how many.
@@ -128,6 +131,7 @@ class Annotations:
         self._order: dict[str, int] = {}  # of arrival, also of those that were removed
         self._colors = LabelColors(labels)
         self.selected: str = ""
+        self.selected_object: int = 0
         self.reviewer: str = ""
         self.originals_shown = False
         self.rejected_shown = True
@@ -135,6 +139,7 @@ class Annotations:
         self.found_again: Signal[tuple[Finding, ...]] = Signal()
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()
+        self.object_changed: Signal[str, int] = Signal()
         self.refused: Signal[int] = Signal()
 
     def __len__(self) -> int:
@@ -371,15 +376,22 @@ class Annotations:
         if changed:
             self.changed.emit()
 
-    def select(self, finding_id: str) -> None:
-        """Select a finding ("" for none), so that the list, canvas and chat highlight it."""
-        if finding_id != self.selected:
+    def select(self, finding_id: str, number: int = 0) -> None:
+        """Select a finding ("" for none), so that the list, canvas and chat highlight it.
+
+        With `number`, one object of an `Instances` is selected, so that tables and plots show it.
+        """
+        had_object, self.selected_object = self.selected_object, number
+        other = finding_id != self.selected
+        if other:
             self.selected = finding_id
             self.selection_changed.emit(finding_id)
             item = self._items.get(finding_id)
             if item is not None and item.kept:
                 self._items[finding_id] = replace(item, kept="")
                 self.changed.emit()
+        if number != had_object or (number and other):
+            self.object_changed.emit(finding_id if number else "", number)
 
     def color_of(self, label: str) -> int:
         """Return the colour index that a finding with this label has or would get."""
@@ -476,6 +488,8 @@ def _equal(one: Finding, other: Finding) -> bool:
     first, second = one.geometry, other.geometry
     if isinstance(first, Mask) and isinstance(second, Mask):
         same = np.array_equal(first.pixels, second.pixels)
+    elif isinstance(first, Instances) and isinstance(second, Instances):
+        same = np.array_equal(first.labels, second.labels)
     else:
         same = first == second
     said = (one.value, one.score) == (other.value, other.score)

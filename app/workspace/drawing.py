@@ -19,6 +19,7 @@ from app.imaging.findings import (
     Finding,
     Geometry,
     Heatmap,
+    Instances,
     Mask,
     Measurement,
     Point,
@@ -187,7 +188,7 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points (x, y) in image pixels that the user can move; () for a mask or a heatmap.
+    """Return the points (x, y) in image pixels that the user can move; () for arrays of pixels.
 
     The four points of a box, or of the box around an ellipse, are its corners, clockwise from the
     top left.
@@ -352,7 +353,7 @@ def _still_copied(made: Finding, before: Finding) -> Finding:
 def _remeasured(finding: Finding, frame: Frame) -> Finding:
     tool, shape = finding.provenance.tool, finding.geometry
     unknown = isinstance(shape, Segments) and tool not in _SEGMENTS
-    if tool in TEXTS or unknown or isinstance(shape, Heatmap):
+    if tool in TEXTS or unknown or isinstance(shape, Heatmap | Instances):
         return finding
     measured = _measured(tool, frame, shape)
     kept = tuple(one for one in finding.measurements if one.name in _KEPT)
@@ -667,7 +668,7 @@ def _corrected(
     figures = _area(frame, shape) if isinstance(shape, Mask | Polygon) else ""
     # What the tool measured, where it can be measured anew: old figures would be wrong.
     line = isinstance(shape, Polyline) and len(shape.points) == POINTS[RULER]
-    measured = not isinstance(shape, Segments | Heatmap)
+    measured = not isinstance(shape, Segments | Heatmap | Instances)
     anew = _measured(RULER if line else POLYLINE, frame, shape) if measured else Measured()
     known = {one.name for one in (finding.original or finding).measurements}
     return replace(

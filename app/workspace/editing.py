@@ -15,6 +15,7 @@ from app.imaging.findings import (
     Finding,
     Geometry,
     Heatmap,
+    Instances,
     Mask,
     Point,
     Polygon,
@@ -185,6 +186,8 @@ def _placed(
     shape = finding.geometry
     if isinstance(shape, Heatmap):
         return None, "a heatmap belongs to its image"
+    if isinstance(shape, Instances):
+        return None, "numbered objects belong to their image"
     own = kept.plane
     in_space = own is not None and plane is not None and _parallel(own, plane)
     if in_space and own is not None and plane is not None:

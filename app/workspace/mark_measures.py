@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.findings import XY, Box, Ellipse, Mask, Measurement, Polygon
+from app.imaging.pixels.numbered_objects import Objects
 from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
 from app.workspace import region_statistics
@@ -190,6 +191,13 @@ def mask(frame: Frame, shape: Mask) -> Measured:
     corners += [(columns[-1], rows[-1]), (columns[0], rows[-1])]
     area = _area(float(np.count_nonzero(shape.pixels)), geometry.scale_at(frame, corners))
     return Measured(area.value, with_source(area), scale_note(frame, corners), (area,))
+
+
+def object_area(frame: Frame, objects: Objects, place: int) -> Measurement:
+    """Return the area of a numbered object, by its position in `objects`."""
+    x0, y0, x1, y1 = objects.boxes[place].tolist()
+    corners = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+    return _area(float(objects.areas[place]), geometry.scale_at(frame, corners))
 
 
 def _area(pixels: float, found: tuple[float, float, SpacingSource] | None) -> Measurement:

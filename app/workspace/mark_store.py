@@ -300,20 +300,27 @@ def _read_mark(body: bytes) -> Annotation:
 
 
 def _array(value: Any) -> dict[str, Any]:
-    """Return the JSON form of an array; eight pixels of a mask are one byte."""
+    """Return the JSON form of an array; eight pixels of a mask are one byte.
+
+    Numbers of objects are compressed at once: as text they would be many times as long.
+    """
     if isinstance(value, np.generic):
         return value.item()
     array = cast("np.ndarray[Any, Any]", value)
     bits = array.dtype == np.bool_
-    data = np.packbits(array) if bits else np.ascontiguousarray(array)
-    text = base64.b64encode(data.tobytes()).decode()
-    return {_ARRAY: text, "type": array.dtype.str, "shape": list(array.shape)}
+    data = (np.packbits(array) if bits else np.ascontiguousarray(array)).tobytes()
+    form = {"type": array.dtype.str, "shape": list(array.shape)}
+    if array.dtype.kind == "u":
+        data, form = zlib.compress(data, 1), {**form, "packed": True}
+    return {_ARRAY: base64.b64encode(data).decode(), **form}
 
 
 def _with_array(given: dict[str, Any]) -> Any:
     if _ARRAY not in given:
         return given
     data, shape = base64.b64decode(given[_ARRAY]), tuple(given["shape"])
+    if given.get("packed"):
+        data = zlib.decompress(data)
     if given["type"] == np.dtype(np.bool_).str:
         flat = np.unpackbits(np.frombuffer(data, np.uint8), count=int(np.prod(shape)))
         return flat.astype(np.bool_).reshape(shape)

@@ -477,13 +477,17 @@ class Workspace:
                     drawn.get(item.sop_instance_uid, ()),
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
                     made.get(item.sop_instance_uid, ()),
+                    found[0] if found else None,
                 )
             )
         rest = (item for item in self._images() if id(item) not in seen)
         for item in islice(rest, MOST_IMAGES - len(images)):
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
             known = made.get(item.sop_instance_uid, ())
-            images.append(OpenImage(name, item, 0, None, False, marks, findings=known))
+            series = self.studies.series_of(item)
+            images.append(
+                OpenImage(name, item, 0, None, False, marks, findings=known, series=series)
+            )
         return tuple(images)
 
     def _drawn(self) -> dict[str, tuple[Finding, ...]]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.tools.api import Registrar, ToolContext, ToolResult, ToolSpec
+from app.tools.api import Registrar, Resource, ToolContext, ToolResult, ToolSpec, takes
 
 
 class _Strict(BaseModel):
@@ -48,8 +48,8 @@ class QuestionInput(_Strict):
 class AlignInput(_Strict):
     """Arguments of `align-images`."""
 
-    fixed_path: str
-    moving_path: str
+    fixed_path: str = takes(Resource.IMAGE)
+    moving_path: str = takes(Resource.IMAGE)
     mode: Literal["rigid", "affine"]
 
 
@@ -65,7 +65,7 @@ class MaskInput(_Strict):
     """Arguments of `grow_mask`."""
 
     image_path: str
-    cells_path: str
+    cells_path: str = takes(Resource.MASK)
 
 
 class ForeignOutput(BaseModel):

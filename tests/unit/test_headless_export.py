@@ -7,17 +7,20 @@ import errno
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pydicom
 import pytest
 from PIL import Image
+from scipy import ndimage
 
 from app.agent.json_forms import finding_json
 from app.cli import main
 from app.errors import FileProblem
+from app.headless.export import findings_csv
 from app.imaging.finding_files import read_findings
-from app.imaging.findings import Box, Finding, Heatmap, Mask, State
+from app.imaging.findings import Box, Finding, Heatmap, Instances, Mask, State
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import ImageRef
 from tests.unit.imaging.export_sets import random_findings, source_files
@@ -65,6 +68,55 @@ def test_an_edited_finding_keeps_its_original(tmp_path: Path) -> None:
     assert back.original is not None
     assert isinstance(back.original.geometry, Heatmap)
     np.testing.assert_allclose(back.original.geometry.values, heat.values, atol=1 / 255)
+
+
+@pytest.mark.parametrize("numbers", [300, 70_000, 2**32 - 1])
+def test_numbered_objects_come_back_from_json(tmp_path: Path, numbers: int) -> None:
+    labels: Any = np.zeros((6, 9), np.uint16 if numbers < 2**16 else np.uint32)
+    labels[1:3, 2:4], labels[4, 5] = 1, numbers
+    [one, *_] = random_findings(8, [ImageRef("1", 0, "")], 9, 9, masks=True)
+    one = replace(one, geometry=Instances(labels))
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(finding_json(one, tmp_path)))
+    [back] = read_findings(file)
+    assert isinstance(back.geometry, Instances)
+    assert back.geometry.labels.dtype == labels.dtype
+    np.testing.assert_array_equal(back.geometry.labels, labels)
+
+
+def test_each_numbered_object_has_a_row_in_the_table() -> None:
+    y, x = np.mgrid[:40, :50]
+    labels = np.zeros((40, 50), np.uint16)
+    labels[(x - 12) ** 2 + (y - 10) ** 2 <= 36] = 7
+    labels[20:25, 30:40] = 3
+    [one, *_] = random_findings(8, [ImageRef("1", 0, "")], 40, 50, masks=True)
+    one = replace(one, geometry=Instances(labels), measurements=(), value=2.0, units="objects")
+    rows = list(csv.DictReader(findings_csv((one,)).decode("utf-8-sig").splitlines()))
+    assert [(row["value"], row["units"], row["object"]) for row in rows[:1]] == [
+        ("2.0", "objects", "")
+    ]
+    assert [row["object"] for row in rows[1:]] == ["3", "7"]
+    for row in rows[1:]:
+        number = int(row["object"])
+        assert float(row["value"]) == np.count_nonzero(labels == number)
+        down, across = ndimage.center_of_mass(labels == number)
+        assert [float(one) for one in row["points"].split(",")] == pytest.approx([across, down])
+
+
+def test_objects_of_another_size_than_the_image_are_refused(
+    tmp_path: Path,
+    findings: tuple[Path, Path, tuple[Finding, ...]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    image, file, (one, *_) = findings
+    one = replace(one, label="Nuclei", geometry=Instances(np.ones((7, 9), np.uint16)))
+    file.write_text(json.dumps(finding_json(one, tmp_path / "out")))
+    command = ["export", "--findings", str(file), "--image", str(image), "--as", "csv"]
+    assert main([*command, "--out", str(tmp_path / "made.csv")]) == 1
+    size = pydicom.dcmread(image)
+    told = f"Nuclei covers 9 x 7 pixels, but its image has {size.Columns} x {size.Rows}"
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "made.csv").exists()
 
 
 @pytest.mark.parametrize("text", ["[1]", '{"geometry": 3}', "{", '[{"geometry": {}}]', "null"])

@@ -12,6 +12,7 @@ from PIL import Image
 
 from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
+from app.cli import main
 from app.errors import SightlineError, UsageError
 from app.headless.runs import _approver, _print_for_people, ask, run_tool
 from app.imaging.demo import demo_paths
@@ -106,6 +107,32 @@ def test_a_relative_out_folder_serves_a_chain_of_tools(
     printed = capsys.readouterr().out
     assert results(printed) == {"dicom_processor": "ok", "image_visualizer": "ok"}
     assert list((tmp_path / "results").glob("*.png"))
+
+
+def test_a_session_goes_on_with_what_it_said_and_made(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The seed's stable thread_id, on the command line."""
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+
+    def asked(prompt: str, *options: str) -> list[dict[str, Any]]:
+        assert main(["ask", prompt, "--llm", "offline", "--json", *options]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    film = ("--image", str(demo_paths()[0]))
+    first = asked("Convert the DICOM to PNG", *film)
+    thread = first[0]["thread_id"]
+    (made,) = [event["output"]["image_path"] for event in first if event["kind"] == "tool_finished"]
+    asked(f'Run image_visualizer with image_path="{made}".', "--session", thread, *film)
+    last = asked("Summarize.", "--session", thread)
+    assert last[0]["thread_id"] == thread
+    assert not [event for event in last if event["kind"] == "tool_started"]
+    assert "earlier in this conversation" in last[-1]["answer"]
+    (kept,) = (tmp_path / "home").rglob("thread.jsonl")
+    assert kept.parent.name == thread
+    assert main(["ask", "Why?", "--llm", "offline", "--session", "none"]) == 1
+    assert "no such conversation" in capsys.readouterr().err
+    assert main(["ask", "Why?", "--plan-only", "--session", thread]) == 2
 
 
 def test_a_run_in_which_no_tool_worked_ends_with_1(

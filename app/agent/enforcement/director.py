@@ -145,6 +145,10 @@ class Director:
         """
         turn: list[ToolCall] = []
         firsts = 0
+        for place, call in enumerate(waiting):
+            tool = self._tools.get(call.name)
+            if tool is not None and tool.spec.name != call.name:  # by one of its other names
+                waiting[place] = call.model_copy(update={"name": tool.spec.name})
         while waiting and (not turn or self._joins(waiting[0], turn)):
             call = waiting[0]
             if self._enforcer is None or call.id in self._settled:
@@ -383,12 +387,19 @@ class Director:
 
         Only names of tools are logged, nothing of a patient.
         """
+        done = list(dict.fromkeys(item.tool for item in self.results if item.ok))
+        context = f"results so far: {', '.join(done)}" if done else "no results so far"
+        goal = self.plans.rule(override.instead).why if override.instead else ""
+        override = override.model_copy(update={"context": context, "sub_goal": goal})
         if self._plan.override(override):
             _log.info(
-                "Override (%s): %s -> %s",
+                "Override (%s): %s -> %s. %s Sub-goal: %s. Context: %s.",
                 override.rule,
                 override.tool or "answer",
                 override.instead or "not run",
+                override.reason,
+                override.sub_goal or "none",
+                override.context,
             )
 
 

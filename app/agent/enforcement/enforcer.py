@@ -28,7 +28,12 @@ from app.agent.enforcement.rulings import (
     new_id,
 )
 from app.agent.events import Override
-from app.agent.image_reference import image_argument, image_reference, unsuitable_image
+from app.agent.image_reference import (
+    image_argument,
+    image_reference,
+    takes_list,
+    unsuitable_image,
+)
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
@@ -37,12 +42,6 @@ from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
 _log = logging.getLogger(__name__)
-
-
-def _many(field: Mapping[str, Any]) -> bool:
-    """Return whether an argument takes a list, or a list or null."""
-    kinds = {item.get("type") for item in (field, *field.get("anyOf", ()))} - {None, "null"}
-    return kinds == {"array"}
 
 
 _QUOTED = 1500  # characters of another tool's text in a question
@@ -166,13 +165,16 @@ class Enforcer:
             return False
         return _arguments_after(rule, cause) is not None
 
-    def _pending(self) -> Iterator[tuple[Successor, LoggedCall]]:
-        """Yield each mandatory successor that has not run, with the call that it must follow."""
+    def _pending(self, *, before_others: bool = False) -> Iterator[tuple[Successor, LoggedCall]]:
+        """Yield each mandatory successor that has not run, with the call that it must follow.
+
+        With `before_others`, also those that are recommended before any other tool.
+        """
         seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self._record.of_this_run():
             if not cause.message.ok:
                 continue
-            for rule in self._follow(cause.call.name):
+            for rule in self._follow(cause.call.name, before_others=before_others):
                 if not self._due(rule, cause):
                     continue
                 last = self._record.latest((rule.then,), cause.images, ok=False)
@@ -211,10 +213,10 @@ class Enforcer:
         chosen = current if current in images or not images else min(images)
         shown = image_reference(self._record.note(chosen) or {})
         if name and shown and arguments.get(name) in (None, "", []):
-            arguments[name] = [shown] if _many(properties[name]) else shown
+            arguments[name] = [shown] if takes_list(properties[name]) else shown
         for name, values in self._plans.rule(spec.name).usual:
             if name in properties and values and arguments.get(name) is None:
-                arguments[name] = list(values) if _many(properties[name]) else values[0]
+                arguments[name] = list(values) if takes_list(properties[name]) else values[0]
         try:
             spec.Input.model_validate(arguments)
         except ValidationError as error:
@@ -247,17 +249,21 @@ class Enforcer:
             value = output_of(last, key) if last else None
             if value is None:
                 continue
-            if _many(properties[item.argument]) and not isinstance(value, list):
+            if takes_list(properties[item.argument]) and not isinstance(value, list):
                 value = [value]
             arguments[item.argument] = value
             fed.append(item.argument)
         return fed
 
-    def _follow(self, tool: str) -> list[Successor]:
-        """Return the rules that say what must follow this tool after it succeeded."""
+    def _follow(self, tool: str, *, before_others: bool = False) -> list[Successor]:
+        """Return the rules that say what must follow this tool after it succeeded.
+
+        With `before_others`, also what should follow it before any other tool does.
+        """
         after = self._plans.successors(tool, self._intent.kinds)
         # Nothing follows itself: that would never end.
-        return [r for r in after if r.mandatory and r.then != tool and self._may(r.then)]
+        due = [r for r in after if r.mandatory or (before_others and r.before_others)]
+        return [r for r in due if r.then != tool and self._may(r.then)]
 
     def _better(self, call: ToolCall, tool: Tool) -> Proceed | Refusal | None:
         """Return the better tool that replaces one of low priority which the user did not name."""
@@ -283,7 +289,7 @@ class Enforcer:
 
     def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
         """Return the successor of an earlier call that must run before this call."""
-        for rule, cause in self._pending():
+        for rule, cause in self._pending(before_others=True):
             if call.name == rule.then or call.name in self._leading_to(rule):
                 continue
             ruling = self._force(rule, cause, call)
@@ -414,7 +420,7 @@ class Enforcer:
         tool = self._tools.get(call.name)
         schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
         name = image_argument(schema) if schema else ""
-        given = call.arguments.get(name) if "image" in name else None
+        given = call.arguments.get(name)
         named = isinstance(given, str) and bool(given.strip())
         return named and not self._record.images_of(given)
 

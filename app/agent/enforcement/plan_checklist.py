@@ -188,7 +188,10 @@ class PlanState:
 
     def override(self, item: Override) -> bool:
         """Record a change made by a rule; return whether it is new."""
-        if item in self.overrides:
+        same = {"context", "sub_goal"}  # these two say when, not what
+        if any(
+            one.model_dump(exclude=same) == item.model_dump(exclude=same) for one in self.overrides
+        ):
             return False
         self.overrides.append(item)
         self.changed = True

@@ -19,6 +19,7 @@ from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
 from app.agent.llm.repair import parse_arguments
 from app.agent.llm.text_calls import TextCalls
 from app.agent.messages import Message, ToolCall
+from app.tools.api import RESOURCE_KEY
 
 Form = Literal["json_schema", "text"]
 
@@ -148,8 +149,14 @@ def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
         if "description" in field:
-            short["properties"][name]["description"] = field["description"]
+            short["properties"][name]["description"] = field["description"] + _made(field)
     return short
+
+
+def _made(field: Mapping[str, Any]) -> str:
+    """Return what a model must know of an argument that takes no image and no plain value."""
+    kind = field.get(RESOURCE_KEY)
+    return f" (a {kind} made by another tool)" if kind in ("mask", "table", "record") else ""
 
 
 def _without_null(part: Any) -> Any:

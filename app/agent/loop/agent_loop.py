@@ -311,7 +311,13 @@ class _Run:
         else:
             self.director.model_sees = await self.asking.ask(intent.images)
         while True:
-            message = await self.answers.process()
+            try:
+                message = await self.answers.process()
+            except ModelFailed as error:
+                answer = await self._without_model(error)
+                if answer is None:
+                    raise
+                return answer
             if isinstance(message, Stop):
                 return message
             calls = message.tool_calls or self.director.before_answer()
@@ -328,6 +334,16 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    async def _without_model(self, error: ModelFailed) -> str | Stop | None:
+        """Return the rules' answer after the model failed; None if rules have no plan to go on."""
+        half = self.answers.reply.text
+        if half.strip():
+            return None  # the user has read it: an answer by others behind it would confuse
+        answer = await self.rules.stand_in("", failed=error)
+        if answer is not None:
+            self.ruled = True
+        return answer
 
     def _missing_models(self) -> list[str]:
         tools = (self.agent.tools.get(name) for name, _ in self.director.unmet())

@@ -16,7 +16,7 @@ from app.agent.enforcement.director import Director
 from app.agent.enforcement.rulings import BY_RULE, INSERTED
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
-from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
+from app.agent.llm.base import Call, ModelEvent, ModelFailed, ModelInfo, Plan, Text, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
@@ -118,6 +118,16 @@ IN_PLACE = (
     "The language model did not call the tools that this needs, so rules answered in its place.\n\n"
 )
 """The beginning of an answer that rules gave because a model did not do what it was asked."""
+
+
+def _in_place_of_failed(error: ModelFailed) -> str:
+    """Return the beginning of an answer that rules gave because the model failed."""
+    why = error.reason.rstrip(".")
+    return (
+        f"The language model failed, so rules answered in its place. {why}. {error.remedy}".strip()
+        + "\n\n"
+    )
+
 
 Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 """Makes the calls in one message, with its text; returns the limit that was reached, or None."""
@@ -221,18 +231,23 @@ class RuleAnswers:
         self.director.by_rules = False
         return None
 
-    async def stand_in(self, said: str) -> str | Stop | None:
+    async def stand_in(self, said: str, failed: ModelFailed | None = None) -> str | Stop | None:
         """Make the remaining calls of the rules' plan, since a model only wrote the text `said`.
 
-        Return the answer, or the limit that was reached; None if no call was left to make.
+        `failed` is the model's failure, if that is why. Return the answer, or the limit that was
+        reached; None if no call was left to make and the model did not fail after some.
         """
         ran = False
+        if failed is not None:
+            self.director.by_rules = True
+            ran = bool(self.director.planned_results())
         while isinstance(decision := self._next(certain=False), Step):
             stop = await self.work("" if ran else said, [self.director.rules_call(decision)])
             ran = True
             if stop is not None:
                 return stop
-        return self._told(decision, IN_PLACE) if ran and decision is not None else None
+        head = IN_PLACE if failed is None else _in_place_of_failed(failed)
+        return self._told(decision, head) if ran and decision is not None else None
 
     def _next(self, *, certain: bool = True) -> Step | Finished | None:
         director = self.director

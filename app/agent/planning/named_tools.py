@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.image_reference import image_argument, image_arguments
+from app.agent.image_reference import as_value, image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.planning import written_arguments
 from app.agent.planning.argument_values import find_texts
@@ -163,31 +163,32 @@ def _step(
     slot = image_argument(schema)
     if slot and slot not in arguments and _needs_target(schema, slot, target, scene):
         target = target or default_target(mention.name, before, scene)
-        arguments = {slot: [target] if slot.endswith("s") else target, **arguments}
+        arguments = {slot: as_value(schema, slot, target), **arguments}
     arguments |= feed_arguments(schema, arguments, before, scene)
-    _other_images(schema, blank, arguments, before, scene)
+    _set_files(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
     skip = _exclusion_reason(rule)
     if whole is not None or not rule.accepts.asks:
         skip = skip or unsuitable_reason(mention.name, target, before, scene)
-    skip = skip or written_arguments.missing_arguments(schema, arguments)
+    skip = skip or written_arguments.missing_arguments(schema, arguments, scene.plans)
     return Step(mention.name, arguments, "as you asked", skip, target)
 
 
-def _other_images(
+def _set_files(
     schema: ToolSchema, blank: str, arguments: dict[str, Any], before: Sequence[Step], scene: Scene
 ) -> None:
-    """Set the images of a tool that needs several: the named ones, or those from earlier steps."""
-    names = [
-        name for name in image_arguments(schema) if name in schema.parameters.get("required", ())
-    ]
-    if len(names) < 2:
-        return
+    """Set the images of a tool that needs several: the named ones, or those from earlier steps.
+
+    Files of other kinds (masks, tables) come from earlier steps only, by the name of the output.
+    """
+    needed = schema.parameters.get("required", ())
+    names = [name for name in image_arguments(schema) if name in needed]
     named = list(dict.fromkeys(match.lower() for match in IMAGE_ID.findall(blank)))
-    if len(named) == len(names):
+    if len(names) > 1 and len(named) == len(names):
         arguments.update({name: OpenImage(one) for name, one in zip(names, named, strict=True)})
-    for name in names:
+    made = [name for name in needed if name not in names and name.endswith(("_path", "_paths"))]
+    for name in [*(names if len(names) > 1 else ()), *made]:
         source = output_source(name, before, scene) if name not in arguments else MissingValue(name)
         if not isinstance(source, MissingValue):
             arguments[name] = source

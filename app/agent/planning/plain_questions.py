@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.image_reference import image_argument, image_arguments, unsuitable_image
+from app.agent.image_reference import (
+    as_value,
+    image_argument,
+    image_arguments,
+    takes_list,
+    unsuitable_image,
+)
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import GREETING, THANKS
 from app.agent.planning.argument_values import (
@@ -189,7 +195,7 @@ def _step(
     target = target or OpenImage(image)
     needed = slot in schema.parameters.get("required", ())
     if slot and (needed or scene.images or not isinstance(target, OpenImage)):
-        arguments[slot] = [target] if slot.endswith("s") else target
+        arguments[slot] = as_value(schema, slot, target)
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
     if title and title[0] in schema.parameters.get("properties", {}):
         arguments[title[0]] = title[1]
@@ -197,7 +203,7 @@ def _step(
     alone = _other_images(schema, rule, arguments, scene)
     arguments |= feed_arguments(schema, arguments, before, scene)
     skip = unsuitable_reason(tool, target, before, scene) or alone
-    skip = skip or missing_arguments(schema, arguments)
+    skip = skip or missing_arguments(schema, arguments, scene.plans)
     return Step(tool, arguments, why, skip, target)
 
 
@@ -283,7 +289,10 @@ def _other_images(
         The rule's clause for no suitable other image, if there is none; else "".
     """
     needed = schema.parameters.get("required", ())
-    names = [name for name in image_arguments(schema) if name in needed and name.endswith("_path")]
+    fields = schema.parameters.get("properties", {})
+    names = [
+        name for name in image_arguments(schema) if name in needed and not takes_list(fields[name])
+    ]
     if len(names) < 2 or not scene.images:
         return ""
     shown = arguments.get(names[0])

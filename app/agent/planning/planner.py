@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent.image_reference import image_reference
+from app.agent.image_reference import image_reference, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
@@ -34,7 +34,7 @@ from app.agent.planning.plan import (
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
-from app.tools.pack_plan import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Planner:
         If the scene has no plans, the planner's own plans are used.
         """
         scene = scene if scene.plans else replace(scene, plans=self.plans)
+        scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
@@ -117,6 +118,21 @@ def schema_of(tool: Tool) -> ToolSchema:
     spec = tool.spec
     return ToolSchema(
         spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases, spec.title
+    )
+
+
+def _plans_for(scene: Scene) -> Plans:
+    """Return the packs' plans without the kinds of question that the current image excludes."""
+    note = scene.note()
+
+    def counts(kind: QuestionKind) -> bool:
+        if kind.only_for == Accepts():
+            return True
+        return note is not None and not unsuitable_image(kind.only_for, note)
+
+    return Plans(
+        replace(pack, kinds=tuple(kind for kind in pack.kinds if counts(kind)))
+        for pack in scene.plans.packs
     )
 
 

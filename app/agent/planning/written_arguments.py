@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from app.agent.image_reference import image_arguments
+from app.agent.image_reference import image_arguments, made_arguments, made_by
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.argument_values import as_argument, find_numbers, find_values
 from app.agent.planning.classify import words_in
 from app.agent.planning.plan import Scene, Step
 from app.agent.planning.question_text import read_value
 from app.agent.planning.targets import find_target
+from app.tools.pack_plan import NO_PLANS, Plans
 
 NEEDS_PREFIX = "it still needs"
 """Start of the message for a tool that needs more arguments than the question gives."""
@@ -129,20 +130,30 @@ def _add_pack_values(schema: ToolSchema, blank: str, found: dict[str, Any], scen
         found.setdefault(name, number)
 
 
-def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
+def missing_arguments(
+    schema: ToolSchema, arguments: Mapping[str, Any], plans: Plans = NO_PLANS
+) -> str:
     """Return a message on what a call still needs and how to write it; "" if nothing is missing."""
     missing = [slot for slot in slots_of(schema) if slot.required and slot.name not in arguments]
     if not missing:
         return ""
-    needed = "; ".join(f"**{slot.name}**{_slot_hint(slot)}" for slot in missing)
+    kinds = made_arguments(schema)
+    needed = "; ".join(
+        f"**{slot.name}** ({made_by(schema.name, slot.name, kinds[slot.name], plans)})"
+        if slot.name in kinds
+        else f"**{slot.name}**{_slot_hint(slot)}"
+        for slot in missing
+    )
     images = image_arguments(schema)
     examples = ", ".join(
         f"{slot.name}=image-{images.index(slot.name) + 1}"
         if slot.name in images
         else f"{slot.name}={_example(slot)}"
         for slot in missing
+        if slot.name not in kinds
     )
-    return f"{NEEDS_PREFIX} {needed}. Write for example: Run {schema.name} with: {examples}"
+    told = f"{NEEDS_PREFIX} {needed}"
+    return f"{told}. Write for example: Run {schema.name} with: {examples}" if examples else told
 
 
 def _example(slot: Slot) -> str:

@@ -1,4 +1,4 @@
-"""Writes a thread as Markdown, HTML or JSON for a person's records.
+"""Writes a thread as Markdown, HTML or JSON for a person's records, or only its tool calls.
 
 The export may hold patient data: the caller says so to the user. Text of the thread never becomes
 markup; the HTML has no script, loads nothing, and contains its pictures.
@@ -26,7 +26,8 @@ from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import Artifact
 
-Form = Literal["md", "html", "json"]
+Form = Literal["md", "html", "json", "calls"]
+"""What is written; "calls" is the log of tool calls in MedRAX's form, `tool_calls_*.json`."""
 DISCLAIMER = "AI results are not for diagnosis."
 WARNING = "This file may contain patient data: names in paths, images and findings. Keep it safe."
 _MAX_PICTURE_BYTES = 8 * 1024**2  # of one picture that is embedded
@@ -47,6 +48,8 @@ def export(
     match form:
         case "json":
             text = json.dumps(as_json(content), ensure_ascii=False, indent=1, allow_nan=False)
+        case "calls":
+            text = json.dumps(as_calls(content), ensure_ascii=False, indent=4, allow_nan=False)
         case "html":
             text = as_html(content)
         case "md":
@@ -100,6 +103,29 @@ def as_json(content: Content) -> dict[str, Any]:
             "problems": content.problems,
         }
     )
+
+
+def as_calls(content: Content) -> list[dict[str, Any]]:
+    """Return the thread's tool calls with the keys of MedRAX's log, in the order of their ends.
+
+    `content` is a JSON text: [output, metadata], or [{"error": ...}, {"status": ...}].
+    """
+    return plain([_logged_call(call) for call in content.calls.values()])
+
+
+def _logged_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    result: Mapping[str, Any] = call.get("result") or {}
+    status = result.get("status", "")
+    said = [result.get("output"), result.get("metadata")]
+    if status != "ok":
+        said = [{"error": result.get("error") or result.get("summary", "")}, {"status": status}]
+    return {
+        "tool_call_id": call.get("id", ""),
+        "name": call.get("name", ""),
+        "args": call.get("arguments") or {},
+        "content": json.dumps(plain(said), ensure_ascii=False, allow_nan=False),
+        "timestamp": call.get("ended", ""),
+    }
 
 
 def _event(event: RunEvent) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from app.imaging.dicom.dicom_items import finite_numbers, first_item, items_of, 
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.palette import color_from_cielab
 from app.imaging.dicom.pixel_layout import Layout
+from app.imaging.pixels.regions import Box
 
 Array = NDArray[Any]
 
@@ -86,6 +87,29 @@ def slide_of(header: Header, layout: Layout) -> Slide | None:
         return Slide(rows, columns, (), stitched=False)
     sections = _sections(header, layout, rows, columns)
     return Slide(rows, columns, sections) if sections else None
+
+
+def region_of(slide: Slide, section: Section, box: Box, layout: Layout) -> tuple[Slide, Section]:
+    """Return the part of a section within a box of the matrix, as a slide of its own to stitch."""
+    left, top, right, bottom = box
+    tiles = tuple(
+        Tile(tile.index, tile.x - left, tile.y - top)
+        for tile in section.tiles
+        if tile.x < right
+        and tile.x + layout.columns > left
+        and tile.y < bottom
+        and tile.y + layout.rows > top
+    )
+    # Where there is no tile, any other tells what kind of pixels there would be.
+    first = section.tiles[0]
+    outside = (Tile(first.index, right, bottom),)
+    part = replace(section, tiles=tiles or outside)
+    return Slide(bottom - top, right - left, (part,)), part
+
+
+def sections_of(slide: Slide, header: Header, layout: Layout) -> tuple[Section, ...]:
+    """Return a slide's sections, even if it is too large to be stitched."""
+    return slide.sections or _sections(header, layout, slide.rows, slide.columns)
 
 
 def _sections(header: Header, layout: Layout, rows: int, columns: int) -> tuple[Section, ...]:

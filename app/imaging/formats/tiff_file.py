@@ -1,11 +1,11 @@
 """Show TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
 
 Every series of a file (an OME image, a slide, its label) is an instance, and its planes are the
-frames: channels vary fastest, then depth, then time. A note on each frame names its channel, depth
-and time. Red, green and blue of one plane are shown as colour; separate channels, e.g. of a
-fluorescence microscope, stay apart and grey. Of a pyramid, the largest level that can be opened
-safely is shown. A plain TIFF states the resolution of paper, so only OME, ImageJ and slide scanners
-give a spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
+frames: channels vary fastest, then depth, then time (`Instance.axes`). A note on each frame names
+its channel, depth and time. Red, green and blue of one plane are shown as colour; separate
+channels, e.g. of a fluorescence microscope, are frames of their own. Of a pyramid, the largest
+level that can be opened safely is shown. A plain TIFF states the resolution of paper, so only OME,
+ImageJ and slide scanners give a spacing.
 """
 
 from __future__ import annotations
@@ -13,63 +13,50 @@ from __future__ import annotations
 import io
 import logging
 import math
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import tifffile
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import MAX_TEXT, AttributeRow, attribute_row, shortened
+from app.imaging.attributes import AttributeRow, attribute_row, shortened
+from app.imaging.axes import Axes, Channel
 from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, file_digest, pixel_sha256
 from app.imaging.files.sources import FileStatus, OneEntryCache
 from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
-from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
-from app.imaging.pixels.windows import valid_window
-from app.imaging.space.spacing import MAX_ANISOTROPY, stated_spacing
+from app.imaging.formats.tiff_metadata import Metadata, check_ome, series_metadata
+from app.imaging.formats.tiff_pixels import Pixels, frame_pixels, plane_axes, region_pixels
+from app.imaging.pixels.regions import Box, PixelRegion, clipped, cropped
 from app.imaging.types import (
     Frame,
     ImageRef,
     Instance,
     Spacing,
-    SpacingSource,
     Voi,
-    VoiFunction,
-    Window,
 )
 
 MAX_SERIES = 1000
 _MAX_FRAME_BYTES = 2**30
 _NAMES = {
-    "T": "time point", "Z": "depth", "C": "channel", "S": "sample", "R": "series", "H": "lifetime",
-    "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
+    "C": "channel", "S": "sample", "Z": "depth", "T": "time point",
+    "R": "series", "H": "lifetime", "A": "angle", "P": "position", "M": "tile", "V": "view",
+    "E": "wavelength",
 }  # fmt: skip
 
 _parsed_cache = OneEntryCache()
 
-MAX_XML = 2**24
-_ORIENTATION = 274
-_X_RESOLUTION, _Y_RESOLUTION = 282, 283
 _MAX_ROWS = 2000
 _MAX_VALUES = 2**16
 _BYTES = (1, 2, 6, 7)
 """Tag types whose values are not converted one by one: bytes and text."""
-_MM = {
-    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
-    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
-    "in": 25.4, "inch": 25.4, "inches": 25.4,
-}  # fmt: skip
-_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -99,17 +86,55 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     """
     digest = file_digest((path, sources.status(path)))
     with _parsed_file(path) as parsed:
-        series = len(parsed.tif.series)
-        if not 0 <= part < series:
-            raise guards.problem(path, f"it contains {series} images, not {part + 1}")
-        stack = parsed.stack(path, part)
-        if not 0 <= index < stack.frames:
-            raise guards.problem(path, f"it contains {stack.frames} frames, not {index + 1}")
+        stack = _stack_of(path, parsed, part, index)
         pixels = frame_pixels(path, stack.series, *stack.place(index))
+    return _frame(stack, digest, part, index, pixels)
+
+
+def read_region(path: Path, part: int, index: int, level: int | None, box: Box) -> PixelRegion:
+    """Return a part of plane `index` at a level of the pyramid; see `pixels.regions.PixelRegion`.
+
+    Raises:
+        FileProblem: The plane or level does not exist, or cannot be decoded.
+    """
+    digest = file_digest((path, sources.status(path)))
+    with _parsed_file(path) as parsed:
+        stack = _stack_of(path, parsed, part, index)
+        levels: list[Any] = list(parsed.tif.series[part].levels)
+        number = levels.index(stack.series) if level is None else level
+        sizes = tuple((_plane_size(one)[1], _plane_size(one)[0]) for one in levels)
+        if stack.meta.turn != 1:  # no slide: a photograph that was held another way
+            frame = _frame(
+                stack, digest, part, index, frame_pixels(path, stack.series, *stack.place(index))
+            )
+            sizes = ((frame.columns, frame.rows),)
+            box = clipped(path, box, 0 if level is None else level, sizes)
+            return PixelRegion(cropped(frame, box), box[0], box[1], 0, sizes)
+        box = clipped(path, box, number, sizes)
+        pixels = region_pixels(path, levels[number], *stack.place(index), box)
+    frame = _frame(stack, digest, part, index, pixels)
+    columns, rows = sizes[number]
+    spacing = _scale_spacing(frame.spacing, stack.rows / rows, stack.columns / columns)
+    return PixelRegion(replace(frame, spacing=spacing), box[0], box[1], number, sizes)
+
+
+def _stack_of(path: Path, parsed: _ParsedFile, part: int, index: int) -> _PlaneStack:
+    """Return the planes of a series; raise FileProblem if there is no plane `index`."""
+    series = len(parsed.tif.series)
+    if not 0 <= part < series:
+        raise guards.problem(path, f"it contains {series} images, not {part + 1}")
+    stack = parsed.stack(path, part)
+    if not 0 <= index < stack.frames:
+        raise guards.problem(path, f"it contains {stack.frames} frames, not {index + 1}")
+    return stack
+
+
+def _frame(stack: _PlaneStack, digest: str, part: int, index: int, pixels: Pixels) -> Frame:
     turn = stack.meta.turn
     stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
-    channel = stack.positions(index).get("C", 0)
+    axes = stack.axes
+    channel, _, time = axes.place(index)
     window = stack.meta.channel_window(channel) if stored.ndim == 2 else None
     return Frame(
         stored=stored,
@@ -120,7 +145,9 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         bits=pixels.bits,
         palette=pixels.palette,
         lossy=pixels.lossy,
+        time_ms=time * axes.time_step_ms if axes.time_step_ms is not None else None,
         note=". ".join(text for text in notes if text),
+        same_grid=axes.beside(index) if len(axes.channels) > 1 else (),
     )
 
 
@@ -150,6 +177,22 @@ class _PlaneStack:
         """Number of frames."""
         return _frame_count(self.frame_axes)
 
+    @property
+    def axes(self) -> Axes:
+        """The axes of the frames as others see them.
+
+        Separate samples count as channels. An axis that the file does not name counts as depth if
+        it is the only one, all others as time.
+        """
+        lengths = dict(self.frame_axes)
+        samples = lengths.pop("S", 1)
+        channels = lengths.pop("C", 1) * samples
+        unnamed = next(iter(lengths)) if len(lengths) == 1 and not lengths.keys() - {*"IQ"} else "Z"
+        depths = lengths.pop(unnamed, 1)
+        meta = self.meta
+        known = meta.channels if len(meta.channels) == channels else (Channel(),) * channels
+        return Axes(known, depths, math.prod(lengths.values()), meta.z_step_mm, meta.time_step_ms)
+
     def positions(self, index: int) -> dict[str, int]:
         """Return the position of a frame along every frame_axes axis; channels vary fastest."""
         places: dict[str, int] = {}
@@ -169,13 +212,13 @@ class _PlaneStack:
 
     def name(self, index: int) -> str:
         """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
+        if not {letter for letter, length in self.frame_axes if length > 1} - {*"SCZT"}:
+            return self.axes.text(index)
         places = self.positions(index)
         texts: list[str] = []
         for axis, length in sorted(self.frame_axes, key=lambda one: "CSZT".find(one[0]) % 5):
             if length > 1:
-                text = f"{_NAMES.get(axis, 'plane')} {places[axis] + 1} of {length}"
-                label = self.meta.channel_name(places[axis]) if axis == "C" else ""
-                texts.append(f"{text} ({label})" if label else text)
+                texts.append(f"{_NAMES.get(axis, 'plane')} {places[axis] + 1} of {length}")
         return ", ".join(texts)
 
 
@@ -279,6 +322,7 @@ def _instance(
         mtime_ns=status.mtime_ns,
         part=part,
         note=stack.note,
+        axes=stack.axes,
     )
 
 
@@ -347,7 +391,7 @@ def _parse(path: Path) -> _ParsedFile:
     tif = tifffile.TiffFile(file, _multifile=False, **flags)
     try:
         if tif.is_ome:
-            _check_ome(path, tif.pages.first.description)
+            check_ome(path, tif.pages.first.description)
     finally:
         tif.close()
     return _ParsedFile(tif)
@@ -355,165 +399,6 @@ def _parse(path: Path) -> _ParsedFile:
 
 def _uid(digest: str, part: int) -> str:
     return content_uid(f"{digest}/{part}".encode())
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """Metadata of one TIFF series.
-
-    Attributes:
-        format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        name: Name of the series, or "".
-        spacing: Pixel spacing of the largest resolution level.
-        turn: TIFF Orientation tag, 1 to 8.
-        attributes: Keywords and texts to add to `Instance.attributes`.
-        channels: Name of each channel.
-        ranges: The (lowest, highest) value to display for each channel.
-    """
-
-    format: str = "TIFF"
-    name: str = ""
-    spacing: Spacing = field(default_factory=Spacing)
-    turn: int = 1
-    attributes: dict[str, str] = field(default_factory=dict[str, str])
-    channels: tuple[str, ...] = ()
-    ranges: tuple[tuple[float, float], ...] = ()
-
-    def channel_name(self, channel: int) -> str:
-        """Return the name of a channel (from 0), or "" if it has none."""
-        return self.channels[channel] if channel < len(self.channels) else ""
-
-    def channel_window(self, channel: int) -> Window | None:
-        """Return the window that the file specifies for a channel (from 0), or None if none."""
-        if channel >= len(self.ranges):
-            return None
-        low, high = self.ranges[channel]
-        exact = VoiFunction.LINEAR_EXACT
-        return valid_window(Window((low + high) / 2, high - low, exact, "file"))
-
-
-def _safe_xml(path: Path, text: str) -> ET.Element:
-    """Parse OME-XML; refuse entity declarations, which can expand without limit."""
-    if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
-        raise guards.problem(path, "its OME description is not safe to read")
-    try:
-        return ET.fromstring(text)  # entities were refused above
-    except ET.ParseError:
-        raise guards.problem(path, "its OME description is damaged", guards.COPY_AGAIN) from None
-
-
-def _check_ome(path: Path, text: str) -> None:
-    """Refuse OME-XML that is unsafe or declares more planes than the viewer supports.
-
-    The TIFF library creates an object for each declared plane, even if the file lacks the plane.
-    """
-    for element in _safe_xml(path, text).iterfind(".//{*}Pixels"):
-        sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
-        if math.prod(sizes) > guards.MAX_FRAMES:
-            reason = "its OME description declares an impossible number of planes"
-            raise guards.problem(path, reason, guards.COPY_AGAIN)
-
-
-def series_metadata(tif: tifffile.TiffFile, number: int) -> Metadata:
-    """Return the metadata of series `number` (from 0); damaged parts are left out."""
-    series: Any = tif.series[number]
-    page = series.keyframe
-    turn = _orientation(page)
-    if tif.is_ome and series.kind == "ome":
-        return _ome(tif, number, turn)
-    if tif.is_imagej and series.kind == "imagej":
-        return _imagej(tif, page, turn)
-    found = _MPP.search(str(page.description)[:4096]) if tif.is_svs else None
-    if found is not None:
-        step = _number(found.group(1)) * 1e-3
-        note = "stated by the file (MPP of the slide scanner)"
-        spacing = stated_spacing(step, step, SpacingSource.CALIBRATED, note)
-        return Metadata("SVS", str(series.name), spacing, turn)
-    return Metadata("TIFF", "", _print_spacing(page), turn)
-
-
-def _orientation(page: Any) -> int:
-    """Return the TIFF Orientation, 1 (upright) if there is none."""
-    tag = page.tags.get(_ORIENTATION)
-    value = tag.value if tag is not None else 1
-    return int(value) if value in range(1, 9) else 1
-
-
-def _number(value: Any) -> float:
-    """Return a value as a number, 0 if it is none or not finite."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return 0.0
-    return number if math.isfinite(number) else 0.0
-
-
-def _resolution(page: Any, code: int) -> float:
-    """Return pixels per unit of a resolution tag; 0 if the file does not say."""
-    tag = page.tags.get(code)
-    value: Any = tag.value if tag is not None else (0, 1)
-    try:
-        numerator, denominator = value
-        return float(numerator) / float(denominator) if denominator else 0.0
-    except (TypeError, ValueError):
-        return 0.0
-
-
-def _print_spacing(page: Any) -> Spacing:
-    """Return no spacing but the shape of a pixel: a fax has more columns than rows per inch."""
-    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
-    if x <= 0 or y <= 0 or (x, y) == (1.0, 1.0):
-        return Spacing(note="a picture has no patient scale")
-    aspect = x / y if 1 / MAX_ANISOTROPY <= x / y <= MAX_ANISOTROPY else 1.0
-    return Spacing(aspect=aspect, note="a print resolution is no patient scale: ignored")
-
-
-def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
-    """Return the metadata that ImageJ wrote."""
-    stated: dict[str, Any] = dict(tif.imagej_metadata or {})
-    unit = str(stated.get("unit", "")).strip().lower()
-    scale = _MM.get(unit, 0.0)
-    # ImageJ stores pixels per unit in the resolution tags.
-    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
-    spacing = Spacing(note="ImageJ gives no unit of length")
-    if scale and x > 0 and y > 0:
-        note = f"stated by the file (ImageJ, in {unit})"
-        spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
-    ends = tuple(stated[end] for end in ("min", "max") if end in stated)
-    listed: Any = stated.get("Ranges") or ends
-    values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
-    ranges = tuple(zip(values[::2], values[1::2], strict=False))
-    sound = all(high > low for low, high in ranges)
-    return Metadata("ImageJ TIFF", "", spacing, turn, ranges=ranges if sound else ())
-
-
-def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
-    """Return the metadata of an OME image."""
-    root = _safe_xml(Path(tif.filename), str(tif.pages.first.description))
-    image = next(islice(root.iterfind("{*}Image"), number, None), None)
-    pixels = image.find("{*}Pixels") if image is not None else None
-    if image is None or pixels is None:
-        return Metadata("OME-TIFF", turn=turn)
-    page: Any = tif.series[number].keyframe
-    spacing = Spacing(note="the OME description gives no pixel size")
-    row, column = (_ome_mm(pixels, axis) for axis in "YX")
-    sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
-    # Tools that crop or shrink an image often copy its description unchanged.
-    if sizes != (page.imagewidth, page.imagelength):
-        spacing = Spacing(note="the OME description is for an image of another size")
-    elif row and column:
-        note = "stated by the file (OME PhysicalSize)"
-        spacing = stated_spacing(row, column, SpacingSource.CALIBRATED, note)
-    channels = [one.get("Name", "") for one in pixels.iterfind("{*}Channel")]
-    attributes = {f"OME {key}": value[:MAX_TEXT] for key, value in pixels.attrib.items()}
-    name = image.get("Name", "")[:100]
-    return Metadata("OME-TIFF", name, spacing, turn, attributes, tuple(channels[:1000]))
-
-
-def _ome_mm(pixels: ET.Element, axis: str) -> float:
-    """Return a pixel's size along an axis in mm; 0 if unknown."""
-    unit = pixels.get(f"PhysicalSize{axis}Unit", "µm").strip().lower()
-    return _number(pixels.get(f"PhysicalSize{axis}")) * _MM.get(unit, 0.0)
 
 
 def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:

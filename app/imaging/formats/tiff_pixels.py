@@ -111,11 +111,77 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
         FileProblem: The plane is missing, damaged, or of an unsupported kind.
     """
     key = level.keyframe
-    depth = int(key.shaped[1])
-    page_number, slab = divmod(plane, depth) if depth > 1 else (plane, 0)
+    page_number, slab = divmod(plane, int(key.shaped[1]))
     array = _page_array(path, level, page_number)
     # [separate samples, depth, rows, columns, samples of a pixel]
-    array = array.reshape(key.shaped)[:, slab]
+    return _as_pixels(path, key, array.reshape(key.shaped)[:, slab], sample)
+
+
+def region_pixels(
+    path: Path, level: Any, plane: int, sample: int | None, box: tuple[int, int, int, int]
+) -> Pixels:
+    """Decode a part of a plane, of which only the strips or tiles are read that it touches.
+
+    `box` is (left, top, right, bottom) in pixels of the level, within it; right and bottom are the
+    first outside. See `frame_pixels` for the rest.
+    """
+    key = level.keyframe
+    left, top, right, bottom = box
+    page_number, slab = divmod(plane, int(key.shaped[1]))
+    if _is_headless(level):
+        array = _page_array(path, level, page_number).reshape(key.shaped)
+        return _as_pixels(path, key, array[:, slab, top:bottom, left:right], sample)
+    page = level[page_number]
+    if page is None:
+        raise guards.problem(path, "this plane is missing from the file", guards.COPY_AGAIN)
+    separate, _, rows, columns, samples = (int(size) for size in key.shaped)
+    array = np.full(
+        (separate, bottom - top, right - left, samples), key.nodata, np.dtype(key.dtype)
+    )
+    height, width = int(key.rowsperstrip), columns
+    if key.is_tiled:
+        height, width = int(key.tilelength), int(key.tilewidth)
+    deep = max(int(key.tiledepth), 1) if key.is_tiled else 1
+    across, down = -(-columns // width), -(-rows // height)
+    per_sample = across * down * -(-int(key.shaped[1]) // deep)
+    lossy = {"jpegtables": page.jpegtables} if int(key.compression) in _JPEG else {}
+    if lossy:
+        lossy["jpegheader"] = key.jpegheader
+    handle = key.parent.filehandle
+    for number in range(separate):
+        for y in range(top // height, -(-bottom // height)):
+            for x in range(left // width, -(-right // width)):
+                index = number * per_sample + (slab // deep * down + y) * across + x
+                if index >= len(page.dataoffsets) or not page.databytecounts[index]:
+                    continue  # a tile that was left out holds the value for no data
+                handle.seek(int(page.dataoffsets[index]))
+                data = handle.read(int(page.databytecounts[index]))
+                _check_code_stream(path, key, data)
+                try:
+                    segment, _, shape = key.decode(data, index, **lossy)
+                except (FileProblem, MemoryError):
+                    raise
+                except Exception as error:
+                    reason = "a part of its pixels is damaged or cut short"
+                    detail = type(error).__name__
+                    raise guards.problem(path, reason, guards.COPY_AGAIN, detail) from None
+                if segment is None:
+                    continue
+                piece = segment[slab % deep, : shape[1], : shape[2]]
+                _lay(array[number], piece, y * height - top, x * width - left)
+    return _as_pixels(path, key, array, sample)
+
+
+def _lay(onto: Array, piece: Array, top: int, left: int) -> None:
+    """Copy a piece [rows, columns, samples] onto an array, at a place that may lie outside."""
+    piece = piece[max(-top, 0) :, max(-left, 0) :]
+    place = onto[max(top, 0) :, max(left, 0) :]
+    rows, columns = (min(a, b) for a, b in zip(piece.shape[:2], place.shape[:2], strict=True))
+    place[:rows, :columns] = piece[:rows, :columns]
+
+
+def _as_pixels(path: Path, key: Any, array: Array, sample: int | None) -> Pixels:
+    """Return samples [separate samples, rows, columns, samples of a pixel] as a frame has them."""
     array = array[0] if array.shape[0] == 1 else np.moveaxis(array[..., 0], 0, -1)
     bits = _bit_depth(key, array)
     if array.dtype == np.bool_:
@@ -134,12 +200,16 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
     return Pixels(grey, photometric, bits, None, lossy)
 
 
+def _is_headless(level: Any) -> bool:
+    """Return whether planes have no page headers of their own: they follow each other, plain."""
+    total = int(math.prod(level.shape)) // max(int(level.keyframe.size), 1)
+    return total > len(level) or (total > 1 and level.is_truncated)
+
+
 def _page_array(path: Path, level: Any, number: int) -> Array:
     """Return a page's samples; ImageJ and tifffile may write many planes behind a single page."""
     key = level.keyframe
-    total = int(math.prod(level.shape)) // max(int(key.size), 1)
-    # Without page headers of their own, planes follow each other uncompressed.
-    if total > len(level) or (total > 1 and level.is_truncated):
+    if _is_headless(level):
         offset = level.dataoffset
         if offset is None:
             raise guards.problem(path, "some of its planes are missing", guards.COPY_AGAIN)
@@ -242,21 +312,29 @@ def check_segments(path: Path, page: Any) -> None:
         raise guards.problem(path, reason, "Export it with larger tiles")
     if int(page.compression) not in _CODE_STREAMS:
         return
+    handle = page.parent.filehandle
+    for offset, size in places:
+        handle.seek(int(offset))
+        if size:
+            _check_code_stream(path, page, handle.read(int(size)))
+
+
+def _check_code_stream(path: Path, page: Any, data: bytes) -> None:
+    """Refuse a strip or tile whose code stream is larger than it."""
+    if int(page.compression) not in _CODE_STREAMS:
+        return
     if page.is_tiled:
         rows, columns = int(page.tilelength), int(page.tilewidth)
     else:
         rows, columns = min(int(page.rowsperstrip), int(page.imagelength)), int(page.imagewidth)
-    handle = page.parent.filehandle
-    for offset, size in places:
-        handle.seek(int(offset))
-        coded = declared_figures(handle.read(int(size))) if size else None
-        if coded is None:
-            continue
-        # Codecs pad tiles to their block size, hence the tolerance.
-        turned = coded.may_transpose and coded.columns <= rows + _PADDING
-        if not turned and (coded.rows > rows + _PADDING or coded.columns > columns + _PADDING):
-            raise guards.problem(
-                path,
-                f"a part of {columns} x {rows} pixels holds {coded.columns} x {coded.rows}",
-                guards.COPY_AGAIN,
-            )
+    coded = declared_figures(data)
+    if coded is None:
+        return
+    # Codecs pad tiles to their block size, hence the tolerance.
+    turned = coded.may_transpose and coded.columns <= rows + _PADDING
+    if not turned and (coded.rows > rows + _PADDING or coded.columns > columns + _PADDING):
+        raise guards.problem(
+            path,
+            f"a part of {columns} x {rows} pixels holds {coded.columns} x {coded.rows}",
+            guards.COPY_AGAIN,
+        )

@@ -1,7 +1,11 @@
-"""Masks as DICOM segmentations (PS3.3 A.51), BINARY. Runs in a worker process."""
+"""Masks as DICOM segmentations (PS3.3 A.51), BINARY; numbered objects as label maps.
+
+Runs in a worker process.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,7 @@ from pydicom.pixels.utils import pack_bits
 from pydicom.sr.coding import Code as DicomCode
 
 from app.errors import FileProblem
-from app.imaging.findings import Finding, Mask
+from app.imaging.findings import Finding, Instances, Mask
 from app.imaging.objects.writing import (
     MAKER,
     Sources,
@@ -35,10 +39,18 @@ Place = tuple[str, int]
 def make(sources: Sources) -> Dataset:
     """Return a segmentation with a segment for each label of each tool.
 
+    Without masks, the first finding of numbered objects becomes a label map, with a segment for
+    each object; other such findings are left out.
+
     Raises:
         FileProblem: There is no mask, or the masks lie on different series or sizes of images.
     """
-    masks = [one for one in sources.export.findings if isinstance(one.geometry, Mask)]
+    every = sources.export.findings
+    numbered = [one for one in every if isinstance(one.geometry, Instances)]
+    masks = [one for one in every if isinstance(one.geometry, Mask)] or numbered[:1]
+    for one in numbered:
+        if one is not masks[0]:
+            sources.leave_out(one, "numbered objects need a segmentation of their own")
     path = str(sources.export.images[0].path)
     if not masks:
         raise FileProblem(
@@ -69,26 +81,24 @@ def make(sources: Sources) -> Dataset:
     for one in images:
         if "FrameOfReferenceUID" in one and "SliceThickness" not in one:
             one.SliceThickness = None  # highdicom expects it
-    segments = _segments(masks)
-    rows, columns = int(images[0].Rows), int(images[0].Columns)
-    pixels = np.zeros((len(places), rows, columns, len(segments)), np.uint8)
-    for number, parts in enumerate(segments):
-        for place, finding in parts.items():
-            assert isinstance(finding.geometry, Mask)
-            pixels[places.index(place), :, :, number] = finding.geometry.pixels
-    colors = colors_of(masks)
-    firsts = [next(iter(parts.values())) for parts in segments]
+    shape = len(places), int(images[0].Rows), int(images[0].Columns)
+    filled = _label_map if masks[0] in numbered else _binary
+    pixels, kind, descriptions = filled(masks, places, shape)
     settings: dict[str, Any] = {
-        "segmentation_type": seg.SegmentationTypeValues.BINARY,
-        "segment_descriptions": [
-            _description(number, one, colors[one.label]) for number, one in enumerate(firsts, 1)
-        ],
+        "segmentation_type": kind,
+        "segment_descriptions": descriptions,
         "content_label": "SIGHTLINE",
-        "content_description": state_text(firsts[0])[:64],
+        "content_description": state_text(masks[0])[:64],
         **MAKER,
         **sources.new,
     }
     if several and "SharedFunctionalGroupsSequence" not in images[0]:
+        if pixels.ndim == 3:
+            raise FileProblem(
+                "numbered objects on such a multi-frame image have no form in a segmentation",
+                subject=path,
+                remedy="Export them as a table or a picture.",
+            )
         made = _frame_by_frame(images[0], pixels, settings)
     else:
         made = seg.Segmentation(source_images=images, pixel_array=pixels, **settings)
@@ -105,7 +115,51 @@ def make(sources: Sources) -> Dataset:
     return made
 
 
-def _frame_by_frame(image: Dataset, pixels: NDArray[np.uint8], settings: dict[str, Any]) -> Dataset:
+_Content = tuple[NDArray[Any], seg.SegmentationTypeValues, list[seg.SegmentDescription]]
+
+
+def _binary(masks: list[Finding], places: list[Place], shape: tuple[int, int, int]) -> _Content:
+    """Return a plane for each segment [places, rows, columns, segments], and what they are."""
+    segments = _segments(masks)
+    pixels = np.zeros((*shape, len(segments)), np.uint8)
+    for number, parts in enumerate(segments):
+        for place, finding in parts.items():
+            assert isinstance(finding.geometry, Mask)
+            pixels[places.index(place), :, :, number] = finding.geometry.pixels
+    colors = colors_of(masks)
+    firsts = [next(iter(parts.values())) for parts in segments]
+    described = [
+        _description(number, one, colors[one.label]) for number, one in enumerate(firsts, 1)
+    ]
+    return pixels, seg.SegmentationTypeValues.BINARY, described
+
+
+def _label_map(masks: list[Finding], places: list[Place], shape: tuple[int, int, int]) -> _Content:
+    """Return numbers of segments [places, rows, columns], one for each object, and what they are.
+
+    Segments are numbered from 1 without gaps; their labels have the objects' own numbers.
+    """
+    finding = masks[0]
+    assert isinstance(finding.geometry, Instances)
+    labels = finding.geometry.labels
+    numbers = np.unique(labels[labels > 0])
+    if len(numbers) > np.iinfo(np.uint16).max:
+        raise FileProblem(
+            f"{len(numbers):,} objects are too many for a segmentation",
+            remedy="Export them as a table or a picture.",
+        )
+    pixels = np.zeros(shape, np.uint16)
+    at = places.index((finding.image.sop_instance_uid, finding.image.frame))
+    pixels[at] = np.where(labels > 0, np.searchsorted(numbers, labels) + 1, 0)
+    color = colors_of(masks)[finding.label]
+    described: list[seg.SegmentDescription] = []
+    for segment, number in enumerate(numbers.tolist(), 1):
+        one = replace(finding, id=f"{finding.id}-{number}", label=f"{finding.label} {number}")
+        described.append(_description(segment, one, color))
+    return pixels, seg.SegmentationTypeValues.LABELMAP, described
+
+
+def _frame_by_frame(image: Dataset, pixels: NDArray[Any], settings: dict[str, Any]) -> Dataset:
     """Return a segmentation of a multi-frame image without functional groups, as of ultrasound.
 
     highdicom writes those of single frames only (0.28); here they are joined.

@@ -24,6 +24,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Heatmap,
+    Instances,
     Mask,
     Measurement,
     Point,
@@ -124,7 +125,7 @@ def _groups(finding: Finding, sources: Sources) -> list[Any]:
     }
     measured = _measurements(finding)
     made: list[Any]
-    if isinstance(shape, Mask):
+    if isinstance(shape, Mask | Instances):
         image = _reference(finding, sources, sr.SourceImageForMeasurementGroup)
         made = [
             sr.MeasurementsAndQualitativeEvaluations(
@@ -176,7 +177,7 @@ def _observed(finding: Finding) -> str:
 def _measurements(finding: Finding) -> list[Measurement]:
     found = list(finding.measurements)
     if not found and finding.value is not None:
-        names = {"°": "Angle", "mm": "Length", "px": "Length", "ratio": "Ratio"}
+        names = {"°": "Angle", "mm": "Length", "px": "Length", "ratio": "Ratio", "objects": "Count"}
         units, _, basis = finding.units.partition(" (")
         found = [Measurement(names.get(units, "Value"), finding.value, units, basis.rstrip(")"))]
     if finding.score is not None:

@@ -19,7 +19,10 @@ _CLASS = "$class"
 _PLAIN = frozenset[Any]((str, int, bool, str | None, int | None))
 _POINTS = tuple[tuple[float, float], ...]
 _IN_UNIONS = frozenset(
-    {"Point", "Polyline", "Segments", "Polygon", "Box", "Ellipse", "Mask", "Heatmap", "Label"}
+    {
+        *("Point", "Polyline", "Segments", "Polygon", "Box", "Ellipse", "Mask", "Heatmap"),
+        *("Instances", "Label"),
+    }
 )
 """Classes that occur in unions (`Geometry | Label`); their messages carry the class name."""
 

@@ -37,9 +37,18 @@ from app.imaging.dicom.pixel_layout import (
     truncation_problem,
 )
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
-from app.imaging.dicom.whole_slide import Slide, covers_matrix, slide_of, stitch, tile_note
+from app.imaging.dicom.whole_slide import (
+    Slide,
+    covers_matrix,
+    region_of,
+    sections_of,
+    slide_of,
+    stitch,
+    tile_note,
+)
 from app.imaging.files import sources
 from app.imaging.files.identity import pixel_sha256
+from app.imaging.pixels.regions import Box, PixelRegion, clipped, cropped
 from app.imaging.reading import dicom_objects
 from app.imaging.space.stacks import STACK_KEYWORD
 from app.imaging.types import MISSING_ROWS, Content, Frame, ImageRef, Instance
@@ -115,12 +124,48 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     if not 0 <= index < len(slide.sections):
         count = len(slide.sections)
         raise guards.problem(path, f"it has {count} frames; there is no {index + 1}th")
-    return _slide_frame(header, layout, slide, index)
+    return _slide_frame(header, layout, slide, index, index)
 
 
-def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Frame:
-    """Stitch all tiles of one optical path and focal plane of a slide."""
-    section = slide.sections[index]
+def read_region(path: Path, part: int, index: int, level: int | None, box: Box) -> PixelRegion:
+    """Return a part of frame `index`: of a slide, only the tiles that it touches are decoded.
+
+    A file holds one level of a slide, 0. Of a slide too large to be stitched, whose frames are
+    tiles, the part is one of the whole slide with the optical path and focal plane of that tile.
+
+    Raises:
+        FileProblem: There is no such frame or place, or it cannot be decoded.
+    """
+    header = cached_header(path, sources.status(path))
+    layout = layout_of(header)
+    slide = slide_of(header, layout)
+    sections = sections_of(slide, header, layout) if slide is not None else ()
+    if slide is None or not sections:
+        frame = read_frame(path, part, index)
+        sizes = ((frame.columns, frame.rows),)
+        box = clipped(path, box, level or 0, sizes)
+        return PixelRegion(cropped(frame, box), box[0], box[1], 0, sizes)
+    sizes = ((slide.columns, slide.rows),)
+    box = clipped(path, box, level or 0, sizes)
+    if not slide.stitched:
+        holding = (
+            number
+            for number, one in enumerate(sections)
+            if any(tile.index == index for tile in one.tiles)
+        )
+        index = next(holding, 0)
+    if not 0 <= index < len(sections):
+        raise guards.problem(path, f"it has {len(sections)} frames; there is no {index + 1}th")
+    piece, _ = region_of(slide, sections[index], box, layout)
+    return PixelRegion(_slide_frame(header, layout, piece, 0, index), box[0], box[1], 0, sizes)
+
+
+def _slide_frame(header: Header, layout: Layout, slide: Slide, place: int, index: int) -> Frame:
+    """Stitch all tiles of one optical path and focal plane, section `place` of a slide.
+
+    `index` is the number of the frame that they are.
+    """
+    section = slide.sections[place]
     models: list[str] = []
     lost: list[FileProblem] = []
 

@@ -21,6 +21,7 @@ from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.files import sources
 from app.imaging.files.sources import FileStatus
 from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.regions import PixelRegion, clipped, cropped
 from app.imaging.pixels.thumbnails import shrink
 from app.imaging.processes.records import pack
 from app.imaging.reading.sniffing import reader_of, sniff
@@ -53,6 +54,24 @@ def frame_entry(payload: Message) -> Message:
     """Return as "frame" frame "index" (from 0) of a payload's file, or raise FileProblem."""
     silence_pydicom()
     return {"frame": pack(_frame_of(payload))}
+
+
+def region_entry(payload: Message) -> Message:
+    """Return as "region" a part of a frame: "box" at "level"; see `pixels.regions.PixelRegion`."""
+    silence_pydicom()
+    path = _unchanged(payload)
+    left, top, right, bottom = payload["box"]
+    box, level = (left, top, right, bottom), payload["level"]
+    reader, part, index = reader_of(path), payload["part"], payload["index"]
+    if hasattr(reader, "read_region"):
+        region = reader.read_region(path, part, index, level, box)
+    else:
+        frame = reader.read_frame(path, part, index)
+        sizes = ((frame.columns, frame.rows),)
+        box = clipped(path, box, level or 0, sizes)
+        region = PixelRegion(cropped(frame, box), box[0], box[1], 0, sizes)
+    check_uid(path, payload["uid"], region.frame.ref.sop_instance_uid)
+    return {"region": pack(region)}
 
 
 def attributes_entry(payload: Message) -> Message:

@@ -18,7 +18,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.axes import Axes
 from app.imaging.files.identity import uid_hashes
+from app.imaging.processes.records import pack, unpack
 from app.imaging.types import Content, Instance
 
 DIRECTORY, PROBLEM = -1, -2
@@ -89,6 +91,8 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON has it; numpy numbers become Python numbers."""
     if isinstance(value, Content):
         return value.value
+    if isinstance(value, Axes):
+        return pack(value)
     if isinstance(value, tuple | dict):
         parts: Iterable[Any] = value
         return [_plain(part) for part in parts]
@@ -139,6 +143,10 @@ def _instance(
     fields["references"] = dict.fromkeys(_all_of(str, fields["references"]))
     fields["frame_time_ms"] = _time(fields["frame_time_ms"])
     fields["frame_times_ms"] = tuple(map(_time, fields["frame_times_ms"]))
+    if fields["axes"] is not None:
+        fields["axes"] = unpack(Axes, fields["axes"])
+        if fields["axes"].frames != fields["frames"]:
+            raise TableError("axes of another number of frames")
     return Instance(path=path, attributes=SharedTexts(places, texts), **fields)
 
 
@@ -170,6 +178,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "note": (str,),
     "frame_times_ms": (list,),
     "changed_ns": (int,),
+    "axes": (dict, type(None)),
 }
 """Fields of an `Instance` except path and attributes -> types of their JSON values."""
 

@@ -6,7 +6,16 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import XY, Finding, Polyline, new_id
 from app.imaging.types import Spacing
-from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
+from app.tools.api import (
+    Need,
+    Resource,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    ToolSpec,
+    takes,
+)
 from app.tools.chest import ctr_geometry, image_suitability, organs
 from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.model_results import with_warnings
@@ -27,7 +36,7 @@ CUTOFF_TEXT = (
 class CardiothoracicInput(ToolInput):
     """Arguments of `cardiothoracic_ratio`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
 
 
 class CardiothoracicOutput(BaseModel):

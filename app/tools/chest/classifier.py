@@ -14,7 +14,16 @@ from pydantic import Field, RootModel
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
 from app.paths import shipped_table
-from app.tools.api import Need, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import (
+    Need,
+    Resource,
+    ToolContext,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+    takes,
+)
 from app.tools.chest import image_suitability
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
@@ -135,7 +144,7 @@ _TIMEOUT_S = 110.0
 class ClassifierInput(ToolInput):
     """Arguments of `chest_xray_classifier`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     labels: list[str] | None = Field(
         default=None,
         description="At most 6 that the question is about: for each a heatmap of where the model "

@@ -20,12 +20,14 @@ from app.tools.api import (
     ImageSnapshot,
     Need,
     RegistrationTarget,
+    Resource,
     ToolContext,
     ToolFailed,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
@@ -51,8 +53,10 @@ _REMEDY = "Open two frontal chest radiographs of one patient and name the curren
 class CompareInput(ToolInput):
     """Arguments of `chest_xray_compare`."""
 
-    image_path: str = Field(description="The current radiograph: the app's image id or its path.")
-    prior_path: str = Field(description="The earlier radiograph of the same patient.")
+    image_path: str = takes(
+        Resource.IMAGE, "The current radiograph: the app's image id or its path."
+    )
+    prior_path: str = takes(Resource.IMAGE, "The earlier radiograph of the same patient.")
 
 
 class CompareOutput(BaseModel):

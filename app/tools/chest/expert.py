@@ -17,11 +17,13 @@ from app.imaging.types import ImageRef
 from app.paths import resources_dir
 from app.tools.api import (
     ImageSnapshot,
+    Resource,
     ToolContext,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.chest import image_suitability
 from app.tools.chest.boxes import (
@@ -65,11 +67,12 @@ _MARKS = re.compile(r"<\|")
 class ExpertInput(ToolInput):
     """Arguments of `chest_xray_expert`."""
 
-    image_paths: list[str] = Field(
+    image_paths: list[str] = takes(
+        Resource.IMAGES,
+        "One or two chest radiographs: the app's image ids or their paths, in the "
+        "order in which the question speaks of them; for a change the earlier one first.",
         min_length=1,
         json_schema_extra={"maxItems": MOST_IMAGES},
-        description="One or two chest radiographs: the app's image ids or their paths, in the "
-        "order in which the question speaks of them; for a change the earlier one first.",
     )
     prompt: str = Field(
         min_length=1,

@@ -13,12 +13,14 @@ from app.imaging.findings import Box
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
+    Resource,
     ToolContext,
     ToolFailed,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.chest import image_suitability, overlay
 from app.tools.chest.boxes import Corners, InputRectangle, finding_box, rounded_corners
@@ -53,7 +55,7 @@ _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
 class GroundingInput(ToolInput):
     """Arguments of `xray_phrase_grounding`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     phrase: str = Field(
         min_length=1,
         max_length=500,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from app.tools.api import ToolContext, ToolInput, ToolResult, ToolSpec
+from app.tools.api import Resource, ToolContext, ToolInput, ToolResult, ToolSpec, takes
 from app.tools.chest.model_results import needs_of, required_model
 from app.tools.chest.question_answering import (
     LONGEST_QUESTION,
@@ -30,10 +30,11 @@ class LlavaMedInput(ToolInput):
     question: str = Field(
         min_length=1, max_length=LONGEST_QUESTION, description="The question, in English."
     )
-    image_path: str | None = Field(
-        default=None,
-        description="The image that it is about: the app's image id or its path. Leave it out for "
+    image_path: str | None = takes(
+        Resource.IMAGE,
+        "The image that it is about: the app's image id or its path. Leave it out for "
         "a question of general medical knowledge.",
+        default=None,
     )
     max_new_tokens: int = Field(
         default=500, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."

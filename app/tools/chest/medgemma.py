@@ -7,11 +7,13 @@ from pydantic import BaseModel, Field
 from app.tools.api import (
     ImageSnapshot,
     Need,
+    Resource,
     ToolContext,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.chest import image_suitability
 from app.tools.chest.grounding import COORDINATES, Prediction, located_phrases
@@ -53,12 +55,13 @@ class MedGemmaInput(ToolInput):
     """Arguments of `medgemma_qa`."""
 
     question: str = Field(min_length=1, max_length=LONGEST_QUESTION, description="The question.")
-    image_paths: list[str] | None = Field(
-        default=None,
-        max_length=MOST_IMAGES,
-        description="The images that it is about, each by the app's image id or its path; the "
+    image_paths: list[str] | None = takes(
+        Resource.IMAGES,
+        "The images that it is about, each by the app's image id or its path; the "
         "model is shown them as Image 1, Image 2, ... Leave it out for a question of general "
         "medical knowledge.",
+        default=None,
+        max_length=MOST_IMAGES,
     )
     locate: bool = Field(
         default=False,

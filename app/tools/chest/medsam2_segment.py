@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Mask, Point, new_id
-from app.tools.api import ImageSnapshot, ToolContext, ToolInput, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import (
+    ImageSnapshot,
+    Resource,
+    ToolContext,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+    takes,
+)
 from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import (
     call_model,
@@ -182,7 +191,7 @@ _TIMEOUT_S = 170.0
 class MedSam2Input(ToolInput):
     """Arguments of `medsam2_segment`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     box: list[float] | None = Field(
         default=None,
         min_length=4,

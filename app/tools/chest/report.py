@@ -8,7 +8,16 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
-from app.tools.api import Need, ToolContext, ToolFailed, ToolInput, ToolResult, ToolSpec
+from app.tools.api import (
+    Need,
+    Resource,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    ToolSpec,
+    takes,
+)
 from app.tools.chest import image_suitability
 from app.tools.chest.grounding import located_phrases
 from app.tools.chest.model_pictures import ModelInput
@@ -46,7 +55,7 @@ _NO_PRIOR = (
 class ReportInput(ToolInput):
     """Arguments of `chest_xray_report_generator`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     grounded: bool = Field(default=True, description="Boxes for sentences (MAIRA-2).")
 
 

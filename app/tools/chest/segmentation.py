@@ -11,11 +11,13 @@ from app.tools.api import (
     Artifact,
     ImageSnapshot,
     Need,
+    Resource,
     ToolContext,
     ToolFailed,
     ToolInput,
     ToolResult,
     ToolSpec,
+    takes,
 )
 from app.tools.chest import image_suitability, organs, overlay
 from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
@@ -29,7 +31,7 @@ from app.tools.models.store import InstalledModel, ModelStore
 class SegmentationInput(ToolInput):
     """Arguments of `chest_xray_segmentation`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     organs: list[str] | None = Field(
         default=None,
         description="All that can be had when left out. Facies Diaphragmatica is the diaphragm, "

@@ -14,11 +14,13 @@ from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
+    Resource,
     ToolContext,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.files import plain, save_png
 
@@ -36,7 +38,7 @@ _ACQUISITION = (
 class DicomProcessorInput(ToolInput):
     """Arguments of `dicom_processor`."""
 
-    dicom_path: str = Field(description="The image id or path.")
+    dicom_path: str = takes(Resource.IMAGE, "The image id or path.")
     window_center: float | None = Field(
         default=None,
         description="Window centre after rescale (HU on CT); the shown one if left out.",

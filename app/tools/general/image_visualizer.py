@@ -17,11 +17,13 @@ from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
+    Resource,
     ToolContext,
     ToolInput,
     ToolResult,
     ToolRetry,
     ToolSpec,
+    takes,
 )
 from app.tools.files import plain, save_png
 
@@ -77,7 +79,7 @@ _MAX_DESCRIPTION = 2000
 class ImageVisualizerInput(ToolInput):
     """Arguments of `image_visualizer`."""
 
-    image_path: str = Field(description="The image id or path.")
+    image_path: str = takes(Resource.IMAGE, "The image id or path.")
     title: str | None = Field(default=None, description="Shown above it.")
     description: str | None = Field(default=None, description="Shown below it.")
     figsize: tuple[float, float] | None = Field(

@@ -10,7 +10,17 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QLineEdit, QMenu, QToolButton, QWidget
 
-from app.imaging.findings import Box, Ellipse, Finding, Heatmap, Mask, Point, Polygon, State
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Heatmap,
+    Instances,
+    Mask,
+    Point,
+    Polygon,
+    State,
+)
 from app.views import icons, wording
 from app.views.layouts import column, row
 from app.views.theme import SPACE
@@ -41,7 +51,7 @@ def kind_of(finding: Finding) -> str:
     shape = finding.geometry
     if drawing.by_hand(finding) and finding.provenance.tool in drawing.TEXTS:
         return "text"
-    if isinstance(shape, Mask):
+    if isinstance(shape, Mask | Instances):
         return "mask"
     if isinstance(shape, Heatmap):
         return "heatmap"

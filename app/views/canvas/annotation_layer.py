@@ -8,19 +8,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QPointF, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding, Geometry, Heatmap, Mask, State
+from app.imaging.findings import Finding, Geometry, Heatmap, Instances, Mask, State
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import Frame, ImageRef
+from app.views import wording
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend, label_chips
-from app.views.canvas.finding_items import AnnotationItem, FindingStyle, item_kind
+from app.views.canvas.finding_items import AnnotationItem, FindingStyle, ObjectsItem, item_kind
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.label_chips import Chip
 from app.views.theme import DARK
-from app.workspace import drawing, plane_marks
+from app.workspace import drawing, mark_measures, plane_marks
 from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
@@ -55,6 +56,7 @@ class AnnotationLayer(QObject):
         self._shapes: dict[str, tuple[Geometry, finding_shapes.Shape]] = {}
         self._offsets: dict[str, QPointF] = {}  # of labels that were moved
         self._hovered = ""
+        self._hovered_object = 0
         self._draft: Finding | None = None
         self._draft_shape: finding_shapes.Shape | None = None
         self.heat_strength = self._seen = heatmap_legend.USUAL
@@ -66,6 +68,7 @@ class AnnotationLayer(QObject):
         self._pause.timeout.connect(self._build_next)
         annotations.changed.connect(self.sync)
         annotations.selection_changed.connect(lambda _id: self._restyle())
+        annotations.object_changed.connect(lambda _id, _number: self._restyle())
 
     def close(self) -> None:
         """Stop building the shapes of findings."""
@@ -332,11 +335,22 @@ class AnnotationLayer(QObject):
                 best, best_key = finding_id, key
         return best
 
-    def hover(self, finding_id: str) -> None:
-        """Highlight the finding under the mouse; "" for none."""
-        if finding_id != self._hovered:
-            self._hovered = finding_id
+    def object_at(self, finding_id: str, at: QPointF) -> int:
+        """Return the number of a finding's object at an image point; 0 if there is none."""
+        item = self._items.get(finding_id)
+        return item.object_at(at) if isinstance(item, ObjectsItem) else 0
+
+    def hover(self, finding_id: str, number: int = 0) -> None:
+        """Highlight the finding under the mouse, or its object with a number; "" for none."""
+        if (finding_id, number) != (self._hovered, self._hovered_object):
+            self._hovered, self._hovered_object = finding_id, number
             self._restyle()
+
+    def bounds_of_object(self, finding_id: str, number: int) -> QRectF:
+        """Return the edges of an object's pixels on the image; empty if it is not drawn here."""
+        item = self._items.get(finding_id)
+        objects = item.outline.objects if item is not None and item.outline else None
+        return objects.bounds(number) if objects is not None else QRectF()
 
     def _restyle(self) -> None:
         for finding_id, item in self._items.items():
@@ -354,7 +368,17 @@ class AnnotationLayer(QObject):
         tint = annotation.tint or DARK.annotation_color(annotation.color)
         finding = annotation.finding
         state = State.ACCEPTED if drawing.by_hand(finding) else finding.state
-        return FindingStyle(tint, strong, handles=handles, strength=strength, state=state)
+        objects: tuple[int, ...] = ()
+        if isinstance(finding.geometry, Instances):
+            chosen = (
+                self._annotations.selected_object if finding_id == self._annotations.selected else 0
+            )
+            hovered = self._hovered_object if finding_id == self._hovered else 0
+            objects = tuple(dict.fromkeys(one for one in (hovered, chosen) if one))
+            strong = strong and not objects
+        return FindingStyle(
+            tint, strong, handles=handles, strength=strength, state=state, objects=objects
+        )
 
     def has_handles(self, finding: Finding) -> bool:
         """Return whether the user can move a finding's points now.
@@ -387,4 +411,18 @@ class AnnotationLayer(QObject):
             chip = label_chips.chip_of(item.finding, shape, to_view, style.color, style.strong)
             if chip.text:
                 result.append(replace(chip, offset=self._offsets.get(chip.id)))
+            for number in style.objects:
+                if text := self._object_text(item.finding, shape, number):
+                    top = shape.objects.bounds(number) if shape.objects else QRectF()
+                    at = to_view.map(QPointF(top.center().x(), top.top()))
+                    result.insert(0, Chip("", text, at, style.color, strong=True))
         return result
+
+    def _object_text(self, finding: Finding, shape: finding_shapes.Shape, number: int) -> str:
+        """Return an object's number and area; "" if there is no such object."""
+        place = shape.objects.objects.place_of(number) if shape.objects is not None else None
+        if shape.objects is None or place is None or self._frame is None:
+            return ""
+        area = mark_measures.object_area(self._frame, shape.objects.objects, place)
+        size = f"{mark_measures.figure(area.value)} {mark_measures.with_source(area)}"
+        return f"{wording.label_text(finding)} {number}{wording.DOT}{size}"

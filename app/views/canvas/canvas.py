@@ -721,15 +721,23 @@ class Canvas(ImageView):
 
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; return the id of the finding there, or ""."""
-        hit = ""
+        hit, number = "", 0
         self._cursor = position
         if position is not None:
+            at = self.to_image(position)
             label = self.overlay.chip_at(position)
-            hit = label.chip.id if label else self.findings_layer.hit(self.to_image(position))
-        self.findings_layer.hover(hit)
+            hit = label.chip.id if label else self.findings_layer.hit(at)
+            number = 0 if label else self.findings_layer.object_at(hit, at)
+        self.findings_layer.hover(hit, number)
         self.overlay.point_at(position)
         self.overlay.set_corners(self._corners())
         return hit
+
+    def _select_at(self, position: QPointF) -> None:
+        """Select the finding at a position (px), and which of its objects it is."""
+        hit = self._hover(position)
+        number = self.findings_layer.object_at(hit, self.to_image(position))
+        self._workspace.annotations.select(hit, number)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         self.activated.emit()
@@ -805,12 +813,12 @@ class Canvas(ImageView):
             return
         if self.mover.active and ev.button() == Qt.MouseButton.LeftButton:
             if not self.mover.release():
-                self._workspace.annotations.select(self._hover(ev.position()))
+                self._select_at(ev.position())
             return
         if self._press is None:
             left = ev.button() == Qt.MouseButton.LeftButton and self.drawing_tool.active
             if left and not self.drawing_tool.release(ev.position()):
-                self._workspace.annotations.select(self._hover(ev.position()))
+                self._select_at(ev.position())
             return
         right = ev.button() == Qt.MouseButton.RightButton
         zooming = right and self._press[1] is Drag.ZOOM
@@ -821,7 +829,7 @@ class Canvas(ImageView):
         if zooming:
             self.menu_wanted.emit(ev.globalPosition().toPoint())
         elif ev.button() == Qt.MouseButton.LeftButton:
-            self._workspace.annotations.select(self._hover(ev.position()))
+            self._select_at(ev.position())
 
     def _drop_mark(self) -> None:
         """Put a mark back that is being dragged, as its image is no longer shown."""

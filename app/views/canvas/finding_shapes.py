@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QImage, QPainterPath, QPolygonF
@@ -17,14 +16,16 @@ from app.imaging.findings import (
     Finding,
     Geometry,
     Heatmap,
+    Instances,
     Mask,
     Point,
     Polygon,
     Polyline,
     Segments,
 )
-from app.views.canvas import heatmap_legend
+from app.views.canvas import heatmap_legend, object_outlines
 from app.views.canvas.colormaps import table
+from app.views.canvas.object_outlines import ObjectOutlines, indexed_image
 
 MAX_BORDER = 60_000
 """Number of pixel edges above which a mask is drawn as a bitmap: a long outline paints slowly."""
@@ -40,6 +41,7 @@ class Shape:
         anchor: Where to place the label.
         ends: End points of a measured line, where ticks are drawn.
         image: A translucent overlay to be drawn in `image_rect`, or None.
+        objects: What draws numbered objects, or None.
     """
 
     path: QPainterPath
@@ -47,6 +49,7 @@ class Shape:
     ends: tuple[QPointF, ...] = ()
     image: QImage | None = None
     image_rect: QRectF | None = None
+    objects: ObjectOutlines | None = None
 
 
 NOTHING = Shape(QPainterPath(), QPointF())
@@ -119,19 +122,23 @@ def _mask(geometry: Mask, *, outlined: bool = True) -> Shape:
     if not outlined or border_length(part) > MAX_BORDER:
         rect = QRectF(left - 0.5, top - 0.5, part.shape[1], part.shape[0])
         return Shape(path, anchor, image=indexed_image(part.astype(np.uint8)), image_rect=rect)
-    for contour in contours(part):
-        closed = np.vstack((contour, contour[:1]))
-        # Straight from the array: a QPointF per point would hold Python's lock for long.
-        path.addPath(pg.arrayToQPath(closed[:, 0] + left, closed[:, 1] + top))
+    path = object_outlines.path_of(object_outlines.trace(part)).translated(left, top)
     return Shape(path, anchor)
 
 
-def indexed_image(levels: NDArray[np.uint8]) -> QImage:
-    """Return [rows, columns] uint8 as an indexed image; the caller must set its colour table."""
-    buffer = np.ascontiguousarray(levels)
-    rows, columns = buffer.shape
-    # copy(): the QImage then owns its pixels.
-    return QImage(buffer.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+def _instances(geometry: Instances) -> Shape:
+    outlines = object_outlines.build(geometry.labels)
+    rows, columns = geometry.labels.shape
+    boxes = outlines.objects.boxes
+    if not len(boxes):
+        return NOTHING
+    top = boxes[np.argmin(boxes[:, 1])]  # the label goes to the highest object
+    return Shape(
+        QPainterPath(),
+        QPointF(float(top[0] + top[2]) / 2, float(top[1])),
+        image_rect=QRectF(-0.5, -0.5, columns, rows),
+        objects=outlines,
+    )
 
 
 def _inside(part: NDArray[np.bool_]) -> QPointF:
@@ -172,94 +179,21 @@ _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
     Ellipse: _ellipse,
     Mask: _mask,
     Heatmap: _heatmap,
+    Instances: _instances,
 }
 
 
 def is_light(finding: Finding) -> bool:
-    """Return whether a shape is quick to build on the GUI thread: any but a mask or a heatmap."""
-    return not isinstance(finding.geometry, Mask | Heatmap)
+    """Return whether a shape is quick to build on the GUI thread: any but an array of pixels."""
+    return not isinstance(finding.geometry, Mask | Heatmap | Instances)
 
 
 def build(geometry: Geometry) -> Shape:
-    """Return the shape that draws a geometry; this takes tens of ms for masks and heatmaps."""
+    """Return the shape that draws a geometry; this takes tens of ms for arrays of pixels."""
     return _BUILDERS[type(geometry)](geometry)
-
-
-Contour = NDArray[np.float64]
-
-# Directions of a step along pixel edges: right, down, left, up, as (dx, dy).
-_STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
-
-
-def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
-    """Return the closed outlines of a mask, as marching squares would at level 0.5.
-
-    Follows the edges between inside and outside pixels, with the inside on the right, and connects
-    the midpoints of these edges. Diagonal neighbours are kept apart.
-
-    Returns:
-        One [points, 2] array of (x, y) per outline, including holes (in the opposite direction),
-        without repeating the first point at the end. Straight runs keep only their end points.
-    """
-    edges = _edges(pixels)
-    result: list[Contour] = []
-    while edges:
-        start, ways = next(iter(edges.items()))
-        result.append(_walk(edges, start, ways[0]))
-    return result
 
 
 def border_length(pixels: NDArray[np.bool_]) -> int:
     """Return the number of pixel edges between inside and outside, excluding the image's border."""
     across = int(np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]))
     return across + int(np.count_nonzero(pixels[1:] != pixels[:-1]))
-
-
-def _edges(pixels: NDArray[np.bool_]) -> dict[tuple[int, int], list[int]]:
-    """Return the directions of the border edges that leave each pixel corner (x, y).
-
-    Corner (x, y) is the upper left corner of pixel (x, y), at (x - 0.5, y - 0.5).
-    """
-    padded = np.pad(pixels, 1)
-    inside, up, left = padded[1:-1, 1:-1], padded[:-2, 1:-1], padded[1:-1, :-2]
-    down, right = padded[2:, 1:-1], padded[1:-1, 2:]
-    edges: dict[tuple[int, int], list[int]] = {}
-    # (outside neighbour, offset of the corner the edge leaves, its direction)
-    for neighbour, (dx, dy), direction in (
-        (up, (0, 0), 0),
-        (right, (1, 0), 1),
-        (down, (1, 1), 2),
-        (left, (0, 1), 3),
-    ):
-        rows, columns = np.nonzero(inside & ~neighbour)
-        for corner in zip((columns + dx).tolist(), (rows + dy).tolist(), strict=True):
-            edges.setdefault(corner, []).append(direction)
-    return edges
-
-
-def _walk(edges: dict[tuple[int, int], list[int]], start: tuple[int, int], first: int) -> Contour:
-    points: list[tuple[float, float]] = []
-    (x, y), direction = start, first
-    while True:
-        ways = edges[(x, y)]
-        ways.remove(direction)
-        if not ways:
-            del edges[(x, y)]
-        dx, dy = _STEPS[direction]
-        points.append((x - 0.5 + dx / 2, y - 0.5 + dy / 2))
-        x, y = x + dx, y + dy
-        # Turning right keeps to the same pixel where two pixels touch at a corner.
-        turn = (direction + 1) % 4
-        ways = edges.get((x, y), [])
-        if not ways or ((x, y) == start and turn == first):
-            return _without_straight(np.array(points, dtype=np.float64))
-        direction = turn if turn in ways else ways[0]
-
-
-def _without_straight(points: Contour) -> Contour:
-    if len(points) < 3:
-        return points
-    before = points - np.roll(points, 1, axis=0)
-    after = np.roll(points, -1, axis=0) - points
-    turns = before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]
-    return points[turns]

@@ -34,7 +34,7 @@ from app.errors import SightlineError
 from app.imaging.findings import Heatmap, Mask, Point
 from app.imaging.layers import RGB, Label, Shape
 from app.views.background import Background
-from app.views.canvas import finding_shapes
+from app.views.canvas import finding_shapes, object_outlines
 from app.views.canvas.finding_items import CROSS, LINE, on_screen
 from app.views.canvas.image_view import ImageView
 from app.views.theme import DARK, TYPE, ui_font
@@ -109,7 +109,7 @@ def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
     if down.size == 0:
         return QImage(), QRectF()
     top, left = int(down[0]), int(across[0])
-    image = finding_shapes.indexed_image(levels[top : down[-1] + 1, left : across[-1] + 1])
+    image = object_outlines.indexed_image(levels[top : down[-1] + 1, left : across[-1] + 1])
     image.setColorCount(_LEVELS)
     return image, QRectF(left - 0.5, top - 0.5, image.width(), image.height())
 

@@ -429,8 +429,9 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> PlacedChip | None:
-        """Return the label chip at a position in the widget (px), or None."""
-        return next((one for one in self._placed if one.rect.contains(position)), None)
+        """Return the label chip of a finding at a position in the widget (px), or None."""
+        found = (one for one in self._placed if one.chip.id)
+        return next((one for one in found if one.rect.contains(position)), None)
 
     def _draw_texts(self, painter: QPainter, blocks: Sequence[Block], region: QRegion) -> None:
         """Draw the texts in a region from pictures: most stay, or are the same in all viewports."""

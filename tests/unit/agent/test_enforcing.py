@@ -479,7 +479,11 @@ def test_each_override_is_logged_without_anything_of_the_patient(
     caplog.set_level(logging.INFO, logger="app.agent.enforcement.director")
     play(tmp_path, "Crop DOE^JANE", crop("/home/doe/jane.png"), says("done"))
     lines = [record.getMessage() for record in caplog.records if "Override" in record.message]
-    assert lines == [f"Override (dependency): {cells.CROPPER} -> {cells.CELLS}"]
+    assert lines == [
+        f"Override (dependency): {cells.CROPPER} -> {cells.CELLS}. {cells.CROPPER} needs a result "
+        f"of {' or '.join((*cells.SEGMENTERS, cells.THRESHOLD))}, so {cells.CELLS} runs first. "
+        "Sub-goal: outlines each cell. Context: no results so far."
+    ]
 
 
 def test_a_model_that_answers_without_what_the_question_needs_is_asked_once_more(tmp_path: Path):

@@ -198,7 +198,10 @@ def test_a_model_that_plans_is_told_the_packs_chains(tmp_path: Path):
     played = play(tmp_path, "Good morning", says("hello"))
     system = played.model.requests[0][0].text
     segmenters = " or ".join(cells.SEGMENTERS)
-    assert f"- counting, tracing, segmentation: {segmenters}\n" in system
+    assert (
+        f"- counting, tracing, cell segmentation, segmentation of micrographs: {segmenters}\n"
+        in system
+    )
     assert f"- {cells.ANALYZER} needs a result of {cells.CROPPER} first\n" in system
     assert f"- after {cells.ANALYZER} comes {cells.VISUALIZER}\n" in system
     assert f"is recommended {cells.CAPTIONER} (in: " in system

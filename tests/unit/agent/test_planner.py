@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.agent.image_reference import image_arguments
+from app.agent.image_reference import as_value, image_arguments, made_arguments
 from app.agent.llm.base import ToolSchema
+from app.agent.llm.schema_calls import brief
 from app.agent.planning import NoRule, Planner, Reply, Scene, ToolPlan, schema_of
+from app.tools.api import RESOURCE_KEY, Resource, ToolInput, takes
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack
 
@@ -550,7 +552,7 @@ def test_a_phrase_beside_a_question_for_the_rules():
         ("align the images", None, None),
         ("Run align-images", "**moving_path**; **mode** (one of rigid, affine)",
          'Run align-images with: moving_path=image-2, mode="rigid"'),
-        ("Run grow_mask", "**cells_path**", "Run grow_mask with: cells_path=image-2"),
+        ("Run grow_mask", "**cells_path** (a mask; an earlier tool makes one)", ""),
     ],
 )  # fmt: skip
 def test_a_missing_argument_is_named_with_the_way_to_write_it(
@@ -561,7 +563,7 @@ def test_a_missing_argument_is_named_with_the_way_to_write_it(
         assert isinstance(found, NoRule)
         return
     assert isinstance(found, Reply)
-    assert f"it still needs {lacks}. Write for example: " in found.text
+    assert f"it still needs {lacks}{'. Write for example: ' if write else ''}" in found.text
     assert write in found.text
 
 
@@ -593,6 +595,34 @@ def test_what_a_name_in_a_sentence_is_about():
 
 def test_an_argument_with_the_name_of_an_image_but_of_another_type_takes_none():
     fields = {"image": {"type": "boolean"}, "image_id": {"type": "integer"}, "x_path": {}}
-    assert image_arguments(ToolSchema("t", "", {"properties": fields})) == ["x_path"]
+    assert image_arguments(ToolSchema("t", "", {"properties": fields})) == []
     files = {"output_path": {"type": "string"}, "weights_path": {"type": "string"}}
     assert image_arguments(ToolSchema("t", "", {"properties": files})) == []
+
+
+class _Declared(ToolInput):
+    left: str = takes(Resource.IMAGE)
+    image_path: str = takes(Resource.MASK)
+    several: list[str] | None = takes(Resource.IMAGES, default=None)
+    table: str | None = takes(Resource.TABLE, default=None)
+    image: str
+    where_path: str
+
+
+def test_what_an_argument_takes_is_what_its_type_declares_whatever_its_name():
+    schema = ToolSchema("t", "", _Declared.model_json_schema())
+    assert image_arguments(schema) == ["image", "left", "several"]
+    assert made_arguments(schema) == {"image_path": Resource.MASK, "table": Resource.TABLE}
+    assert as_value(schema, "several", "image-1") == ["image-1"]
+    assert as_value(schema, "left", "image-1") == "image-1"
+
+
+def test_a_provider_is_told_the_kind_and_sees_no_key_of_ours():
+    told = brief(_Declared.model_json_schema())
+    assert RESOURCE_KEY not in str(told)
+    masked = brief(_Masked.model_json_schema())["properties"]["mask_path"]["description"]
+    assert masked == "Its cells. (a mask made by another tool)"
+
+
+class _Masked(ToolInput):
+    mask_path: str = takes(Resource.MASK, "Its cells.")

@@ -22,7 +22,7 @@ from app.agent.sessions.export import DISCLAIMER, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
 from app.tools import picture_sources
-from app.tools.api import Artifact, ToolContext, ToolResult
+from app.tools.api import Artifact, ToolContext, ToolFailed, ToolResult
 from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
@@ -101,6 +101,30 @@ def test_json_holds_all_of_it(thread: Thread, tmp_path: Path):
     assert made["result"]["output"] == {"text": NASTY}
     assert made["started"] <= made["ended"]
     assert read["messages"][0]["text"].startswith("What?")
+
+
+def test_calls_have_the_keys_of_the_seeds_log(tmp_path: Path):
+    """Document 001: tool_calls_<timestamp>.json, its content read as JSON and not by `eval`."""
+    made = SessionStore(tmp_path / "s").new_thread()
+    model = ScriptedModel(
+        [call("find", image_path="image-1")], [call("fail", image_path="image-1")], says("Done.")
+    )
+
+    def fail(args: Any, context: ToolContext) -> ToolResult:
+        raise ToolFailed("the file is damaged", remedy="Copy it again.")
+
+    tools = FakeRegistry(FakeTool("find", ImageInput, found), FakeTool("fail", ImageInput, fail))
+    asyncio.run(collect(AgentLoop(model, tools), request(made.files_dir(), "What?", thread=made)))
+    first, second = json.loads(exported(made, tmp_path, "calls"))
+    assert list(first) == ["tool_call_id", "name", "args", "content", "timestamp"]
+    assert (first["name"], first["args"]) == ("find", {"image_path": "image-1"})
+    assert json.loads(first["content"])[0] == {"text": NASTY}
+    answered = [message.call_id for message in made.history if message.role == "tool"]
+    assert [first["tool_call_id"], second["tool_call_id"]] == answered
+    error, status = json.loads(second["content"])
+    assert "the file is damaged" in error["error"]
+    assert status == {"status": "failed"}
+    assert first["timestamp"] <= second["timestamp"]
 
 
 @pytest.mark.parametrize("form", ["md", "html"])

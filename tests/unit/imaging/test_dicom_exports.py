@@ -24,6 +24,7 @@ from app.imaging.findings import (
     Ellipse,
     Finding,
     Heatmap,
+    Instances,
     Mask,
     Point,
     Polygon,
@@ -290,6 +291,62 @@ def test_masks_come_back_bit_for_bit(tmp_path: Path, seed: int) -> None:
         assert described.segment_label == item.label
         tool = described.SegmentAlgorithmType != "MANUAL"
         assert ("chest_xray_segment" in item.detail) == tool
+
+
+def test_numbered_objects_become_a_label_map(tmp_path: Path) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    first = images[0]
+    ref = ImageRef(first.sop_instance_uid, 0, "")
+    (mask, *_) = random_findings(2, [ref], first.rows, first.columns, masks=True)
+    labels = np.zeros((first.rows, first.columns), np.uint16)
+    labels[2:5, 3:9], labels[8:11, 2:4] = 12, 500
+    cells = replace(mask, id="cells", label="Nuclei", geometry=Instances(labels))
+    path = tmp_path / "seg.dcm"
+    path.write_bytes(write_object(DicomExport("seg", tuple(images), (cells,))).data)
+    written = hd.seg.segread(path)
+    assert written.SegmentationType == "LABELMAP"
+    assert [written.get_segment_description(n).segment_label for n in (1, 2)] == [
+        "Nuclei 12",
+        "Nuclei 500",
+    ]
+    expected = np.select([labels == 12, labels == 500], [1, 2])
+    assert any(
+        np.array_equal(plane, expected)
+        for plane in np.atleast_3d(pydicom.dcmread(path).pixel_array.reshape(-1, *labels.shape))
+    )
+    layer = instances([path])[0]
+    shown = read_layer_frame(layer, first, 0).shapes
+    assert sorted(int(one.geometry.pixels.sum()) for one in shown) == [6, 18]  # pyright: ignore
+
+    both = write_object(DicomExport("seg", tuple(images), (cells, mask)))
+    assert both.left_out == (("Nuclei", "numbered objects need a segmentation of their own"),)
+    view = View(first.sop_instance_uid)
+    state = write_object(DicomExport("gsps", tuple(images), (cells,), views=(view,)))
+    assert state.left_out == (("Nuclei", "masks are written as a segmentation"),)
+
+
+def test_numbered_objects_are_counted_in_a_report(tmp_path: Path) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    first = images[0]
+    ref = ImageRef(first.sop_instance_uid, 0, "")
+    (mask, *_) = random_findings(2, [ref], first.rows, first.columns, masks=True)
+    labels = np.zeros((first.rows, first.columns), np.uint16)
+    cells = replace(
+        mask,
+        label="Nuclei",
+        geometry=Instances(labels),
+        measurements=(),
+        value=125.0,
+        units="objects",
+    )
+    path = tmp_path / "sr.dcm"
+    path.write_bytes(write_object(DicomExport("sr", tuple(images), (cells,))).data)
+    counts = [
+        one
+        for one in items(pydicom.dcmread(path))
+        if "MeasuredValueSequence" in one and one.ConceptNameCodeSequence[0].CodeMeaning == "Count"
+    ]
+    assert [float(one.MeasuredValueSequence[0].NumericValue) for one in counts] == [125.0]
 
 
 @pytest.mark.parametrize("seed", seeds())

@@ -25,6 +25,7 @@ from app.imaging.findings import (
     Finding,
     Geometry,
     Heatmap,
+    Instances,
     Mask,
     Measurement,
     Point,
@@ -75,6 +76,8 @@ GEOMETRIES: list[Geometry] = [
     Ellipse(0.1, 1.2, 2.3, 3.4),
     Mask(RNG.random((13, 17)) > 0.5),
     Heatmap(RNG.random((5, 7)).astype(np.float32)),
+    Instances(RNG.integers(0, 9, (13, 17)).astype(np.uint16)),
+    Instances(RNG.integers(0, 99_999, (13, 17)).astype(np.uint32)),
 ]
 
 
@@ -92,6 +95,9 @@ def test_a_mark_comes_back_as_it_was(tmp_path: Path, geometry: Geometry):
         np.testing.assert_array_equal(found.geometry.pixels, geometry.pixels)
     elif isinstance(geometry, Heatmap) and isinstance(found.geometry, Heatmap):
         np.testing.assert_array_equal(found.geometry.values, geometry.values)
+    elif isinstance(geometry, Instances) and isinstance(found.geometry, Instances):
+        np.testing.assert_array_equal(found.geometry.labels, geometry.labels)
+        assert found.geometry.labels.dtype == geometry.labels.dtype
     else:
         assert found.geometry == geometry
         assert replace(back, kept="") == one

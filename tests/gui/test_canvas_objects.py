@@ -1,0 +1,150 @@
+"""Numbered objects on the canvas: drawn, hit, selected, hidden, exported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPen
+from PySide6.QtTest import QTest
+
+from app.imaging.findings import Instances, State
+from app.imaging.types import Spacing, SpacingSource
+from app.views.canvas import object_outlines
+from app.views.canvas.annotated_render import Marks, render_annotated
+from app.views.canvas.finding_items import ObjectsItem
+from tests.gui.canvas_scene import Scene
+from tests.gui.viewer_support import finding, instance
+
+pytestmark = pytest.mark.gui
+
+
+def blocks() -> NDArray[np.uint16]:
+    """Objects 7 (10 x 10 pixels at x 20, y 30) and 9 (20 x 5 at x 60, y 50)."""
+    labels = np.zeros((80, 100), np.uint16)
+    labels[30:40, 20:30] = 7
+    labels[50:55, 60:80] = 9
+    return labels
+
+
+def nuclei(scene: Scene, labels: NDArray[np.uint16] | None = None) -> str:
+    shape = Instances(blocks() if labels is None else labels)
+    ref = scene.canvas.frame.ref
+    one = finding(ref, shape, "Nuclei", value=2.0, units="objects", state=State.ACCEPTED)
+    scene.workspace.annotations.add([one])
+    scene.settle()
+    return one.id
+
+
+def test_outlines_are_drawn_by_one_item_and_the_label_counts_them(scene: Scene):
+    scene.show()
+    before = scene.canvas.grab().toImage()
+    nuclei(scene)
+    (item,) = scene.canvas.annotation_items()
+    assert isinstance(item, ObjectsItem)
+    after = scene.canvas.grab().toImage()
+    for x, y in ((25, 29.5), (29.5, 35), (70, 49.5), (79.5, 52)):
+        assert after.pixel(scene.at(x, y)) != before.pixel(scene.at(x, y)), (x, y)
+    for x, y in ((25, 35), (70, 52), (45, 70)):
+        assert after.pixel(scene.at(x, y)) == before.pixel(scene.at(x, y)), (x, y)
+    assert [chip.text for chip in scene.canvas.overlay.chips] == ["Nuclei 2 · accepted"]
+
+
+def test_a_click_selects_an_object_and_its_number_and_area_are_told(scene: Scene):
+    scene.show(spacing=Spacing(0.002, 0.002, SpacingSource.CALIBRATED))
+    nuclei(scene)
+    told: list[tuple[str, int]] = []
+    annotations = scene.workspace.annotations
+    annotations.object_changed.connect(lambda one, number: told.append((one, number)))
+    view = scene.canvas.viewport()
+    QTest.mouseMove(view, scene.at(70, 52))
+    scene.canvas._hover(QPointF(scene.at(70, 52)))
+    texts = [chip.text for chip in scene.canvas.overlay.chips]
+    assert any(text.startswith("Nuclei 9 · 400.0 µm²") for text in texts), texts
+    assert annotations.selected == ""
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=scene.at(25, 35))
+    assert (annotations.selected, annotations.selected_object) == ("finder-Nuclei", 7)
+    texts = [chip.text for chip in scene.canvas.overlay.chips]
+    assert any(text.startswith("Nuclei 7 · 400.0 µm²") for text in texts), texts
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=scene.at(70, 52))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=scene.at(45, 10))
+    assert annotations.selected == ""
+    assert told == [("finder-Nuclei", 7), ("finder-Nuclei", 9), ("", 0)]
+
+
+def test_a_selected_object_is_bright_and_filled(scene: Scene):
+    scene.show()
+    one = nuclei(scene)
+    before = scene.canvas.grab().toImage()
+    scene.workspace.annotations.select(one, 9)
+    scene.settle()
+    after = scene.canvas.grab().toImage()
+    assert after.pixel(scene.at(70, 53)) != before.pixel(scene.at(70, 53))
+    assert after.pixel(scene.at(25, 35)) == before.pixel(scene.at(25, 35))
+
+
+def test_objects_are_hidden_rejected_and_undone_as_any_finding(scene: Scene):
+    scene.show()
+    one = nuclei(scene)
+    annotations = scene.workspace.annotations
+    annotations.set_visible([one], False)
+    assert scene.canvas.annotation_items() == []
+    annotations.set_visible([one], True)
+    annotations.decide([one], State.REJECTED)
+    assert annotations.get(one).finding.state is State.REJECTED
+    scene.workspace.commands.undo()
+    assert annotations.get(one).finding.state is State.ACCEPTED
+    annotations.remove([one])
+    assert scene.canvas.annotation_items() == []
+    scene.workspace.commands.undo()
+    scene.settle()
+    assert len(scene.canvas.annotation_items()) == 1
+
+
+def test_a_picture_with_findings_has_the_outlines(scene: Scene):
+    scene.show()
+    nuclei(scene)
+    frame = scene.canvas.frame
+    assert frame is not None
+    marks = Marks(scene.workspace.annotations.all())
+    plain = render_annotated(frame, instance())
+    drawn = render_annotated(frame, instance(), marks=marks)
+    changed = (plain != drawn).any(axis=2)
+    assert changed[29:31, 20:30].any()
+    assert changed[35, 29:31].any()
+    assert not changed[33:37, 23:27].any()
+
+
+@pytest.mark.parametrize("zoom", [0.3, 0.8, 1.0, 2.0, 6.0])
+def test_a_picture_of_borders_and_lines_are_at_the_same_places(
+    zoom: float, monkeypatch: pytest.MonkeyPatch
+):
+    """Each pixel that one way draws is at most two screen pixels from one that the other draws."""
+    y, x = np.mgrid[:300, :400]
+    labels = np.zeros((300, 400), np.uint16)
+    for number, (cx, cy, r) in enumerate(((80, 90, 40), (250, 150, 90), (330, 60, 20)), 1):
+        labels[(x - cx) ** 2 + (y - cy) ** 2 <= r * r] = number
+    outlines = object_outlines.build(labels)
+    ways: list[NDArray[np.bool_]] = []
+    for most in (10**9, -1):
+        monkeypatch.setattr(object_outlines, "MOST_LINES", most)
+        image = QImage(400, 300, QImage.Format.Format_RGB32)
+        image.fill(Qt.GlobalColor.black)
+        painter = QPainter(image)
+        painter.translate(200, 150)
+        painter.scale(zoom, zoom)
+        painter.translate(-170.3, -120.7)
+        outlines.draw(painter, QPen(QColor("white"), 1.5))
+        painter.end()
+        bits = np.frombuffer(image.constBits(), np.uint8).reshape(300, 400, 4)
+        ways.append(bits[..., 0] > 60)
+    assert all(one.any() for one in ways)
+    reach = 2 + int(zoom)  # a picture's line is a pixel of the image wide
+    for one, other in (ways, ways[::-1]):
+        near = np.zeros_like(other)
+        for dy in range(-reach, reach + 1):
+            for dx in range(-reach, reach + 1):
+                near |= np.roll(other, (dy, dx), axis=(0, 1))
+        inner = slice(reach, -reach)
+        assert not (one & ~near)[inner, inner].any()
