@@ -399,6 +399,9 @@ class PackPlan:
             them.
         suggestions: Questions that the window offers before the first one is asked.
         suggested_for: The images for which the window offers `suggestions`.
+        own_images: Kinds of file and modalities that belong to this pack. Where a question about
+            such an image has words of several packs, those of this pack count; words for what only
+            another pack works on ("lungs") still ask for that pack.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
             tool, so that every planner runs it.
     """
@@ -417,14 +420,22 @@ class PackPlan:
     statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()
     suggested_for: Accepts = Accepts()
+    own_images: Accepts = Accepts()
     marked_question: str = ""
+
+    def owns(self, note: Mapping[str, Any]) -> bool:
+        """Return whether an image, by its note, is among `own_images`."""
+        kind, modality = str(note.get("kind") or ""), str(note.get("modality") or "").upper()
+        return kind in self.own_images.kinds or modality in self.own_images.modalities
 
 
 class Plans:
     """The plans of all packs, with look-ups by tool and by kind of question."""
 
-    def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
+    def __init__(self, packs: Iterable[PackPlan] = (), owner: str = "") -> None:
+        """Set the plans; `owner` is the pack to which the current image belongs, "" for none."""
         self.packs = tuple(packs)
+        self.owner = owner
         self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)
         self.statements = tuple(item for pack in self.packs for item in pack.statements)
         self._rules: Mapping[str, ToolRule] = {

@@ -18,7 +18,7 @@ from app.agent.planning.plan import Intent
 from app.agent.planning.tool_choice import choose
 from app.agent.planning.vocabulary import Match, Token, forms_of, in_standard_german, tokens_of
 from app.agent.planning.word_matches import Key, PackWords, WordMatches, pack_words
-from app.tools.pack_plan import Plans, QuestionKind
+from app.tools.pack_plan import Accepts, Plans, QuestionKind
 
 _BEFORE_WORDS = frozenset(("before", "bevor", "ehe"))
 _AFTER_WORDS = frozenset(("after", "nachdem"))
@@ -93,13 +93,14 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
     denied = denials(tokens)
     quoted = reported_speech(blank, tokens)
     found = WordMatches(book, tokens, denied, quoted, strict=True)
-    kinds = found.kinds()
+    kinds = _of_owner(found.kinds(), found, plans)
     asked = _read_intent(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
         # "kein Erguss" excludes everything it mentions, so the question is whether there is one.
         loose = WordMatches(book, tokens, denied, quoted, strict=False)
-        again = _read_intent(blank, loose, loose.kinds(), plans, tools, mentions)
-        asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
+        loose_kinds = _of_owner(loose.kinds(), loose, plans)
+        again = _read_intent(blank, loose, loose_kinds, plans, tools, mentions)
+        asked, kinds = (again, loose_kinds) if again.wanted else (asked, kinds)
     meaningful = found.meaningful_words(kinds)
     corrections = tuple(
         (blank[tokens[position].start : tokens[position].end], meant)
@@ -114,6 +115,27 @@ def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> 
         targets=frozenset(match.owner for match in book.target_words.find(tokens)),
     )
     return Reading(intent, named, tokens, kinds, denied, found.action_matches, found.spans(kinds))
+
+
+def _of_owner(
+    kinds: dict[Key, list[Match]], found: WordMatches, plans: Plans
+) -> dict[Key, list[Match]]:
+    """Return the kinds without those that another pack claims by words it shares with the owner.
+
+    The owner is the pack to which the current image belongs. Its kinds count before those of other
+    packs that have images of their own, unless the question names what only those work on.
+    """
+    domains = {pack.pack: pack for pack in plans.packs if pack.own_images != Accepts()}
+    working = {key for key in kinds if found.pack_words.kinds[key].tools}
+    ours = {key for key in working if key[0] == plans.owner}
+    others = {key for key in working - ours if key[0] in domains}
+    if not ours or not others:
+        return kinds
+    objects = {match.owner for match in (*found.subject_matches, *found.values)}
+    named = {name for name, pack in domains.items() if objects & {rule.tool for rule in pack.tools}}
+    foreign = named - {plans.owner}
+    dropped = ours if foreign and plans.owner not in named else others
+    return {key: matches for key, matches in kinds.items() if key not in dropped}
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:

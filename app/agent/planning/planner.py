@@ -130,10 +130,10 @@ def _plans_for(scene: Scene) -> Plans:
             return True
         return note is not None and not unsuitable_image(kind.only_for, note)
 
-    return Plans(
-        replace(pack, kinds=tuple(kind for kind in pack.kinds if counts(kind)))
-        for pack in scene.plans.packs
-    )
+    packs = scene.plans.packs
+    owner = next((pack.pack for pack in packs if note is not None and pack.owns(note)), "")
+    fit = (replace(p, kinds=tuple(kind for kind in p.kinds if counts(kind))) for p in packs)
+    return Plans(fit, owner)
 
 
 def _decide(

@@ -466,6 +466,7 @@ PLAN = PackPlan(
         "What is abnormal here, and where?",
     ),
     suggested_for=_CHEST,
+    own_images=_CHEST,
     marked_question="Segment what I marked with medsam2_segment",
     kinds=_KINDS,
     tools=_TOOLS,

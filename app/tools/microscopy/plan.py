@@ -63,6 +63,7 @@ _SURELY_MICROGRAPH = Accepts(kinds=("tiff",), modalities=("SM", "GM"))
 
 _KINDS = (
     QuestionKind("things", _WORDS["THINGS"]),
+    QuestionKind("cell objects", _WORDS["OBJECTS"]),
     QuestionKind(
         COMPARISON,
         _WORDS["TREATMENT"],
@@ -98,9 +99,9 @@ _KINDS = (
     QuestionKind(
         MORPHOLOGY, _WORDS["MORPHOLOGY"], _COUNTABLE, tools=(_ANY_SEGMENTER, VISUALIZER)
     ),
-    QuestionKind("tracing", _WORDS["TRACE"], _COUNTABLE, tools=(_ANY_SEGMENTER,)),
+    QuestionKind("tracing", _WORDS["TRACE"], ("cell objects",), tools=(_ANY_SEGMENTER,)),
     QuestionKind(
-        "cell segmentation", (*_WORDS["SEGMENT"], "*segmentierung"), _COUNTABLE,
+        "cell segmentation", (*_WORDS["SEGMENT"], "*segmentierung"), ("cell objects",),
         tools=(_ANY_SEGMENTER,),
     ),
     QuestionKind(
@@ -112,6 +113,12 @@ _KINDS = (
     QuestionKind("cropping", _WORDS["CROP"], tools=(_ANY_SEGMENTER, CROPPER)),
     QuestionKind("preprocessing", _WORDS["CLEAN"], tools=(PREPROCESSOR,)),
     QuestionKind("caption", _WORDS["CAPTION"], tools=(CAPTIONER,)),
+    QuestionKind(
+        "look at a micrograph",
+        _WORDS["LOOK"],
+        tools=(CAPTIONER,),
+        only_for=_SURELY_MICROGRAPH,
+    ),
     # "Every nucleus in the DAPI channel" asks for the nuclei.
     QuestionKind(
         "structure",
@@ -215,4 +222,5 @@ PLAN = PackPlan(
     ),
     suggestions=("How many cells are there?", "Which cell states are there?"),
     suggested_for=_SURELY_MICROGRAPH,
+    own_images=_SURELY_MICROGRAPH,
 )

@@ -15,6 +15,7 @@ from app.agent.planning.plan import Output
 from app.tools.microscopy import names
 from app.tools.microscopy.plan import PLAN as OWN
 from app.tools.pack_plan import Plans
+from tests.routing.table import registry_of
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import COUNTING, FULL, PLAN
 from tests.support.scripted_model import call as scripted
@@ -217,3 +218,28 @@ def test_rules_go_on_where_the_model_fails_after_a_call(tmp_path: Path):
         [ModelFailed("it broke", remedy="Ask again.")],
     )
     assert played.ran == list(DEEP)
+
+
+def both(question: str, note: dict[str, Any]) -> tuple[str, ...]:
+    """Return what would run with the chest pack installed as well."""
+    registry = registry_of("all")
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+    plan = Planner().interpret(question, Scene((note,), tools, plans=registry.plans)).plan
+    steps = plan.steps if isinstance(plan, ToolPlan) else ()
+    return tuple(step.tool for step in steps if not step.skip)
+
+
+@pytest.mark.parametrize("question", ["segment this", "segment the image"])
+def test_words_that_two_packs_use_mean_the_pack_whose_image_is_shown(question: str):
+    assert both(question, TIFF) == COUNT
+    assert both(question, PNG) == both(question, FILM) == ("chest_xray_segmentation",)
+
+
+def test_what_only_another_pack_works_on_asks_for_that_pack():
+    assert both("segment the lungs", TIFF) == ("chest_xray_segmentation",)
+    assert both("segment the nuclei", TIFF) == (cells.NUCLEI,)
+
+
+def test_on_a_micrograph_to_look_is_to_describe_it():
+    assert both("What do you see?", TIFF) == (cells.CAPTIONER,)
+    assert cells.CAPTIONER not in both("What do you see?", FILM)
