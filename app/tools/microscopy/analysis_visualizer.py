@@ -42,8 +42,9 @@ _MOST_CLUSTERS = 20
 _TOLD = 6  # comparisons that the summary names one by one
 _FEATURES = ("area_um2", "area_px", "area", "eccentricity", "solidity", "mean_intensity")
 _ONE_OF = ("area_um2", "area_px", "area")  # the same quantity: only the first that is there
-_CONTROLS = frozenset(
-    "control ctrl ctl untreated vehicle dmso mock wt wildtype kontrolle unbehandelt".split()
+_CONTROLS = (
+    *("control", "ctrl", "ctl", "untreated", "vehicle", "dmso", "mock", "wt", "wildtype"),
+    *("kontrolle", "unbehandelt"),
 )
 """Names of groups that the others are compared with."""
 
@@ -239,7 +240,7 @@ class _Drawing:
         self._stem = file_stem("figures", context)
         self.made: list[Artifact] = []
         self._plots = 0
-        self._linked: dict[str, str] = {}
+        self._linked: dict[str, Any] = {}
         if "label" in table.columns:
             self._linked = {"image_column": "image", "label_column": "label"}
         if len(args.table_paths) == 1:

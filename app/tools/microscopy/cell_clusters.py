@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from graspologic_native import leiden
+from graspologic_native import leiden  # pyright: ignore[reportAttributeAccessIssue]
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_score

@@ -86,9 +86,9 @@ def _edge_to_centre(level: NDArray[np.float64], mask: NDArray[np.bool_]) -> floa
 def _texture(level: NDArray[np.float64], mask: NDArray[np.bool_]) -> list[float]:
     steps = np.where(mask, 1 + np.minimum((level * (_LEVELS - 1)).astype(np.uint8), _LEVELS - 2), 0)
     # Pairs with the background are taken out: they would measure the outline, not the texture.
-    counts = graycomatrix(
-        steps.astype(np.uint8), [1, 2], _ANGLES, levels=_LEVELS, symmetric=True
-    )[1:, 1:].astype(np.float64)
+    counts = graycomatrix(steps.astype(np.uint8), [1, 2], _ANGLES, levels=_LEVELS, symmetric=True)[
+        1:, 1:
+    ].astype(np.float64)
     counts /= np.maximum(counts.sum((0, 1), keepdims=True), 1)
     found = [float(np.nanmean(graycoprops(counts, name))) for name in _TEXTURE]
     coded = local_binary_pattern((level * 255).astype(np.uint8), 8, 1, "uniform")[mask]

@@ -46,8 +46,8 @@ _APART = 0.25
 
 _METHODS = {
     "dinov3": "DINOv3, fine-tuned on these cells without labels (contrastive learning)",
-    "network": "a small network trained here on these cells without labels (contrastive learning); "
-    "no DINOv3 weights",
+    "network": "a small network trained here on these cells without labels (contrastive learning) "
+    "together with measured form, intensity and texture; no DINOv3 weights",
     "features": "measured form, intensity and texture (scikit-image), not a trained network",
 }
 
@@ -62,7 +62,8 @@ class AnalyzerInput(ToolInput):
     method: Literal["auto", "dinov3", "network", "features"] = Field(
         default="auto",
         description="What cells are compared by: DINOv3 (needs its weights), a small network "
-        "trained here, or measured features. auto: the first of these that can be had.",
+        "trained here with measured features, or these alone. auto: the first of these that can "
+        "be had.",
     )
     resolution: float | None = Field(
         default=None,
@@ -93,7 +94,9 @@ class AnalyzerOutput(BaseModel):
         description="CSV: the rows of the crops with umap_1, umap_2, cluster and features."
     )
     cells: int
-    clusters: list[dict[str, Any]] = Field(description="cluster, cells and share, the largest first.")
+    clusters: list[dict[str, Any]] = Field(
+        description="cluster, cells and share, the largest first."
+    )
     method: str
     silhouette: float | None = Field(description="How distinct the clusters are, -1..1.")
     epochs: int
@@ -107,7 +110,7 @@ SPEC = ToolSpec(
     icon="sparkles",
     description=(
         "Groups cropped cells into states by their look, without labels: an embedding (DINOv3 if "
-        "its weights are installed, else a small network trained on these cells, or measured "
+        "its weights are installed, else a small network trained on these cells with measured "
         "features), clusters (Leiden) and a map (UMAP). Needs the table of single_cell_cropper and "
         f"at least {LEAST_CELLS} cells. Compare groups with analysis_visualizer afterwards."
     ),

@@ -27,16 +27,31 @@ _MIN_DISTANCE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What cells are grouped by: float32 [cells, values], their names, and how it was made."""
+    """What cells are grouped by.
+
+    Attributes:
+        values: float32 [cells, values].
+        names: Their names.
+        method: How they were made: "dinov3", "network" or "features".
+        losses: Mean loss of each epoch of training.
+        weights: Weight of each value once all have the same spread; None for 1.
+    """
 
     values: Floats
     names: list[str]
     method: str
     losses: list[float] = field(default_factory=list[float])
+    weights: Floats | None = None
 
 
 Embed = Callable[[CellPictures, Floats, Tell], Embedding]
 """Makes an embedding of cells, given their measured features too."""
+
+
+def scores(embedding: Embedding) -> Floats:
+    """Return the z-scores of an embedding, weighted."""
+    made = standardised(embedding.values)
+    return made if embedding.weights is None else made * embedding.weights
 
 
 def usual_epochs(cells: int) -> int:
@@ -51,10 +66,13 @@ def measured(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
 
 
 def small_network(payload: Mapping[str, Any]) -> Embed:
-    """Return the function that trains a small network on the cells themselves."""
+    """Return the function that trains a small network on the cells themselves.
+
+    Its embedding is joined with the measured features, each with half of the weight: alone, it
+    splits states in small experiments (tests/bench/bench_cell_states.py).
+    """
 
     def embed(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
-        del features
         # torch is installed with the AI packages only, and is imported where it is used.
         from app.tools.microscopy.contrastive import SIDE, train_small
 
@@ -64,8 +82,16 @@ def small_network(payload: Mapping[str, Any]) -> Embed:
             seed=int(payload["seed"]),
             tell=tell,
         )
-        names = [f"network_{number}" for number in range(1, made.embedding.shape[1] + 1)]
-        return Embedding(made.embedding, names, "network", made.losses)
+        width, count = made.embedding.shape[1], features.shape[1]
+        names = [f"network_{number}" for number in range(1, width + 1)]
+        weights = np.repeat(np.sqrt([count / width, 1.0]), [width, count]).astype(np.float32)
+        return Embedding(
+            np.hstack([made.embedding, features]),
+            names + cell_features.feature_names(cells.channels),
+            "network",
+            made.losses,
+            weights,
+        )
 
     return embed
 
@@ -100,7 +126,7 @@ def analyse(payload: Mapping[str, Any], progress: Tell, embed: Embed) -> dict[st
         progress(0.2 + 0.4 * fraction, text)
 
     embedding = embed(cells, features, training)
-    points = components(standardised(embedding.values), seed)
+    points = components(scores(embedding), seed)
     found = cluster(
         points,
         neighbours=neighbours,
@@ -153,9 +179,12 @@ def _write_h5ad(
     """Write an AnnData file: X the embedding, obs the cells, obsm X_umap, uns the parameters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import pandas as pd
-        from anndata import AnnData
+        import anndata
+        import pandas
 
+        # Their stubs know fewer types than the libraries take.
+        pd: Any = pandas
+        ad: Any = anndata
         index = [f"cell-{number}" for number in range(1, len(found.labels) + 1)]
         obs = pd.DataFrame({**payload["obs"], **columns}, index=index)
         obs["cluster"] = pd.Categorical([str(number) for number in found.labels])
@@ -163,7 +192,7 @@ def _write_h5ad(
             name: value for name, value in payload["parameters"].items() if value is not None
         }
         parameters |= {"method": embedding.method, "resolution": found.resolution}
-        data = AnnData(
+        data = ad.AnnData(
             X=embedding.values,
             obs=obs,
             var=pd.DataFrame(index=embedding.names),

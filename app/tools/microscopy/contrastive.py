@@ -7,6 +7,7 @@ depend on: how it lies, a little of its size, brightness and noise.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class CellNet(nn.Module):
         super().__init__()
         widths = (channels, 16, 32, 64, self.width)
         layers: list[nn.Module] = []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in itertools.pairwise(widths):
             layers += [
                 nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False),
                 nn.BatchNorm2d(after),
@@ -54,6 +55,7 @@ class CellNet(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, cells: torch.Tensor) -> torch.Tensor:
+        """Return the embedding [cells, 128]."""
         return self.layers(cells).mean((2, 3))
 
 
@@ -129,7 +131,7 @@ def train(
     head.to(device)
     free = [p for p in [*net.parameters(), *head.parameters()] if p.requires_grad]
     optimizer = torch.optim.AdamW(free, lr=rate, weight_decay=1e-4)
-    batch = min(batch, len(data))
+    batch = min(batch, max(32, len(data) // 4), len(data))  # few cells: several steps an epoch
     steps = max(1, len(data) // batch)
     falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(1, epochs * steps))
     losses: list[float] = []

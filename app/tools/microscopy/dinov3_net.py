@@ -55,6 +55,7 @@ class _Pooled(nn.Module):
         self.net = net
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        """Return the pooled output (the class token, or the mean over the image)."""
         return self.net(pixel_values=pictures).pooler_output.float()
 
 
@@ -103,8 +104,43 @@ def pictures(cells: torch.Tensor, model: Dinov3) -> torch.Tensor:
         grey = grey.expand(-1, 3, -1, -1)
     elif count == 2:
         grey = functional.pad(grey, (0, 0, 0, 0, 0, 1))
-    mean, std = (torch.tensor(v, device=cells.device).view(1, 3, 1, 1) for v in (model.mean, model.std))
+    mean, std = (
+        torch.tensor(v, device=cells.device).view(1, 3, 1, 1) for v in (model.mean, model.std)
+    )
     return (grey[:, :3] - mean) / std
+
+
+def embed(
+    model: Dinov3,
+    cells: CellPictures,
+    *,
+    epochs: int,
+    seed: int,
+    tell: Tell,
+    device: str = "cpu",
+    batch: int = _BATCH,
+) -> tuple[Embedding, nn.Module]:
+    """Return the embedding of cells, and the fine-tuned copy of the network that made it."""
+    config = model.net.config
+    width = int(getattr(config, "hidden_size", 0) or config.hidden_sizes[-1])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = _Pooled(copy.deepcopy(model.net).to(device))
+        freeze_but_last(net.net)
+        made = train(
+            net,
+            width,
+            squares(cells, SIDE),
+            prepare=lambda views: pictures(views, model),
+            epochs=epochs,
+            seed=seed,
+            tell=tell,
+            device=device,
+            batch=batch,
+            rate=_RATE,
+        )
+    names = [f"dinov3_{number}" for number in range(1, width + 1)]
+    return Embedding(made.embedding, names, "dinov3", made.losses), net.net
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -115,40 +151,26 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """
 
     def work(model: Dinov3, doing: Work) -> dict[str, Any]:
-        device = str(doing.placement.device)
-        seed = int(payload["seed"])
         given = payload.get("epochs")
 
-        def embed(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
+        def trained(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
             del features
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
-                net = _Pooled(copy.deepcopy(model.net))
-                freeze_but_last(net.net)
-                width = int(
-                    getattr(model.net.config, "hidden_size", 0)
-                    or model.net.config.hidden_sizes[-1]
-                )
-                made = train(
-                    net.to(device),
-                    width,
-                    squares(cells, SIDE),
-                    prepare=lambda views: pictures(views, model),
-                    epochs=_EPOCHS if given is None else int(given),
-                    seed=seed,
-                    tell=tell,
-                    device=device,
-                    batch=max(2, round(_BATCH * doing.share)),
-                    rate=_RATE,
-                )
             if cells.channels > 3:
                 doing.notes.append(
                     f"DINOv3 sees three channels: the first three of {cells.channels} were used"
                 )
-            names = [f"dinov3_{number}" for number in range(1, width + 1)]
-            return Embedding(made.embedding, names, "dinov3", made.losses)
+            made, _net = embed(
+                model,
+                cells,
+                epochs=_EPOCHS if given is None else int(given),
+                seed=int(payload["seed"]),
+                tell=tell,
+                device=str(doing.placement.device),
+                batch=max(2, round(_BATCH * doing.share)),
+            )
+            return made
 
-        return analyse(payload, doing.progress, embed)
+        return analyse(payload, doing.progress, trained)
 
     return serve(payload, progress, load=load, work=work, exact=True)
 
@@ -159,7 +181,12 @@ def check(payload: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ToolFailed: A file is missing, is damaged or does not fit.
     """
-    return check_weights(payload, _build_network)
+    return check_weights(payload, _build_network, _current_name)
+
+
+def _current_name(name: str) -> str:
+    """Return the name that transformers now gives to a published weight."""
+    return f"model.{name}" if name.startswith(("layer.", "stages.")) else name
 
 
 def _build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:

@@ -57,5 +57,6 @@ def _tile(
         shown = shown * 3
     shown += [np.zeros_like(shown[0])] * (3 - len(shown))
     size = [max(1, round(extent * scale)) for extent in pixels.shape[:2]]
-    colours = resize(np.stack(shown[:3], axis=-1), (*size, 3), order=1, anti_aliasing=scale < 1)
+    stacked = np.stack(shown[:3], axis=-1)
+    colours: Any = resize(stacked, (*size, 3), order=1, anti_aliasing=scale < 1)
     return np.rint(colours * 255).astype(np.uint8)

@@ -78,9 +78,7 @@ def read_tables(
     rows: list[tuple[Value, ...]] = []
     folders: list[Path] = []
     for path, table in zip(paths, read, strict=True):
-        places = [
-            table.columns.index(name) if name in table.columns else None for name in columns
-        ]
+        places = [table.columns.index(name) if name in table.columns else None for name in columns]
         rows += [tuple(None if p is None else row[p] for p in places) for row in table.rows]
         folders += [path.parent] * len(table.rows)
     return Table(columns, tuple(rows)), folders
