@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -317,11 +317,8 @@ class Prefetching:
         """Prefetch the frames around frame `index` of an image."""
         self._follow(instance, index)
         asked: dict[Key, tuple[int, Future[Frame]]] = {}
-        room = self._limit()
-        for other, frame, priority in self._wanted(instance, index):
-            room -= _bytes_of(other)
-            if room < 0:
-                break
+        most = self._limit() // _bytes_of(instance)
+        for other, frame, priority in islice(self._wanted(instance, index), most):
             key = (str(other.path), other.mtime_ns, other.part, frame)
             known = self._asked.pop(key, None)
             if known is None or priority < known[0]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path, PurePath
 
 from PySide6.QtCore import QDate, QLocale
@@ -50,6 +51,7 @@ def error_text(error: SightlineError) -> str:
     return SightlineError(reason, subject=error.subject, remedy=remedy).text
 
 
+@lru_cache(maxsize=256)
 def one_line(text: str) -> str:
     """Return a text on one line, without control characters and direction-changing characters."""
     return " ".join(_CONTROL.sub(" ", text).split())

@@ -331,7 +331,7 @@ class Canvas(ImageView):
         if not same:
             self._press = self._drag_from = None  # a drag goes on in no other image
             self._clear()
-        self.status_changed.emit()
+            self.status_changed.emit()
 
     def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
         """Return whether two images, acquired or reformatted, are of one series."""
@@ -386,7 +386,7 @@ class Canvas(ImageView):
                 if not self._texts.isActive():
                     self._texts.start()
             else:
-                self._update_overlay(soon=True)
+                self._update_overlay()
             self.magnifier.refresh()
 
     def _render(self, job: Job) -> None:
@@ -441,7 +441,8 @@ class Canvas(ImageView):
             self._drop_mark()
             self._follow_marks()
             self._taking = False
-            self.status_changed.emit()
+            if last is None:
+                self.status_changed.emit()
         if job.frame is model.frame and job.display != model.display:
             # The display has changed since this picture was requested, e.g. in a drag.
             self._render(replace(job, display=model.display, before=picture))
@@ -449,10 +450,8 @@ class Canvas(ImageView):
         if other:
             self.magnifier.refresh()
         if changed or self.shown_window != window:
-            self._update_overlay(soon=True)  # the scene paints in the next turn of the event loop
+            self._update_overlay()
             self.picture_changed.emit()
-        else:  # a step of a drag: only the greys are new, the rest was updated with the window
-            self.overlay.catch_up()
 
     def _is_on_the_way(self, job: Job) -> bool:
         """Return whether a late picture is of a frame that the user is scrolling past.
@@ -582,11 +581,11 @@ class Canvas(ImageView):
 
     # Overlay
 
-    def _update_overlay(self, *, soon: bool = False) -> None:
+    def _update_overlay(self) -> None:
         if self._taking:
             return  # it is updated once the picture is taken
         self._texts.stop()
-        self.overlay.set_corners(self._corners(), soon=soon)
+        self.overlay.set_corners(self._corners())
         self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
         self._show_color_bar()

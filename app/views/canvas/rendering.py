@@ -1,5 +1,8 @@
 """Renders frames to 8-bit pictures on a thread; only the newest request is rendered.
 
+The first picture of a small frame is rendered at once: while the user scrolls, a thread would need
+longer to take turns at Python's lock than to render it.
+
 While the user drags the intensity window, only the visible part (at the screen's pixels, see
 `ScreenPatch`, or at the drawn size) and a small copy of the whole image are rendered with it, so
 that panning never shows an older window. After 100 ms without a change, the area around the visible
@@ -166,7 +169,11 @@ class Renderer:
             self._next = job
             return
         self.busy = True
-        self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
+        work, failed = partial(self._render, job), partial(self._fail, job)
+        if job.before is None and job.frame.stored.size <= _SMALL:
+            self._background.run_now(work, self._finish, failed)
+        else:
+            self._background.submit(work, self._finish, failed)
 
     def drop(self) -> None:
         """Forget the waiting job and the last image; do not render the surroundings of the view."""

@@ -264,11 +264,12 @@ class ViewportLinks(QObject):
     def _draw_in(self, frame: ViewportFrame) -> None:
         """Draw the active viewport's plane, and the point that the mouse shows, in a viewport."""
         active, marks = self._area.active, self._marks[frame.viewport]
-        plane, other = _shown_plane(active.canvas), _shown_plane(frame.canvas)
-        apart = frame is active or frame.viewport in self.left_out
+        lined = self.lines and frame is not active and _same_space(active, frame)
+        lined = lined and self.left_out.isdisjoint((frame.viewport, active.viewport))
         line = point = None
-        apart = apart or not self.lines or active.viewport in self.left_out
-        if plane is not None and other is not None and not apart and _same_space(active, frame):
+        other = _shown_plane(frame.canvas) if lined or self._pointed is not None else None
+        plane = _shown_plane(active.canvas) if lined else None
+        if plane is not None and other is not None:
             line = common_line(plane, active.canvas.image_size, other, frame.canvas.image_size)
         if other is not None and self._pointed is not None:
             point = self._cross(frame, other)
