@@ -47,8 +47,8 @@ def file_stem(kind: str, context: ToolContext) -> str:
 
 
 def image_name(snapshot: ImageSnapshot) -> str:
-    """Return the name by which tables call an image: that of the file from which it was made."""
-    return snapshot.instance.path.name
+    """Return the name by which tables call an image: that of its file, as segmenters do."""
+    return snapshot.path.name
 
 
 def read_tables(

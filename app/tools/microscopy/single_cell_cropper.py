@@ -23,6 +23,7 @@ from app.tools.api import (
 from app.tools.files import plain
 from app.tools.microscopy.names import CROPPER, OTHER_NAMES
 from app.tools.microscopy.run_files import Names, file_stem, image_name, own_file, plural
+from app.tools.microscopy.segmentation import chosen_pixels
 from app.tools.tables import Value, table_of, write_table
 
 _TIMEOUT_S = 120.0
@@ -53,10 +54,13 @@ class CropperInput(ToolInput):
     background: Literal["keep", "blank"] = Field(
         default="keep", description="Whether what is around a cell stays in its crop or is 0."
     )
-    channel: str | None = Field(
-        default=None,
-        description="Name or number (from 0) of one channel; all channels if left out.",
-    )
+    channel: Annotated[
+        int | str | None,
+        takes(
+            Resource.CHANNEL,
+            "One channel, by its number from 1 or its name; all channels if left out.",
+        ),
+    ] = None
 
 
 class CropperOutput(BaseModel):
@@ -197,12 +201,12 @@ def _pixels(
     args: CropperInput, context: ToolContext, name: str, snapshot: ImageSnapshot
 ) -> NDArray[Any]:
     """Return an image's stored values [rows, columns], or [rows, columns, channels] of several."""
-    if args.channel is not None:
-        asked = int(args.channel) if args.channel.strip().isdecimal() else args.channel
-        return np.asarray(context.images.resolve(name, channel=asked).frame.stored)
     count = len(snapshot.channel_names)
-    if count < 2 or snapshot.frame.is_color:
-        return np.asarray(snapshot.frame.stored)
+    if args.channel is not None or count < 2 or snapshot.frame.is_color:
+        shown, values = chosen_pixels(name, args.channel, context)
+        # Segmenters turn these greys around; crops are the file's own.
+        negative = shown.frame.photometric == "MONOCHROME1" and not shown.derived
+        return np.asarray(shown.frame.stored) if negative else values
     parts = [context.images.resolve(name, channel=number).frame.stored for number in range(count)]
     return np.stack([np.asarray(part) for part in parts], axis=-1)
 
