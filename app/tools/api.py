@@ -255,6 +255,7 @@ class ImageSnapshot:
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
+        own: For a file made in this run, its own stored values; see `values`.
     """
 
     ref: ImageRef
@@ -266,6 +267,15 @@ class ImageSnapshot:
     derived: bool = False
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
+    own: NDArray[Any] | None = None
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The stored values of the file at `path`, at full bit depth: [rows, columns] or with 3.
+
+        `frame.stored` has those of the source, also for a file that was made from it in this run.
+        """
+        return self.frame.stored if self.own is None else self.own
 
     @property
     def channel_names(self) -> tuple[str, ...]:

@@ -580,7 +580,9 @@ class RunImages:
             return _alone(path, frame, display)
         if target is not None:
             return registered_snapshot(path, frame, display, source, target)
-        return replace(source, path=path, display=display, derived=True, inverted=False)
+        return replace(
+            source, path=path, display=display, derived=True, inverted=False, own=frame.stored
+        )
 
     def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, RegistrationTarget | None]:
         """Return the images that a picture was made from, in this run or an earlier one.

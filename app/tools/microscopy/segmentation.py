@@ -335,14 +335,10 @@ def _channel_number(channel: int | str, names: tuple[str, ...]) -> int:
 
 def _values(snapshot: ImageSnapshot) -> NDArray[Any]:
     frame: Frame = snapshot.frame
-    if frame.palette is not None and not frame.supplemental:
+    if frame.palette is not None and not frame.supplemental and snapshot.own is None:
         return snapshot.display  # stored values are numbers of colours
-    if snapshot.derived and snapshot.display.shape[:2] == frame.stored.shape[:2]:
-        source = snapshot.instance.path != snapshot.path
-        if source:
-            return snapshot.display  # a picture made from this frame, with its own pixels
-    stored = np.asarray(frame.stored)
-    if frame.photometric == "MONOCHROME1" and stored.ndim == 2:
+    stored = np.asarray(snapshot.values)
+    if frame.photometric == "MONOCHROME1" and stored.ndim == 2 and snapshot.own is None:
         return stored.max() - stored
     return stored
 
