@@ -25,6 +25,7 @@ from app.tools.microscopy.names import ANALYZER, OTHER_NAMES, VISUALIZER
 from app.tools.microscopy.run_files import (
     Names,
     file_stem,
+    links_of,
     own_file,
     plural,
     read_tables,
@@ -240,9 +241,7 @@ class _Drawing:
         self._stem = file_stem("figures", context)
         self.made: list[Artifact] = []
         self._plots = 0
-        self._linked: dict[str, Any] = {}
-        if "label" in table.columns:
-            self._linked = {"image_column": "image", "label_column": "label"}
+        self._linked = links_of(table)
         if len(args.table_paths) == 1:
             self._cells = own_file(args.table_paths[0], context, "a table").name
             self._is_here = (context.out_dir / self._cells).is_file()

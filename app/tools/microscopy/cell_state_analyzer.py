@@ -25,6 +25,7 @@ from app.tools.microscopy.names import ANALYZER, CROPPER, OTHER_NAMES
 from app.tools.microscopy.run_files import (
     Names,
     file_stem,
+    links_of,
     own_file,
     plural,
     read_tables,
@@ -230,13 +231,9 @@ def _result(
         }
         for number, row in enumerate(table.rows)
     ]
-    cells = write_table(
-        context.out_dir / f"{stem}.csv",
-        table_of(rows, {"area": "px", "area_px": "px"}),
-        "Cell states",
-        image_column="image",
-        label_column="label",
-    )
+    path = context.out_dir / f"{stem}.csv"
+    made = table_of(rows, {"area": "px", "area_px": "px"})
+    cells = write_table(path, made, "Cell states", **links_of(table))
     analysis = context.out_dir / f"{stem}.h5ad"
     artifacts = [cells, Artifact(analysis, role="file", title="Analysis (AnnData)")]
     losses = [round(float(loss), 5) for loss in answer["losses"]]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from app.tools.api import ToolRetry
+from app.tools.microscopy.segmentation import FINDING_MARK
 
 BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
@@ -121,16 +122,19 @@ def entry(payload: Mapping[str, Any], progress: Callable[[float, str], None]) ->
     paths "crops_file" and "masks_file" to write.
 
     Returns:
-        "cells": for each crop its "label", "box", "area" and "centroid"; "dropped".
+        "cells": for each crop its "label", "box", "area" and "centroid"; "dropped"; "finding", the
+        id of the finding with the mask's objects, or "".
 
     Raises:
         ToolRetry: The mask does not fit the image, or is none.
     """
     pixels: NDArray[Any] = payload["pixels"]
-    labels = payload.get("labels")
+    labels, finding = payload.get("labels"), ""
     if labels is None:
         try:
-            labels = tifffile.imread(payload["labels_file"], key=0)
+            with tifffile.TiffFile(payload["labels_file"]) as tiff:
+                page = tiff.pages.first
+                labels, finding = page.asarray(), _finding(page.description)
         except (OSError, ValueError, tifffile.TiffFileError) as error:
             raise ToolRetry(
                 "the mask cannot be read", remedy="Give the mask_path that a segmenter returned."
@@ -153,7 +157,12 @@ def entry(payload: Mapping[str, Any], progress: Callable[[float, str], None]) ->
         {"label": c.label, "box": list(c.box), "area": c.area, "centroid": list(c.centroid)}
         for c in found
     ]
-    return {"cells": cells, "dropped": dropped}
+    return {"cells": cells, "dropped": dropped, "finding": finding}
+
+
+def _finding(description: str) -> str:
+    """Return the id of a finding from a mask file's description; "" if it has none."""
+    return description.removeprefix(FINDING_MARK) if description.startswith(FINDING_MARK) else ""
 
 
 def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:

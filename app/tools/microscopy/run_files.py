@@ -91,6 +91,15 @@ def texts(table: Table, name: str) -> list[str]:
     return ["" if value is None else str(value) for value in table.column(name)]
 
 
+def links_of(table: Table) -> dict[str, Any]:
+    """Return the arguments of `write_table` and `Plot` that link a table's rows to their cells."""
+    if not {"image", "label"} <= set(table.columns):
+        return {}
+    pairs = zip(texts(table, "image"), texts(table, "finding"), strict=True)
+    findings = {image: finding for image, finding in pairs if finding}
+    return {"image_column": "image", "label_column": "label", "findings": findings}
+
+
 def units_of(table: Table) -> list[str]:
     """Return the replicate of each row: its replicate, or its image where none is known."""
     named, images = texts(table, "replicate"), texts(table, "image")

@@ -22,7 +22,7 @@ from app.tools.api import (
 )
 from app.tools.files import plain
 from app.tools.microscopy.names import CROPPER, OTHER_NAMES
-from app.tools.microscopy.run_files import Names, file_stem, image_name, own_file, plural
+from app.tools.microscopy.run_files import Names, file_stem, image_name, links_of, own_file, plural
 from app.tools.microscopy.segmentation import chosen_pixels
 from app.tools.tables import Value, table_of, write_table
 
@@ -69,7 +69,8 @@ class CropperOutput(BaseModel):
     count: int = Field(description="Cells that were cut out.")
     crops_path: str = Field(
         description="CSV: image, label, x0, y0, x1, y1 (pixels, x1 and y1 left out), area_px, "
-        "centroid_x, centroid_y, group, replicate, crop_file, mask_file and index (page in both)."
+        "centroid_x, centroid_y, group, replicate, crop_file, mask_file, index (page in both) "
+        "and finding (id of the objects in the image)."
     )
     dropped: dict[str, int] = Field(description="Cells that were left out, by reason.")
     images: list[dict[str, Any]] = Field(description="For each image its count and dropped cells.")
@@ -124,7 +125,7 @@ class SingleCellCropper:
             found = self._crop(args, context, name, snapshot, mask, f"{stem}-{place + 1}")
             crop_file, mask_file = f"{stem}-{place + 1}.tif", f"{stem}-{place + 1}-masks.tif"
             rows += [
-                _row(shown, snapshot, cell, crop_file, mask_file, index)
+                _row(shown, snapshot, cell, crop_file, mask_file, index, found["finding"])
                 for index, cell in enumerate(found["cells"])
             ]
             images.append(
@@ -145,13 +146,8 @@ class SingleCellCropper:
                 remedy="Segment the image again, or lower min_area, or use border 'keep'.",
             )
         path = context.out_dir / f"{stem}.csv"
-        table = write_table(
-            path,
-            table_of(rows, {"area_px": "px"}),
-            "Cropped cells",
-            image_column="image",
-            label_column="label",
-        )
+        cells = table_of(rows, {"area_px": "px"})
+        table = write_table(path, cells, "Cropped cells", **links_of(cells))
         output = {
             "count": len(rows),
             "crops_path": str(path),
@@ -218,6 +214,7 @@ def _row(
     crop_file: str,
     mask_file: str,
     index: int,
+    finding: str,
 ) -> dict[str, Value]:
     x0, y0, x1, y1 = cell["box"]
     return {
@@ -235,6 +232,7 @@ def _row(
         "crop_file": crop_file,
         "mask_file": mask_file,
         "index": index,
+        "finding": finding,
     }
 
 

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 import tifffile
 
+from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.tables import read_table
+from tests.support.cell_states import experiment
 from tests.unit.tools.support import Bench
 
 ROWS, COLUMNS = 60, 80
@@ -199,3 +202,24 @@ def test_two_images_give_one_table(ready: Bench):
         ("b.tif", 2, 1),
     ]
     assert [one["count"] for one in result.output["images"]] == [2, 2]
+
+
+def test_crops_of_a_segmenter_s_mask_lead_back_to_its_objects(ready: Bench):
+    """A click on a point of a plot finds the cell by them."""
+    pytest.importorskip("skimage")
+    image = experiment(0, side=3, replicates=1)[0]
+    tifffile.imwrite(ready.folder / "a.tif", image.pixels)
+    ready.open(ready.folder / "a.tif")
+    segmented = ready.run(nuclei_segmenter(), image_path="image-1")
+    mask = segmented.output["mask_path"]
+    result = ready.run(SingleCellCropper(), image_paths="image-1", mask_paths=mask)
+    [table] = [one for one in result.artifacts if one.role == "table"]
+    [finding] = segmented.findings
+    assert table.options["findings"] == {"a.tif": finding.id}
+    assert isinstance(finding.geometry, Instances)
+    for row in rows_of(result):
+        assert row["finding"] == finding.id
+        inside = finding.geometry.labels[row["y0"] : row["y1"], row["x0"] : row["x1"]]
+        page = tifffile.imread(ready.out / row["mask_file"], key=row["index"])
+        np.testing.assert_array_equal(page > 0, inside == row["label"])
+    assert len(rows_of(result)) >= 5
