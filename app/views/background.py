@@ -83,6 +83,18 @@ class Background(QObject):
         self.watch(future, done, failed)
         return future
 
+    def run_now(
+        self, work: Callable[[], T], done: Callable[[T], object], failed: OnError | None = None
+    ) -> None:
+        """Do on this thread, before returning, what `submit` does: work of under 2 ms."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+        self.pending += 1
+        self._deliver(future, done, failed)
+
     def watch(
         self,
         future: Future[T],

@@ -207,6 +207,8 @@ class Layers:
 
         Until `show_on` is called, the previous image stays on the canvas with its shapes.
         """
+        if not objects and not self._objects:
+            return
         self._objects = {key_of(item): item for item in objects}
         for key, item in self._objects.items():
             if key not in self._store.asked:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import math
 import weakref
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch as patched
 
@@ -13,8 +12,8 @@ import numpy as np
 import pytest
 import SimpleITK
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QTimer
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QRegion
+from PySide6.QtCore import QPoint, QPointF, QTimer
+from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -408,33 +407,6 @@ def test_frames_that_are_windowed_whole_look_as_render_gives_them(
     np.testing.assert_array_equal(pixels_of(scene.canvas), expected)
 
 
-class Paints(QObject):
-    """Notes the regions that a widget paints."""
-
-    def __init__(self, widget: QWidget) -> None:
-        super().__init__(widget)
-        self.painted = QRegion()
-        widget.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QPaintEvent):
-            self.painted += event.region()
-        return False
-
-
-def test_text_that_waits_for_a_picture_is_painted_without_one_too(scene: Scene):
-    show(scene)
-    QApplication.processEvents()  # what is to be painted of the image itself
-    overlay = scene.canvas.overlay
-    paints = Paints(overlay)
-    text = replace(overlay.corners, bottom_left=("a line of text",))
-    overlay.set_corners(text, soon=True)
-    assert paints.painted.isEmpty()
-    scene.wait_until(lambda: not paints.painted.isEmpty())
-    assert paints.painted.contains(QPoint(20, overlay.height() - 20))
-    assert not paints.painted.contains(QPoint(250, 200))
-
-
 def test_the_texts_of_a_drag_are_made_once_for_all_windows_of_a_moment(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ):
@@ -444,9 +416,9 @@ def test_the_texts_of_a_drag_are_made_once_for_all_windows_of_a_moment(
     told: list[tuple[str, ...]] = []
     set_corners = overlay.set_corners
 
-    def noting(corners: Corners, *, soon: bool = False) -> None:
+    def noting(corners: Corners) -> None:
         told.append(corners.bottom_left)
-        set_corners(corners, soon=soon)
+        set_corners(corners)
 
     monkeypatch.setattr(overlay, "set_corners", noting)
     for number in range(5):

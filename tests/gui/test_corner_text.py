@@ -314,7 +314,7 @@ def test_the_name_of_a_file_is_told_once():
     plain = dataclasses.replace(volume, attributes={})
     named = dataclasses.replace(volume, attributes={"SeriesDescription": "b.mha"})
     for image in (plain, named):
-        assert corner_text.series_lines(Shown(image, frame("b"))).count("b.mha") == 1
+        assert corner_text.series_lines(image, ()).count("b.mha") == 1
 
 
 @pytest.mark.parametrize("lut", [-1, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ from app.imaging.types import (
     Window,
 )
 from app.tools.api import Artifact
+from app.views.canvas import corner_text
 from app.views.canvas.rendering import Job
 from app.views.main_window import MainWindow
 from app.views.viewports.linking import BY_NUMBER, BY_POSITION
@@ -961,11 +963,12 @@ def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
 
 
 class Paints(QObject):
-    """Notes which viewports paint anything."""
+    """Notes which viewports paint anything, and how often each of their widgets does."""
 
     def __init__(self, frames: tuple[ViewportFrame, ...]) -> None:
         super().__init__()
         self.numbers: set[int] = set()
+        self.counts: Counter[QObject] = Counter()
         self._of: dict[QObject, int] = {}
         for number, one in enumerate(frames):
             for part in (one, *one.findChildren(QWidget)):
@@ -975,6 +978,7 @@ class Paints(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Paint and watched in self._of:
             self.numbers.add(self._of[watched])
+            self.counts[watched] += 1
         return False
 
 
@@ -1000,6 +1004,62 @@ def test_a_drag_zoom_or_inversion_in_one_viewport_paints_nothing_of_another(desk
     desk.key(Qt.Key.Key_Plus)  # zoom
     desk.key(Qt.Key.Key_I)
     assert paints.numbers == {1}
+
+
+def test_a_linked_step_paints_each_viewport_once_with_its_texts_and_renews_menus_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    desk.arrange("1x2")
+    desk.link("scroll")
+    desk.press(0)
+    desk.wait_until(lambda: all(is_rested(one.canvas) for one in desk.frames))
+    commands = type(desk.window.actions_.mark_commands)
+    renewed: list[object] = []
+    refresh = commands.refresh
+    monkeypatch.setattr(commands, "refresh", lambda self: (renewed.append(1), refresh(self)))
+    written: list[str] = []
+    corners_of = corner_text.corners_of
+
+    def writing(shown: corner_text.Shown, detail: corner_text.Detail) -> corner_text.Corners:
+        written.append(shown.instance.sop_instance_uid)
+        return corners_of(shown, detail)
+
+    monkeypatch.setattr(corner_text, "corners_of", writing)
+    for one in desk.frames:  # the screen's own pixels come later, in a paint of their own
+        one.canvas._renderer._rest.setInterval(3_600_000)
+    paints = Paints(desk.frames)
+    for number in range(1, 4):
+        paints.counts.clear()
+        renewed.clear()
+        written.clear()
+        desk.window.canvas.scroller.step(1)
+        desk.settle()
+        QApplication.processEvents()  # painted
+        assert desk.shown == [f"a{number}", f"b{2 * number}"]
+        assert written == desk.shown
+        assert len(renewed) == 1
+        for one in desk.frames:
+            assert paints.counts[one.canvas.viewport()] == 1
+            assert paints.counts[one.canvas.overlay] == 1
+            assert f"Slice H {2 * number}.0 mm" in str(one.canvas.overlay.corners.top_right)
+
+
+def test_menus_tell_at_once_what_applies_to_the_image_that_is_shown(desk: Desk):
+    actions, workspace = desk.window.actions_, desk.window.workspace
+    actions.key_image.trigger()
+    assert actions.key_image.isChecked()
+    assert actions.undo.isEnabled()
+    desk.key(Qt.Key.Key_Down)
+    assert not actions.key_image.isChecked()
+    desk.key(Qt.Key.Key_Up)
+    assert actions.key_image.isChecked()
+    workspace.viewport.show(workspace.studies.all[0].series[2].instances[0])
+    assert not actions.export_picture.isEnabled()  # nothing is shown until the frame is there
+    desk.settle()
+    assert actions.export_picture.isEnabled()
+    workspace.close_all()
+    assert not actions.export_picture.isEnabled()
+    assert not actions.next.isEnabled()
 
 
 def test_a_start_page_made_later_tells_its_keys_too(desk: Desk):

@@ -103,9 +103,9 @@ def grey_table(
     table = np.empty(count, np.uint8)
     # A narrow window maps most of 65,536 entries to black or white.
     start, stop = _varying_entries(frame, window, first, count, step)
-    for edge, outside in ((0, table[:start]), (count - 1, table[stop:])):
-        if outside.size:
-            outside[:] = to_bytes(_levels(frame, np.array([first + edge * step]), window), invert)
+    if start or stop < count:
+        ends = np.array([first, first + (count - 1) * step], np.float64)
+        table[:start], table[stop:] = to_bytes(_levels(frame, ends, window), invert)
     for part in range(start, stop, _PART):
         numbers = np.arange(part, min(part + _PART, stop), dtype=np.float64)
         numbers *= step
@@ -185,7 +185,7 @@ def to_bytes(levels: Floats, invert: bool) -> Bytes:
     """Convert levels 0..1, inverted if `invert`, to bytes 0..255; overwrites the input array."""
     if invert:
         np.subtract(1.0, levels, out=levels)
-    np.nan_to_num(levels, copy=False)  # NaN is black, whatever the polarity
+    levels[np.isnan(levels)] = 0.0  # black, whatever the polarity
     levels *= 255.0
     levels += 0.5
     return levels.astype(np.uint8)  # rounds down, as nothing is below 0

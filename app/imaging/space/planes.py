@@ -25,6 +25,7 @@ def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     return sum(p * q for p, q in zip(a, b, strict=True))
 
 
+@lru_cache(maxsize=256)  # the viewports ask for each shown image's at every step
 def image_plane(
     orientation: Orientation, spacing: Spacing, frame_of_reference: str = ""
 ) -> FramePlane | None:

@@ -157,9 +157,10 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
     if not named:
         shown = _nameless(shown)
     instance, frame, makers = shown.instance, shown.frame, shown.makers
+    place = () if quiet else place_lines(shown)
     return Corners(
         () if quiet else patient_lines(instance),
-        () if quiet else series_lines(shown, file_name=named),
+        () if quiet else series_lines(instance, place, file_name=named),
         () if quiet else display_lines(shown),
         frame_lines(frame, instance),
         (tr(wording.NOT_FOR_DIAGNOSIS), *dict.fromkeys(makers)) if makers else (),
@@ -176,7 +177,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
             shown.link if quiet else "",
         ),
         _kept(tr_report(shown.turn.turn_text)),
-        () if quiet else place_lines(shown),
+        place,
         "" if quiet else _zoom_text(shown),
         bool(shown.rejection or shown.doubts),
     )
@@ -259,9 +260,8 @@ _PARTS = {
 """What a frame is called for kinds of content that do not show a body."""
 
 
-def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
-    """Return the lines at the top right, which identify the image."""
-    instance = shown.instance
+def series_lines(instance: Instance, place: Lines, *, file_name: bool = True) -> Lines:
+    """Return the lines at the top right, which identify the image; `place` is of `place_lines`."""
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     name = wording.one_line(instance.path.name)
@@ -272,7 +272,7 @@ def series_lines(shown: Shown, *, file_name: bool = True) -> Lines:
     return _kept(
         "  ".join(part for part in series if part),
         "  ".join(part for part in view if part),
-        *place_lines(shown),
+        *place,
         name
         if file_name and instance.kind not in ("dicom", REFORMAT) and name not in series
         else "",
@@ -284,12 +284,15 @@ def place_lines(shown: Shown) -> Lines:
     instance, frame = shown.instance, shown.frame
     place, count = shown.position
     number = ""
-    if instance.frames > 1:
+    axes = instance.axes
+    if instance.frames > 1 and (axes is None or len(axes.channels) * axes.times == 1):
         section = instance.kind == REFORMAT
         what = tr("Section {number} / {count}") if section else tr("Frame {number} / {count}")
         what = tr(_PARTS[instance.content]) if instance.content in _PARTS else what
         number = what.format(number=shown.frame_index + 1, count=instance.frames)
-    time = wording.time_text(_time_of(instance, shown.frame_index, frame))
+    # The note of a microscope's image names the time and its unit.
+    at = _time_of(instance, shown.frame_index, frame) if axes is None else None
+    time = wording.time_text(at)
     return _kept(
         tr("Image {number} / {count}").format(number=place + 1, count=count) if count > 1 else "",
         "   ".join(part for part in (number, time) if part),

@@ -224,7 +224,9 @@ class ImageLayer(QGraphicsItem):
         size: tuple[int, int],
         on_screen: ScreenPatch | None = None,
     ) -> None:
-        """Show patches of an image of `size` (columns, rows); without patches nothing is shown.
+        """Take patches of an image of `size` (columns, rows), which the next paint shows.
+
+        Without patches nothing is shown.
 
         There is at most one patch per level. The most reduced one must cover the image, since it is
         seen wherever the others are missing.
@@ -238,7 +240,6 @@ class ImageLayer(QGraphicsItem):
         self.patches = tuple(sorted(patches, key=lambda patch: -patch.level))
         self._images = {patch: to_qimage(patch.pixels) for patch in self.patches}
         self.on_screen = on_screen
-        self.update()
 
     def boundingRect(self) -> QRectF:
         return self._rect

@@ -76,6 +76,7 @@ class ImageView(pg.GraphicsView):
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
         self._density: float | None = None
+        self._seen: tuple[tuple[object, ...], View] | None = None  # the last view, and its reasons
         self.turn = orientation.UPRIGHT
         self._area: Area | None = None
         self._fitted = True
@@ -129,6 +130,9 @@ class ImageView(pg.GraphicsView):
         """
         before = self.layer.size
         self.layer.set_patches(patches, size, on_screen)
+        # At once, not when the scene tells: so that image and texts over it are painted together,
+        # and all viewports that show something new in one paint of the window.
+        self.viewport().update()
         if before != self.layer.size:
             self._place_content()
         other_shape = before != self.layer.size
@@ -194,6 +198,17 @@ class ImageView(pg.GraphicsView):
             return None
         self.box.updateMatrix()  # pyqtgraph does it when it maps a point
         transform = self.layer.deviceTransform(self.viewportTransform())
+        # The next slice is asked for, and shown, where the last one was.
+        seen = (
+            *(transform, self.viewport().rect(), columns, rows),
+            *(self.layer.smooth, self.devicePixelRatioF(), self._density),
+        )
+        if self._seen is None or self._seen[0] != seen:
+            self._seen = seen, self._view(transform)
+        return self._seen[1]
+
+    def _view(self, transform: QTransform) -> View:
+        columns, rows = self.image_size
         inverse, _ = transform.inverted()
         scales = (
             math.hypot(inverse.m11(), inverse.m12()),

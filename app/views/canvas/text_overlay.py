@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -31,8 +31,6 @@ SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
 HALO = 3.0
 """Px around a text that its dark edge reaches."""
-PICTURE_MS = 30
-"""Longest time that a text waits for the picture it belongs to."""
 MAX_LINES = 3  # of one entry of corner text
 MOST_HEIGHT = 0.2  # share of the view above which the list of tools is left out
 _AROUND = (-HALO - 1, -HALO - 1, HALO + 2, HALO + 2)
@@ -313,9 +311,6 @@ class Overlay(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self.corners = Corners()
-        self._stale = QRegion()  # of text that changed and waits for its picture
-        self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
-        self._wait.timeout.connect(self.catch_up)
         self.sides = Sides()
         self._unfolded = False  # whether all warnings about the series are listed
         self._pinned = False  # and stay so when the mouse leaves
@@ -347,18 +342,10 @@ class Overlay(QWidget):
         """The label chips and their positions."""
         return tuple(self._placed)
 
-    def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
-        """Set the corner text and repaint the parts that have changed.
-
-        With `soon`, wait briefly for the picture that the text belongs to, so that the canvas
-        paints only once.
-        """
+    def set_corners(self, corners: Corners) -> None:
+        """Set the corner text and repaint the parts that have changed."""
         if corners != self.corners:
             self._change(corners, self._unfolded)
-        if not soon:
-            self.catch_up()
-        elif not self._stale.isEmpty() and not self._wait.isActive():
-            self._wait.start()
 
     def _change(self, corners: Corners, unfolded: bool) -> None:
         before = self._laid_out()
@@ -366,7 +353,7 @@ class Overlay(QWidget):
         after = self._laid_out()
         gone = [block for block in before if block not in after]
         for block in (*gone, *(block for block in after if block not in before)):
-            self._stale += QRegion(block.rect.adjusted(*_AROUND).toAlignedRect())
+            self.update(block.rect.adjusted(*_AROUND).toAlignedRect())
 
     def point_at(self, position: QPointF | None) -> None:
         """Unfold the warnings while the mouse, at a position (px) or nowhere, is on their sign."""
@@ -393,13 +380,6 @@ class Overlay(QWidget):
     def _unfold(self, on: bool) -> None:
         if on != self._unfolded:
             self._change(self.corners, on)
-            self.catch_up()
-
-    def catch_up(self) -> None:
-        """Repaint now what `set_corners` with `soon` has postponed until the picture arrives."""
-        self._wait.stop()
-        self.update(self._stale)
-        self._stale = QRegion()
 
     def _laid_out(self) -> list[Block]:
         """Return the corners as they stand in this widget."""
@@ -447,9 +427,6 @@ class Overlay(QWidget):
                     painter.drawPixmap(at, _line_picture(text, tint, scale))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._stale -= event.region()
-        if self._stale.isEmpty():
-            self._wait.stop()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
         blocks = self._laid_out()

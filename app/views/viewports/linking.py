@@ -225,6 +225,10 @@ class ViewportLinks(QObject):
             window = display.window
             if window is not None and window.lut >= 0:
                 continue  # a look-up table of its own file
+            if viewport.axes is not None or other.viewport.axes is not None:
+                with self._leading():
+                    _show_channels_alike(viewport, other.viewport)
+                continue
             with self._leading():
                 changed = replace(
                     other.viewport.display,
@@ -264,11 +268,12 @@ class ViewportLinks(QObject):
     def _draw_in(self, frame: ViewportFrame) -> None:
         """Draw the active viewport's plane, and the point that the mouse shows, in a viewport."""
         active, marks = self._area.active, self._marks[frame.viewport]
-        plane, other = _shown_plane(active.canvas), _shown_plane(frame.canvas)
-        apart = frame is active or frame.viewport in self.left_out
+        lined = self.lines and frame is not active and _same_space(active, frame)
+        lined = lined and self.left_out.isdisjoint((frame.viewport, active.viewport))
         line = point = None
-        apart = apart or not self.lines or active.viewport in self.left_out
-        if plane is not None and other is not None and not apart and _same_space(active, frame):
+        other = _shown_plane(frame.canvas) if lined or self._pointed is not None else None
+        plane = _shown_plane(active.canvas) if lined else None
+        if plane is not None and other is not None:
             line = common_line(plane, active.canvas.image_size, other, frame.canvas.image_size)
         if other is not None and self._pointed is not None:
             point = self._cross(frame, other)
@@ -299,6 +304,15 @@ class ViewportLinks(QObject):
                 if _same_space(frame, other):
                     self._go(other, partial(other.planes.look_at, place))
         self._draw()
+
+
+def _show_channels_alike(viewport: Viewport, other: Viewport) -> None:
+    """Show the channels of another image as those of the same names are shown."""
+    if viewport.axes is None or other.axes is None or viewport.axes.names != other.axes.names:
+        return
+    together, invert = viewport.display.together, viewport.display.invert
+    other.set_display(replace(other.display, together=together, invert=invert))
+    other.show_channels(viewport.channel_looks)
 
 
 def _reach(frame: ViewportFrame) -> float:

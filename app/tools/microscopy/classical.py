@@ -1,0 +1,111 @@
+"""Segments microscopy images without weights, by a pipeline for each kind (model process only)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.tools.api import Progress
+from app.tools.microscopy.bright_objects import bright_objects
+from app.tools.microscopy.dark_objects import dark_objects
+from app.tools.microscopy.image_kind import ImageKind
+from app.tools.microscopy.large_objects import large_objects
+from app.tools.microscopy.measures import measured
+from app.tools.microscopy.smears import red_cells, white_cell_nuclei
+from app.tools.microscopy.touching_objects import Labels
+from app.tools.microscopy.untyped import color, segmentation
+
+MIN_AREA = 0.06
+"""Least area of an object, as a share of the square of the diameter, unless it is given."""
+CELL_BORDER = 0.25
+"""How far cells of a stained section are taken to reach beyond their nuclei, in diameters."""
+
+
+def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Segment one image and measure its objects.
+
+    `payload` has "pixels" [rows, columns] or [rows, columns, 3]; "kind", an `ImageKind`; "target",
+    "nuclei", "cells" or "organoids"; "diameter" in pixels and "min_area" in pixels, or None.
+
+    Returns:
+        "labels" uint16 or uint32 [rows, columns]; "method", in words; "diameter" and "min_area" in
+        pixels as used; and "columns" of `measures.measured`.
+    """
+    pixels = payload["pixels"]
+    kind, target = ImageKind(payload["kind"]), str(payload["target"])
+    find, method = _pipeline(kind, target)
+    labels, diameter = find(pixels, payload["diameter"], progress)
+    least = payload["min_area"]
+    if least is None:
+        least = max(4.0, round(MIN_AREA * diameter**2))
+    numbers = numbered(labels, float(least))
+    progress(0.85, "Measuring")
+    return {
+        "labels": numbers,
+        "method": method,
+        "diameter": diameter,
+        "min_area": float(least),
+        "columns": measured(numbers, pixels),
+    }
+
+
+_Find = Callable[[NDArray[Any], float | None, Progress], tuple[Labels, float]]
+
+
+def _pipeline(kind: ImageKind, target: str) -> tuple[_Find, str]:
+    """Return the function that finds such objects in such an image, and its name in words."""
+    if target == "organoids":
+        return large_objects, "large objects by contrast and texture, split at their necks"
+    if kind is ImageKind.BLOOD:
+        if target == "nuclei":
+            return white_cell_nuclei, "nuclei of white cells by their purple stain"
+        return red_cells, "red cells by their absorption of green, split by form"
+    if kind is ImageKind.TISSUE:
+        if target == "nuclei":
+            return _stained_nuclei, "haematoxylin by colour deconvolution, then watershed"
+        return _stained_cells, (
+            "nuclei by colour deconvolution, each with the border of a quarter of the diameter"
+        )
+    if kind is ImageKind.PHASE:
+        return _of_grey(dark_objects), "dark ridges, watershed, pieces joined"
+    return _of_grey(bright_objects), "local half height, watershed, convex pieces joined"
+
+
+def numbered(labels: Labels, least: float) -> NDArray[np.uint16] | NDArray[np.uint32]:
+    """Return the objects of at least `least` pixels, numbered from 1 in reading order."""
+    areas = np.bincount(labels.ravel())
+    kept = areas >= least
+    kept[0] = False
+    numbers = np.zeros(len(areas), np.uint32)
+    numbers[kept] = np.arange(1, int(kept.sum()) + 1)
+    found = numbers[labels]
+    return found if int(kept.sum()) >= 2**16 else found.astype(np.uint16)
+
+
+def _of_grey(find: _Find) -> _Find:
+    def found(
+        pixels: NDArray[Any], diameter: float | None, progress: Progress
+    ) -> tuple[Labels, float]:
+        return find(pixels.max(axis=2) if pixels.ndim == 3 else pixels, diameter, progress)
+
+    return found
+
+
+def _stained_nuclei(
+    pixels: NDArray[Any], diameter: float | None, progress: Progress
+) -> tuple[Labels, float]:
+    scale = 1.0 if pixels.dtype == np.uint8 else 255.0 / max(float(pixels.max()), 1.0)
+    rgb = np.clip(pixels.astype(np.float32) * scale, 0, 255) / 255
+    haematoxylin = np.maximum(color.rgb2hed(rgb)[..., 0], 0).astype(np.float32)
+    # The square that undoes the root in `bright_objects`: absorption is even in noise as it is.
+    return bright_objects(haematoxylin**2, diameter, progress)
+
+
+def _stained_cells(
+    pixels: NDArray[Any], diameter: float | None, progress: Progress
+) -> tuple[Labels, float]:
+    nuclei, size = _stained_nuclei(pixels, diameter, progress)
+    return segmentation.expand_labels(nuclei, CELL_BORDER * size).astype(np.int32), size

@@ -1,0 +1,475 @@
+"""What the three segmenters share: arguments, the call, and the result with mask and table."""
+
+from __future__ import annotations
+
+import io
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+
+from app.imaging.findings import Finding, Instances, new_id
+from app.imaging.types import Frame, Spacing, SpacingSource
+from app.settings import write_atomic
+from app.tools.api import (
+    Artifact,
+    ImageSnapshot,
+    Need,
+    Resource,
+    ToolContext,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+    takes,
+)
+from app.tools.files import plain
+from app.tools.microscopy import networks
+from app.tools.microscopy.image_kind import WORDS, ImageKind, KindGuess, guess_kind
+from app.tools.needs import require_packages
+from app.tools.tables import Table, Value, write_table
+
+_TIMEOUT_S = 280.0
+_ENTRY = "app.tools.microscopy.classical:entry"
+_TRUE_SCALES = (
+    SpacingSource.SPECIMEN,
+    SpacingSource.MANUAL,
+    SpacingSource.CALIBRATED,
+    SpacingSource.PATIENT,
+)
+_UM2_PER_MM2 = 1e6
+
+KindName = Literal["auto", "fluorescence", "phase", "tissue", "blood"]
+ModelName = Literal["auto", "classical", "cellpose", "stardist", "instanseg"]
+
+
+class SegmentationInput(ToolInput):
+    """Arguments of the segmenters."""
+
+    image_path: Annotated[str, takes(Resource.IMAGE, "The image id or path.")]
+    channel: Annotated[
+        int | str | None,
+        takes(
+            Resource.CHANNEL,
+            "The channel, by its number from 1 or its name; the shown one when left out.",
+        ),
+    ] = None
+    diameter: float | None = Field(
+        default=None,
+        gt=0,
+        description="Typical width of one object in `unit`; taken from the image when left out.",
+    )
+    min_area: float | None = Field(
+        default=None,
+        ge=0,
+        description="Least area of an object, in px or µm² by `unit`; by the diameter when left "
+        "out.",
+    )
+    unit: Literal["px", "um"] = Field(
+        default="px", description="Unit of diameter and min_area: px, or um for µm and µm²."
+    )
+    image_type: KindName = Field(
+        default="auto",
+        description="How the image was made: fluorescence (bright on dark), phase (phase contrast "
+        "or brightfield), tissue (H&E), blood (stained smear); auto to tell by the pixels.",
+    )
+    model: ModelName = Field(
+        default="auto",
+        description="classical needs no weights and is what auto takes; cellpose, stardist and "
+        "instanseg are networks, if their packages are installed.",
+    )
+
+
+class Areas(BaseModel):
+    """Areas of the objects; None if there are none."""
+
+    median: float | None
+    mean: float | None
+    units: str = Field(description="µm² if the image's pixel size is known, else px.")
+
+
+class SegmentationOutput(BaseModel):
+    """The number of objects, and the files of their mask and measures."""
+
+    count: int
+    touching_border: int = Field(description="How many of them the image's edge cuts.")
+    mask_path: str = Field(description="TIFF whose values number the objects; 0 is background.")
+    table_path: str = Field(description="CSV with a row of measures for each object.")
+    areas: Areas
+    model: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a segmenter finds: its key for the pipelines, and its words."""
+
+    key: str
+    one: str
+    many: str
+
+    def counted(self, count: int) -> str:
+        """Return e.g. "1 nucleus", "12 nuclei"."""
+        return f"{count:,} {self.one if count == 1 else self.many}"
+
+
+NEEDS = (
+    Need("package", "skimage"),
+    *(Need("package", name, optional=True) for name in networks.PACKAGES),
+)
+"""What each segmenter needs."""
+
+
+class ObjectSegmenter:
+    """A segmenter: a tool that numbers all objects of one kind in an image."""
+
+    def __init__(self, spec: ToolSpec, target: Target) -> None:
+        self._spec = spec
+        self._target = target
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool's description."""
+        return self._spec
+
+    def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
+        """Number the objects in the image; for errors see `app.tools.api.Tool.run`."""
+        if args.model in ("auto", "classical"):
+            require_packages(self._spec.title, "skimage")
+        else:
+            networks.require(args.model)
+        context.progress(0.02, "Reading the image")
+        snapshot, pixels = chosen_pixels(args.image_path, args.channel, context)
+        spacing = snapshot.frame.spacing
+        diameter, least = _in_pixels(args, spacing)
+        guess = guess_kind(pixels)
+        if args.image_type != "auto":
+            guess = KindGuess(ImageKind(args.image_type), True)
+        notes = self._notes(guess, snapshot, pixels)
+        context.cancel.check()
+        if guess_kind(pixels).kind is ImageKind.BLANK:
+            answer = _nothing(pixels)
+        else:
+            entry, more = _ENTRY, {}
+            if args.model not in ("auto", "classical"):
+                entry, more = networks.ENTRY, {"network": args.model, "device": context.device}
+            answer = context.host.call(
+                entry,
+                {
+                    "device": "cpu",
+                    "pixels": np.ascontiguousarray(pixels),
+                    "kind": guess.kind.value,
+                    "target": self._target.key,
+                    "diameter": diameter,
+                    "min_area": least,
+                    **more,
+                },
+                cancel=context.cancel,
+                timeout_s=_TIMEOUT_S,
+                progress=context.progress,
+            )
+        context.cancel.check()
+        context.progress(0.95, "Writing the mask and the table")
+        notes += [str(note) for note in answer.get("notes", ())]
+        return self._result(args, snapshot, guess, answer, notes, context)
+
+    def _notes(self, guess: KindGuess, snapshot: ImageSnapshot, pixels: NDArray[Any]) -> list[str]:
+        """Return what the user should know before trusting the count."""
+        if guess.kind is ImageKind.BLANK:
+            return ["every pixel has the same value"]
+        notes: list[str] = []
+        if not guess.sure:
+            notes.append(
+                f"taken for {WORDS[guess.kind]} by its pixels, which is not certain; name "
+                "image_type if it is not"
+            )
+        if self._target.key == "nuclei" and guess.kind is ImageKind.PHASE:
+            notes.append("phase contrast shows whole cells rather than nuclei")
+        if self._target.key == "cells":
+            if guess.kind is ImageKind.FLUORESCENCE and _is_nuclear(snapshot, pixels):
+                notes.append("a nuclear stain shows nuclei only: each was counted as a cell")
+            if guess.kind is ImageKind.TISSUE:
+                notes.append("cells were counted by their nuclei; their outlines are estimates")
+        return notes
+
+    def _result(
+        self,
+        args: SegmentationInput,
+        snapshot: ImageSnapshot,
+        guess: KindGuess,
+        answer: dict[str, Any],
+        notes: list[str],
+        context: ToolContext,
+    ) -> ToolResult:
+        labels, columns = answer["labels"], answer["columns"]
+        count = len(columns["label"])
+        pixel_um2 = pixel_area_um2(snapshot.frame.spacing)
+        name = snapshot.path.name
+        finding = self._finding(snapshot, labels, count, answer, context)
+        mask = save_labels(labels, context.out_dir, self._target.key, finding.id)
+        context.images.add_derived(mask, snapshot)
+        table = _table(name, columns, pixel_um2, snapshot)
+        csv = context.out_dir / f"{self._target.key}-{uuid.uuid4().hex[:8]}.csv"
+        rows = write_table(
+            csv,
+            table,
+            self._target.many.capitalize(),
+            image_column="image",
+            label_column="label",
+            findings={name: finding.id},
+        )
+        areas = _areas(columns["area_px"], pixel_um2)
+        cut = int(np.count_nonzero(columns["touches_border"]))
+        parameters = {
+            "image_type": guess.kind.value,
+            "channel": snapshot.channel_names[snapshot.channel]
+            if snapshot.channel_names
+            else args.channel,
+            "diameter_px": round(float(answer["diameter"]), 2),
+            "diameter_from": "arguments" if args.diameter is not None else "the image",
+            "min_area_px": answer["min_area"],
+        }
+        model = f"{answer.get('model', 'classical')}: {answer['method']}"
+        output = {
+            "count": count,
+            "touching_border": cut,
+            "mask_path": str(mask),
+            "table_path": str(csv),
+            "areas": areas,
+            "model": model,
+            "parameters": parameters,
+        }
+        metadata = {
+            "image": name,
+            "rows": int(labels.shape[0]),
+            "columns": int(labels.shape[1]),
+            "area_note": "" if pixel_um2 else _no_scale(snapshot.frame.spacing),
+            "warnings": notes,
+            "weights_sha256": answer.get("weights_sha256", ""),
+            "status": "completed",
+        }
+        return ToolResult(
+            summary=_summary(self._target, output, notes),
+            output=plain(output),
+            metadata=plain(metadata),
+            findings=(finding,),
+            artifacts=(
+                Artifact(mask, "mask", self._target.many.capitalize(), model, snapshot.ref),
+                rows,
+            ),
+        )
+
+    def _finding(
+        self,
+        snapshot: ImageSnapshot,
+        labels: NDArray[Any],
+        count: int,
+        answer: dict[str, Any],
+        context: ToolContext,
+    ) -> Finding:
+        model = str(answer.get("model", "classical"))
+        digest = str(answer.get("weights_sha256", ""))
+        return Finding(
+            id=new_id(),
+            image=snapshot.ref,
+            geometry=Instances(labels),
+            label=self._target.many.capitalize(),
+            score=None,
+            units="objects",
+            provenance=context.provenance(self._spec, model, digest),
+            value=float(count),
+            description=f"{self._target.counted(count)}, {model}: {answer['method']}.",
+            group=f"objects-{context.call_id}",
+        )
+
+
+def chosen_pixels(
+    name: str, channel: int | str | None, context: ToolContext
+) -> tuple[ImageSnapshot, NDArray[Any]]:
+    """Return an image and the stored values of one of its channels at full bit depth.
+
+    `channel` counts from 1 or is a name; None for the shown one. The values are [rows, columns], or
+    [rows, columns, 3] for colour; MONOCHROME1 is inverted, so that bright is high.
+
+    Raises:
+        ToolRetry: There is no such image or channel; the message names the channels.
+    """
+    snapshot = context.images.resolve(name)
+    names = snapshot.channel_names
+    colour = snapshot.frame.is_color
+    if channel is None:
+        return snapshot, _values(snapshot)
+    if not names:
+        names = ("red", "green", "blue") if colour else ("grey",)
+    number = _channel_number(channel, names)
+    if snapshot.channel_names:
+        snapshot = context.images.resolve(name, channel=number)
+        return snapshot, _values(snapshot)
+    values = _values(snapshot)
+    return snapshot, values[..., number] if colour else values
+
+
+def _channel_number(channel: int | str, names: tuple[str, ...]) -> int:
+    """Return a channel's number from 0, by its number from 1 or its name."""
+    wanted = str(channel).strip()
+    folded = [name.casefold() for name in names]
+    if wanted.casefold() in folded:
+        return folded.index(wanted.casefold())
+    if wanted.isdigit() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    listed = ", ".join(f"{number} ({name})" for number, name in enumerate(names, 1))
+    if len(names) == 1:
+        raise ToolRetry(
+            f"the image has no channel {wanted}: it has a single one",
+            remedy="Leave the channel out.",
+        )
+    raise ToolRetry(
+        f"the image has no channel {wanted}: its channels are {listed}",
+        remedy="Name one of them.",
+    )
+
+
+def _values(snapshot: ImageSnapshot) -> NDArray[Any]:
+    frame: Frame = snapshot.frame
+    if frame.palette is not None and not frame.supplemental and snapshot.own is None:
+        return snapshot.display  # stored values are numbers of colours
+    stored = np.asarray(snapshot.values)
+    if frame.photometric == "MONOCHROME1" and stored.ndim == 2 and snapshot.own is None:
+        return stored.max() - stored
+    return stored
+
+
+def _in_pixels(args: SegmentationInput, spacing: Spacing) -> tuple[float | None, float | None]:
+    """Return the diameter in pixels and the least area in pixels, each None if not given."""
+    if args.unit == "px" or (args.diameter is None and args.min_area is None):
+        return args.diameter, args.min_area
+    area = pixel_area_um2(spacing)
+    if area is None:
+        raise ToolRetry(
+            f"the size of a pixel is unknown ({spacing.note or 'not in the file'}), so µm cannot "
+            "be turned into pixels",
+            remedy="Give diameter and min_area in px.",
+        )
+    diameter = None if args.diameter is None else args.diameter / area**0.5
+    return diameter, None if args.min_area is None else args.min_area / area
+
+
+def pixel_area_um2(spacing: Spacing) -> float | None:
+    """Return the area of a pixel in µm², or None if the true scale is unknown."""
+    if spacing.row_mm is None or spacing.column_mm is None or spacing.source not in _TRUE_SCALES:
+        return None
+    return spacing.row_mm * spacing.column_mm * _UM2_PER_MM2
+
+
+def _no_scale(spacing: Spacing) -> str:
+    return f"no areas in µm²: the size of a pixel is unknown ({spacing.note or 'not in the file'})"
+
+
+FINDING_MARK = "finding:"
+"""Beginning of a mask file's description, before the id of the finding with the same objects."""
+
+
+def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: str) -> Path:
+    """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path.
+
+    The file's description holds the id of the `finding` with these objects, so that cells that are
+    cut out by it can be traced back.
+    """
+    import tifffile
+
+    path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.tif"
+    stream = io.BytesIO()
+    tifffile.imwrite(
+        stream,
+        labels,
+        photometric="minisblack",
+        compression="zlib",
+        description=f"{FINDING_MARK}{finding}",
+        metadata=None,
+    )
+    write_atomic(path, stream.getvalue())
+    return path
+
+
+def _table(
+    image: str, columns: dict[str, NDArray[Any]], pixel_um2: float | None, snapshot: ImageSnapshot
+) -> Table:
+    """Return the measures as a table, with areas in µm² if the scale is known."""
+    made: dict[str, list[Value]] = {}
+    for name, values in columns.items():
+        made[name] = [value if value == value else None for value in values.tolist()]  # NaN
+        if name == "area_px" and pixel_um2 is not None:
+            made["area_um2"] = [round(float(value) * pixel_um2, 4) for value in values]
+    count = len(columns["label"])
+    heads: dict[str, list[Value]] = {"image": [image] * count}
+    for name in ("group", "replicate"):
+        if known := getattr(snapshot, name, ""):
+            heads[name] = [known] * count
+    every = {**heads, **made}
+    units = {
+        name: unit
+        for name, unit in (
+            ("area_px", "px"),
+            ("area_um2", "µm²"),
+            ("centroid_x", "px"),
+            ("centroid_y", "px"),
+            ("major_axis_px", "px"),
+            ("minor_axis_px", "px"),
+            ("perimeter_px", "px"),
+        )
+        if name in every
+    }
+    return Table(tuple(every), tuple(zip(*every.values(), strict=True)), units)
+
+
+def _areas(pixels: NDArray[Any], pixel_um2: float | None) -> dict[str, Any]:
+    if not len(pixels):
+        return {"median": None, "mean": None, "units": "µm²" if pixel_um2 else "px"}
+    scale = pixel_um2 or 1.0
+    return {
+        "median": round(float(np.median(pixels)) * scale, 3),
+        "mean": round(float(np.mean(pixels)) * scale, 3),
+        "units": "µm²" if pixel_um2 else "px",
+    }
+
+
+def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
+    """Return the answer for an image of one value."""
+    names = (
+        *("label", "area_px", "centroid_x", "centroid_y", "major_axis_px", "minor_axis_px"),
+        *("eccentricity", "perimeter_px", "solidity", "mean_intensity", "touches_border"),
+    )
+    return {
+        "labels": np.zeros(pixels.shape[:2], np.uint16),
+        "method": "nothing to find",
+        "diameter": 0.0,
+        "min_area": 0.0,
+        "columns": {name: np.zeros(0) for name in names},
+    }
+
+
+def _is_nuclear(snapshot: ImageSnapshot, pixels: NDArray[Any]) -> bool:
+    """Return whether the channel is named after a nuclear stain, or is the blue of a colour one."""
+    names = snapshot.channel_names
+    name = names[snapshot.channel].casefold() if names else ""
+    return any(stain in name for stain in ("dapi", "hoechst", "draq", "nucle", "h2b", "topro"))
+
+
+def _summary(target: Target, output: dict[str, Any], notes: list[str]) -> str:
+    count, parameters, areas = output["count"], output["parameters"], output["areas"]
+    if not count:
+        text = f"No {target.many} found ({output['model']})."
+    else:
+        origin = "" if parameters["diameter_from"] == "arguments" else " from the image"
+        text = (
+            f"{target.counted(count)} ({output['model']}; diameter "
+            f"{parameters['diameter_px']:.0f} px{origin}, least area "
+            f"{parameters['min_area_px']:.0f} px). Median area {areas['median']:,g} "
+            f"{areas['units']}. {output['touching_border']:,} touch the image's border and are "
+            "counted."
+        )
+    return f"{text} Note: {'; '.join(notes)}." if notes else text
