@@ -408,7 +408,6 @@ def _table(
             ("centroid_y", "px"),
             ("major_axis_px", "px"),
             ("minor_axis_px", "px"),
-            ("perimeter_px", "px"),
         )
         if name in every
     }
@@ -430,7 +429,7 @@ def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
         *("label", "area_px", "centroid_x", "centroid_y", "major_axis_px", "minor_axis_px"),
-        *("eccentricity", "perimeter_px", "solidity", "mean_intensity", "touches_border"),
+        *("eccentricity", "solidity", "mean_intensity", "touches_border"),
     )
     return {
         "labels": np.zeros(pixels.shape[:2], np.uint16),
