@@ -35,6 +35,7 @@ from app.imaging.pixels import pipeline
 from app.imaging.pixels.numbered_objects import measured_objects
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
+from app.tools.tables import plain_cell
 from app.wiring import Program
 from app.workspace.studies import instances_of
 from app.workspace.workspace import first_to_show
@@ -263,20 +264,15 @@ def findings_csv(findings: tuple[Finding, ...]) -> bytes:
         if not rows:
             rows = [("", "" if one.value is None else one.value, one.units, "", "")]
         for row in rows:
-            table.writerow([_plain_cell(cell) for cell in (*about, *row)])
+            table.writerow([plain_cell(cell) for cell in (*about, *row)])
         if isinstance(one.geometry, Instances):
             found = measured_objects(one.geometry.labels)
-            cells = [_plain_cell(cell) for cell in about[:-1]]
+            cells = [plain_cell(cell) for cell in about[:-1]]
             for number, area, (x, y) in zip(
                 found.numbers.tolist(), found.areas.tolist(), found.centroids.tolist(), strict=True
             ):
                 table.writerow((*cells, f"{x!r},{y!r}", "Area", area, "px", "", number))
     return ("\ufeff" + stream.getvalue()).encode()
-
-
-def _plain_cell(cell: object) -> object:
-    """Return a cell that a spreadsheet does not take for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
 
 
 def _points(finding: Finding) -> str:

@@ -7,6 +7,7 @@ matplotlib, from the same data.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -87,3 +88,19 @@ def read_plot(path: Path) -> Plot:
     if Path(plot.table).name != plot.table:
         raise FileProblem("the plot names a table elsewhere", subject=str(path))
     return plot
+
+
+def pictures_of(
+    path: Path, pictures: Iterable[tuple[int, str, str]]
+) -> list[tuple[int, Path | None, str]]:
+    """Return a gallery's pictures (row, file, caption) by their paths in the table.
+
+    The file is None where it is not in the plot's folder: a table may name any file.
+    """
+    folder = path.parent
+    found: list[tuple[int, Path | None, str]] = []
+    for row, name, caption in pictures:
+        file = folder / name
+        inside = ".." not in file.parts and file.is_relative_to(folder)
+        found.append((row, file if inside else None, caption))
+    return found

@@ -99,6 +99,26 @@ def write_table(
     return Artifact(path, role="table", title=title, options=options)
 
 
+def exported_csv(table: Table, rows: Sequence[int]) -> bytes:
+    """Return rows of a table as CSV for spreadsheets, with the units in the column's names."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow([titled(table, name) for name in table.columns])
+    writer.writerows([plain_cell(cell) for cell in table.rows[row]] for row in rows)
+    return ("\ufeff" + stream.getvalue()).encode()  # the mark makes spreadsheets read UTF-8
+
+
+def titled(table: Table, name: str) -> str:
+    """Return a column's name with its units, if it has any."""
+    units = table.units.get(name, "")
+    return f"{name} ({units})" if units else name
+
+
+def plain_cell(cell: object) -> object:
+    """Return a cell that a spreadsheet does not take for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+
+
 def read_table(path: Path) -> Table:
     """Return the table in a CSV file; numbers become int or float, empty cells None.
 

@@ -70,6 +70,7 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
+from app.views.results.exporting import ResultCommands
 from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
@@ -189,6 +190,8 @@ class MainWindow(QMainWindow):
         self.key_image_signs = KeyImageSigns(workspace, self.loader, self)
         MarkReading(workspace.scales, decoder, self.background, self)
         self.pictures = PictureCommands(self, decoder)
+        self.results = ResultCommands(self)
+        self.viewports.panes.export_wanted.connect(self.results.export)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
         self.findings_list.shown.connect(self._show_finding)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
-from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study
+from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import calibration, drawing
@@ -27,8 +27,8 @@ from app.workspace.priors import priors_of
 from app.workspace.recent import Session
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
+from app.workspace.viewport import DATA, Display, Pane, Panes, Place, Viewport
 from app.workspace.viewport import REFORMAT as REFORMAT
-from app.workspace.viewport import Display, Pane, Panes, Place, Viewport
 from app.workspace.window_presets import WindowPresets
 
 MOST_IMAGES = 2000
@@ -109,7 +109,8 @@ class Workspace:
 
     def _learn(self, viewport: Viewport) -> None:
         if viewport.frame is not None:
-            self.scales.learn(viewport.frame)
+            for frame in (viewport.frame, *viewport.frame.channels):
+                self.scales.learn(frame)
 
     def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
         if viewport is self.layout.active:
@@ -467,12 +468,14 @@ class Workspace:
                 seen.setdefault(id(acquired), (acquired, viewport))
         for item, viewport in seen.values():
             found = self.studies.place_of(item)
+            shown = viewport.frame_index if item is viewport.instance else 0
+            shown, window = _only_visible(viewport, shown)
             images.append(
                 OpenImage(
                     f"image-{len(images) + 1}",
                     item,
-                    viewport.frame_index if item is viewport.instance else 0,
-                    viewport.acquired_window,
+                    shown,
+                    window,
                     viewport.display.invert,
                     drawn.get(item.sop_instance_uid, ()),
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
@@ -518,7 +521,7 @@ class Workspace:
         if frame is None or self.acquired is not self.viewport.instance:
             return ()
         uid = frame.ref.sop_instance_uid
-        return tuple(item for item in self._drawn().get(uid, ()) if item.image == frame.ref)
+        return tuple(item for item in self._drawn().get(uid, ()) if frame.shows(item.image))
 
     @property
     def marked(self) -> bool:
@@ -553,7 +556,7 @@ class Workspace:
                 self.panes.show(self._pane(tool, artifact, about))
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
-        """Show a picture in a pane beside the image that it was made from."""
+        """Show a picture, table or plot in a pane beside the image that it was made from."""
         pane = self._pane(tool, artifact)
         self.panes.show(pane)
         if pane not in self.panes.all:
@@ -569,6 +572,8 @@ class Workspace:
         beside = shown_uid if about is None else about
         content = str(artifact.options.get("shows") or source)
         options = dict(artifact.options)
+        if artifact.role in DATA:
+            return self._data_pane(tool, artifact)
         if known is not None:
             options = {"sides": known.options.get("sides"), **options}
         return Pane(
@@ -579,6 +584,21 @@ class Workspace:
             options,
             source or (known.sop_instance_uid if known else "") or beside,
             known.instance if known else self.instance_of(content) if content else None,
+        )
+
+    def _data_pane(self, tool: str, artifact: Artifact) -> Pane:
+        """Return the pane of a table or plot; one about several images stands beside any."""
+        given = artifact.options.get("findings")
+        ids = list(given.values()) if isinstance(given, dict) else []
+        item = self.annotations.get(ids[0]) if len(ids) == 1 and isinstance(ids[0], str) else None
+        return Pane(
+            artifact.path,
+            artifact.title or artifact.path.name,
+            artifact.description,
+            self.title_of(tool),
+            dict(artifact.options),
+            item.finding.image.sop_instance_uid if item is not None else "",
+            role=artifact.role,
         )
 
     def _follow_studies(self) -> None:
@@ -616,6 +636,19 @@ class Workspace:
         series, place = found
         index = place + step
         return series.instances[index] if 0 <= index < len(series.instances) else None
+
+
+def _only_visible(viewport: Viewport, index: int) -> tuple[int, Window | None]:
+    """Return the frame and window for tools: of the selected channel, or the only visible one."""
+    axes, display = viewport.axes, viewport.display
+    if axes is not None and display.together:
+        visible = [number for number, look in enumerate(display.channels) if look.visible]
+        if len(visible) == 1 and visible[0] != viewport.channel:
+            _, z, time = axes.place(index)
+            look = display.channels[visible[0]]
+            window = look.window or viewport.automatic_windows.get(visible[0])
+            return axes.index(visible[0], z, time), window
+    return index, viewport.acquired_window
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:

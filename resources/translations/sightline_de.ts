@@ -73,6 +73,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n channels</source>
+            <extracomment>Singular: %n channel</extracomment>
+            <translation>
+                <numerusform>%n Kanal</numerusform>
+                <numerusform>%n Kanäle</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>%n copies</source>
             <extracomment>Singular: %n copy</extracomment>
@@ -97,6 +106,15 @@
             <translation>
                 <numerusform>%n Tag zuvor</numerusform>
                 <numerusform>%n Tage zuvor</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n depths</source>
+            <extracomment>Singular: %n depth</extracomment>
+            <translation>
+                <numerusform>%n Tiefe</numerusform>
+                <numerusform>%n Tiefen</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -383,6 +401,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n time points</source>
+            <extracomment>Singular: %n time point</extracomment>
+            <translation>
+                <numerusform>%n Zeitpunkt</numerusform>
+                <numerusform>%n Zeitpunkte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -652,6 +679,11 @@
             <translation>ein Teil wird nicht gezeichnet: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/formats/tiff_pixels.py" />
+            <source>a part of its pixels is damaged or cut short</source>
+            <translation>ein Teil der Pixel ist beschädigt oder abgeschnitten</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>a part of the content is damaged and cannot be shown</source>
             <translation>ein Teil des Inhalts ist beschädigt und kann nicht gezeigt werden</translation>
@@ -668,7 +700,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a picture has no patient scale</source>
             <translation>ein Bild hat keinen Patientenmaßstab</translation>
         </message>
@@ -703,7 +735,7 @@
             <translation>Ein Preis ist ein Betrag in US-Dollar, z. B. 2.50; lassen Sie ihn leer, wenn er unbekannt ist.</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>a print resolution is no patient scale: ignored</source>
             <translation>eine Druckauflösung ist kein Patientenmaßstab: nicht beachtet</translation>
         </message>
@@ -935,6 +967,11 @@
             <location filename="../../app/tools/chest/grounding.py" />
             <source>all pixels of this image have the same value</source>
             <translation>alle Pixel dieses Bildes haben denselben Wert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>All rows as CSV…</source>
+            <translation>Alle Zeilen als CSV …</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1373,6 +1410,16 @@
             <translation>Bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>Ask for a plot by a column of fewer different values.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Ask for a smaller region, or a level with fewer pixels</source>
+            <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1396,6 +1443,12 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>Ask for an export without compression, or in JPEG 2000</source>
             <translation>Bitten Sie um einen Export ohne Kompression oder in JPEG 2000</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <location filename="../../app/tools/plots.py" />
+            <source>Ask for it again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1551,6 +1604,16 @@
             <translation>automatisch</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for this channel</source>
+            <translation>Automatische Fensterung für diesen Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for {name}</source>
+            <translation>Automatische Fensterung für {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1618,6 +1681,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Blank what lies in marked boxes: mark boxes over the text first (B)</source>
             <translation>Überdecken, was in markierten Kästen liegt: markieren Sie zuerst Kästen über dem Text (B)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Blue</source>
+            <translation>Blau</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1827,6 +1895,21 @@
             <translation>von Hand geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Channels</source>
+            <translation>Kanäle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Channels together</source>
+            <translation>Kanäle zusammen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>channels together or one; previous, next channel</source>
+            <translation>Kanäle zusammen oder einer; voriger, nächster Kanal</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Check every line against the log's key</source>
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
@@ -1917,6 +2000,11 @@
             <translation>CheXagent</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Choose a colour</source>
+            <translation>Farbe wählen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/export.py" />
             <source>Choose a file in a folder with free space that you may write to.</source>
             <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -1940,6 +2028,7 @@
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -1975,6 +2064,8 @@
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
+            <location filename="../../app/tools/plots.py" />
+            <location filename="../../app/tools/tables.py" />
             <source>Choose an output folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
@@ -2119,7 +2210,13 @@
             <translation>Klick, Links oder Rechts klappt ein und aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Click: the window follows the mouse, and tools get this channel</source>
+            <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
+            <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2161,11 +2258,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>close the study, close all studies</source>
             <translation>Studie schließen, alle Studien schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/canvas/pane.py" />
-            <source>Close this picture</source>
-            <translation>Dieses Bild schließen</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -2224,6 +2316,11 @@
             <translation>Farbtabelle: {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Colour of channel {name}</source>
+            <translation>Farbe von Kanal {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Colour {number}</source>
             <translation>Farbe {number}</translation>
@@ -2267,6 +2364,11 @@
             <location filename="../../app/tools/chest/registration.py" />
             <source>Comparing the greys</source>
             <translation>Grauwerte werden verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Composite</source>
+            <translation>Überlagert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2367,6 +2469,11 @@
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>converted from CMYK without a colour profile</source>
             <translation>aus CMYK ohne Farbprofil umgewandelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Coordinates are in pixels of that level</source>
+            <translation>Koordinaten sind in Pixeln dieser Ebene</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2484,6 +2591,26 @@
             <translation>Kosten</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Count</source>
+            <translation>Anzahl</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_segmenter.py" />
+            <source>Count cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
+            <source>Count nuclei</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
+            <source>Count organoids</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Counting…</source>
             <translation>Wird gezählt…</translation>
@@ -2514,6 +2641,11 @@
             <translation>CT: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Ctrl + Alt + wheel, drag at the foot</source>
+            <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -2522,6 +2654,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
             <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Cyan</source>
+            <translation>Cyan</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2626,6 +2763,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_info.py" />
+            <source>Describe the image file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2865,6 +3007,11 @@
             <translation>Die lange Achse ziehen, dann die Enden der kurzen verschieben</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Drag to go through the time points</source>
+            <translation>Ziehen, um die Zeitpunkte durchzugehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Drag to paint, with Shift to erase; [ and ] change the size</source>
             <translation>Ziehen malt, mit Umschalt radiert es; [ und ] ändern die Größe</translation>
@@ -3005,6 +3152,11 @@
             <translation>Ellipse</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Emission {nm} nm</source>
+            <translation>Emission {nm} nm</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Emphysema</source>
             <translation>Emphysem</translation>
@@ -3100,6 +3252,11 @@
             <translation>Wird untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Excitation {nm} nm</source>
+            <translation>Anregung {nm} nm</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Export</source>
@@ -3181,12 +3338,34 @@
             <translation>Exportieren Sie die Labels erneut, mit ihrer Position</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Export the plot</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>Export the plot…</source>
+            <translation>Diagramm exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Export the table</source>
+            <translation>Tabelle exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>Export them as a table or a picture.</source>
+            <translation>Exportieren Sie sie als Tabelle oder Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
             <source>Export them one by one</source>
             <translation>Exportieren Sie sie einzeln</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
             <translation>Exportiert</translation>
@@ -3317,9 +3496,19 @@
             <translation>Befunde filtern</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter the rows</source>
+            <translation>Zeilen filtern</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/waveforms.py" />
             <source>filter {0}–{1} Hz</source>
             <translation>Filter {0}–{1} Hz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Filter: words, or area&gt;50</source>
+            <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3350,6 +3539,27 @@
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Finding</source>
             <translation>Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Finding cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <source>Finding large objects</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Finding nuclei</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Finding objects</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -3389,6 +3599,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
+            <location filename="../../app/views/results/plot_pane.py" />
             <source>Fit</source>
             <translation>Einpassen</translation>
         </message>
@@ -3416,6 +3627,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Fixed rules choose the tools and put their results into words. It is not a language model; it always works.</source>
             <translation>Feste Regeln wählen die Werkzeuge und fassen ihre Ergebnisse in Worte. Das ist kein Sprachmodell; es funktioniert immer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <source>Flattening the background</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3680,6 +3896,11 @@
             <translation>GIF (256 Farben; bewegt)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>Give a CSV file with a row of column names and one value per column.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Give one of them.</source>
             <translation>Geben Sie eines davon an.</translation>
@@ -3688,6 +3909,11 @@
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>Give one such as http://127.0.0.1:11434/v1.</source>
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>go through the time points</source>
+            <translation>die Zeitpunkte durchgehen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -3710,6 +3936,12 @@
             <translation>Grafik ohne Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Green</source>
+            <translation>Grün</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
@@ -3968,7 +4200,7 @@
             <translation>Bild: {image}</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>ImageJ gives no unit of length</source>
             <translation>ImageJ gibt keine Längeneinheit an</translation>
         </message>
@@ -4068,6 +4300,11 @@
             <translation>Installieren Sie es erneut, mit allen Dateien.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/networks.py" />
+            <source>Install it into Sightline's environment (`pip install {0}`; its weights have licences of their own), or use model classical.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <location filename="../../app/tools/models/sources.py" />
             <source>Install it with the Sightline that made it, or a later one.</source>
@@ -4087,6 +4324,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Install or download: {missing}</source>
             <translation>Installieren oder herunterladen: {missing}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>Install Sightline with its AI packages.</source>
+            <translation>Installieren Sie Sightline mit seinen KI-Paketen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/published_programs.py" />
@@ -4218,6 +4460,7 @@
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/pictures/picture_files.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>it cannot be written ({strerror})</source>
             <translation>es kann nicht geschrieben werden ({strerror})</translation>
         </message>
@@ -4503,6 +4746,11 @@
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>it has {0} sections, not {1}</source>
             <translation>es hat {0} Schnitte, nicht {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>it has {0}, not {1}</source>
+            <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -5098,17 +5346,17 @@
             <translation>der Name oder Pfad ist zu lang</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description declares an impossible number of planes</source>
             <translation>die OME-Beschreibung gibt eine unmögliche Zahl von Ebenen an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is damaged</source>
             <translation>die OME-Beschreibung ist beschädigt</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>its OME description is not safe to read</source>
             <translation>die OME-Beschreibung kann nicht sicher gelesen werden</translation>
         </message>
@@ -5802,6 +6050,11 @@
             <translation>LLaVA-Med</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Load it once with stardist itself, or use model classical.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Loaded on {device}</source>
             <translation>Geladen auf {device}</translation>
@@ -5816,6 +6069,11 @@
             <location filename="../../app/tools/model_process/serving.py" />
             <source>Loading the model</source>
             <translation>Modell wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Loading the network</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -5943,6 +6201,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>made on another version of this image; not drawn</source>
             <translation>auf einer anderen Fassung dieses Bildes gemacht; nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Magenta</source>
+            <translation>Magenta</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6184,8 +6447,15 @@
         <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/segmentation.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
+            <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Measuring</source>
             <translation>Wird gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Measuring the width of the objects</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -6343,6 +6613,11 @@
             <translation>Name</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/pixels/regions.py" />
+            <source>Name another level</source>
+            <translation>Eine andere Ebene nennen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>name as the endpoint knows it</source>
             <translation>Name, wie ihn der Endpunkt kennt</translation>
@@ -6404,6 +6679,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Next channel</source>
+            <translation>Nächster Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Next image or frame</source>
             <translation>Nächstes Bild oder Frame</translation>
         </message>
@@ -6421,6 +6701,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Next series</source>
             <translation>Nächste Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next time point</source>
+            <translation>Nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -6888,6 +7173,16 @@
             <translation>Jetzt: {length}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>numbered objects need a segmentation of their own</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>numbered objects on such a multi-frame image have no form in a segmentation</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>object of an unknown class</source>
             <translation>Objekt einer unbekannten Klasse</translation>
@@ -7314,9 +7609,19 @@
             <translation>optischer Pfad {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Orange</source>
+            <translation>Orange</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Organisation of who verifies</source>
             <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Other…</source>
+            <translation>Andere…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7347,6 +7652,12 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Outline of what you marked</source>
             <translation>Umriss des Markierten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <source>Outlining</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/medsam2.py" />
@@ -7417,6 +7728,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>partly applied</source>
             <translation>teilweise angewendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>parts of images cannot be read here</source>
+            <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -7621,6 +7937,16 @@
             <translation>Kurve {number} / {count}</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Plot: {title}</source>
+            <translation>Diagramm: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>plots cannot be written as files, since matplotlib is not installed</source>
+            <translation>Diagramme lassen sich nicht als Dateien schreiben, da matplotlib nicht installiert ist</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Pneumonia</source>
             <translation>Pneumonie</translation>
@@ -7738,6 +8064,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Previous channel</source>
+            <translation>Voriger Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
         </message>
@@ -7757,9 +8088,19 @@
             <translation>Vorige Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous time point</source>
+            <translation>Voriger Zeitpunkt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Previous viewport</source>
             <translation>Vorheriger Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>previous, next time point</source>
+            <translation>voriger, nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -8013,6 +8354,7 @@
             <location filename="../../app/tools/chest/report.py" />
             <location filename="../../app/tools/chest/segmentation.py" />
             <location filename="../../app/tools/general/image_visualizer.py" />
+            <location filename="../../app/tools/microscopy/segmentation.py" />
             <source>Reading the image</source>
             <translation>Bild wird gelesen</translation>
         </message>
@@ -8074,6 +8416,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Reasons against it</source>
             <translation>Gründe dagegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Red</source>
+            <translation>Rot</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -8406,6 +8753,11 @@
             <translation>Zeilen und Spalten der Viewports</translation>
         </message>
         <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>Rows shown as CSV…</source>
+            <translation>Gezeigte Zeilen als CSV …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Rule</source>
             <translation>Regel</translation>
@@ -8539,6 +8891,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
         </message>
@@ -8775,6 +9128,21 @@
             <translation>Wird segmentiert</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with Cellpose</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with InstanSeg</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Segmenting with StarDist</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Select a line to see its details</source>
             <translation>Wählen Sie eine Zeile, um Einzelheiten zu sehen</translation>
@@ -8783,6 +9151,11 @@
             <location filename="../../app/views/text_view.py" />
             <source>Select all</source>
             <translation>Alles auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Select channel {name}</source>
+            <translation>Kanal {name} auswählen</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8879,6 +9252,18 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Sent to a host that you allowed</source>
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/smears.py" />
+            <source>Separating cells that overlap</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
+            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <source>Separating objects that touch</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -8983,6 +9368,11 @@
             <translation>Taste</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show all channels in their colours, or the selected one in grey</source>
+            <translation>Alle Kanäle in ihren Farben zeigen oder den ausgewählten in Grau</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Show all findings</source>
             <translation>Alle Befunde zeigen</translation>
@@ -8991,6 +9381,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show channel {name}</source>
+            <translation>Kanal {name} zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -9093,10 +9488,20 @@
             <translation>Sightline Gespräch {day:%Y-%m-%d %H%M}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>Sightline fetches nothing by itself: put the model where its package looks for it, once with the network, or use model classical.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/pictures/printing.py" />
             <source>Sightline picture</source>
             <translation>Sightline-Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline plot</source>
+            <translation>Sightline-Diagramm</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -9112,6 +9517,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Sightline starts a language model from a file on this computer, in a process of its own, and stops it again. Loading can take half a minute.</source>
             <translation>Sightline startet ein Sprachmodell aus einer Datei auf diesem Computer in einem eigenen Prozess und beendet es wieder. Das Laden kann eine halbe Minute dauern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/exporting.py" />
+            <source>Sightline table</source>
+            <translation>Sightline-Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -9295,17 +9705,22 @@
             <translation>Zustand</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (ImageJ, in {0})</source>
             <translation>von der Datei angegeben (ImageJ, in {0})</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
+            <source>stated by the file (Micro-Manager)</source>
+            <translation>von der Datei angegeben (Micro-Manager)</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (MPP of the slide scanner)</source>
             <translation>von der Datei angegeben (MPP des Objektträgerscanners)</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (OME PhysicalSize)</source>
             <translation>von der Datei angegeben (OME PhysicalSize)</translation>
         </message>
@@ -9502,6 +9917,25 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Table (*.csv)</source>
             <translation>Tabelle (*.csv)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Table or plot…</source>
+            <translation>Tabelle oder Diagramm …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title}</source>
+            <translation>Tabelle: {title}</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Table: {title} (%n rows)</source>
+            <extracomment>Singular: Table: {title} (%n row)</extracomment>
+            <translation>
+                <numerusform>Tabelle: {title} (%n Zeile)</numerusform>
+                <numerusform>Tabelle: {title} (%n Zeilen)</numerusform>
+            </translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -9735,6 +10169,11 @@
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the column {0} of the plot's table has words in place of numbers</source>
+            <translation>die Spalte {0} der Tabelle des Diagramms enthält Wörter statt Zahlen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/nifti.py" />
             <source>the compressed file is damaged</source>
             <translation>die komprimierte Datei ist beschädigt</translation>
@@ -9964,6 +10403,11 @@
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>The first {shown} of {count} pictures are shown.</source>
+            <translation>Die ersten {shown} von {count} Bildern werden gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/thread.py" />
@@ -10301,12 +10745,17 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/views/results/row_links.py" />
+            <source>The objects are no longer on the image: run the tool again to link them.</source>
+            <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description gives no pixel size</source>
             <translation>die OME-Beschreibung gibt keine Pixelgröße an</translation>
         </message>
         <message>
-            <location filename="../../app/imaging/formats/tiff_file.py" />
+            <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>the OME description is for an image of another size</source>
             <translation>die OME-Beschreibung gilt für ein Bild anderer Größe</translation>
         </message>
@@ -10384,6 +10833,41 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot cannot be written ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plots.py" />
+            <source>the plot names a table elsewhere</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>the plot's table has no column {0}</source>
+            <translation>die Tabelle des Diagramms hat keine Spalte {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>the pretrained model StarDist {0} is not there</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>the pretrained model {0} cannot be loaded ({1})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_files.py" />
+            <source>the process that draws plots ended</source>
+            <translation>der Prozess, der Diagramme zeichnet, wurde beendet</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -10550,6 +11034,11 @@
             <translation>die Schichten sind um verschiedene Beträge gegeneinander verschoben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the slices of {0} cannot be read together here</source>
+            <translation>die Schichten von {0} können hier nicht zusammen gelesen werden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the standard space {0}</source>
             <translation>der Standardraum {0}</translation>
@@ -10568,6 +11057,16 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>the system lacks a library that movies need (on Debian: libpulse0)</source>
             <translation>dem System fehlt eine Bibliothek für Filme (unter Debian: libpulse0)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be read ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/tables.py" />
+            <source>the table cannot be written ({0})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -10628,6 +11127,11 @@
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>the volume has no voxels</source>
             <translation>das Volumen hat keine Voxel</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>the volume of {0} would take {1} GB of memory, and at most {2} GB are given to a tool</source>
+            <translation>das Volumen von {0} bräuchte {1} GB Speicher, und ein Werkzeug erhält höchstens {2} GB</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveform_values.py" />
@@ -11157,6 +11661,11 @@
             <translation>Zeit</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Time point</source>
+            <translation>Zeitpunkt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
@@ -11293,6 +11802,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
+            <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
             <translation>Versuchen Sie es noch einmal.</translation>
         </message>
@@ -11432,6 +11942,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/images.py" />
+            <source>Use single depths, or a smaller image.</source>
+            <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -11923,9 +12438,19 @@
             <translation>schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/segmentation.py" />
+            <source>Writing the mask and the table</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Writing the PNG</source>
             <translation>PNG wird geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Yellow</source>
+            <translation>Gelb</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
@@ -12048,6 +12573,11 @@
             <translation>{0} und {1} schließen einander aus</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/network_models.py" />
+            <source>{0} answered with a mask of another size than the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -12056,6 +12586,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>{0} cannot be downloaded: its card has no address</source>
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/plot_data.py" />
+            <source>{0} categories are too many for a plot</source>
+            <translation>{0} Kategorien sind zu viele für ein Diagramm</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -12129,6 +12664,11 @@
             <translation>{0} ist kein Ordner</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/networks.py" />
+            <source>{0} is not installed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} is not the manifest of a model pack</source>
             <translation>{0} ist nicht das Verzeichnis eines Modellpakets</translation>
@@ -12167,6 +12707,11 @@
             <location filename="../../app/tools/chest/compare.py" />
             <source>{0} not found on {1}: the images cannot be aligned</source>
             <translation>{0} nicht gefunden auf {1}: Die Bilder können nicht zur Deckung gebracht werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_seg.py" />
+            <source>{0} objects are too many for a segmentation</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/scanning/copies.py" />
@@ -12500,6 +13045,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>{shown} of {count} findings are shown</source>
             <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/table_pane.py" />
+            <source>{shown} of {count} rows</source>
+            <translation>{shown} von {count} Zeilen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

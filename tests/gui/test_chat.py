@@ -30,6 +30,8 @@ from app.agent.messages import MEND
 from app.imaging.types import Content, Instance
 from app.tools.api import Artifact
 from app.tools.chest.plan import PLAN
+from app.tools.plots import Plot, write_plot
+from app.tools.tables import table_of, write_table
 from app.views.chat.approval import ApprovalCard
 from app.views.text_view import TextView
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
@@ -542,3 +544,35 @@ def test_a_long_conversation_stays_quick(chat: Chat, wait_until: Wait, gui_heart
             stalls.append(gui_heartbeat.longest_ms)
     # Each takes as long; other programs on the machine can only lengthen a stall.
     assert min(stalls) < stall_ms()
+
+
+def test_a_card_opens_the_tables_and_plots_of_its_call(
+    chat: Chat, tmp_path: Path, wait_until: Wait
+):
+    ask(chat, wait_until)
+    table = write_table(tmp_path / "t.csv", table_of([{"a": 1}, {"a": 2}]), "Nuclei")
+    plot = write_plot(
+        tmp_path / "p.json", Plot(kind="histogram", title="Areas", table="t.csv", x="a")
+    )
+    chat.runner.say(ToolStarted, call_id="c1", tool="finder", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c1",
+        tool="finder",
+        status="ok",
+        summary="done",
+        artifacts=[table, plot],
+    )
+    wait_until(lambda: chat.run.cards and not chat.run.cards["c1"].running)
+    card = chat.run.cards["c1"]
+    assert [one.accessibleName() for one in card.results] == [
+        "Table: Nuclei (2 rows)",
+        "Plot: Areas",
+    ]
+    for button in card.results:
+        QTest.mouseClick(button, LEFT)
+    assert [(one.path, one.role) for one in chat.workspace.panes.all] == [
+        (table.path, "table"),
+        (plot.path, "plot"),
+    ]
+    assert chat.workspace.panes.all[0].options["rows"] == 2

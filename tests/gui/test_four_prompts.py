@@ -15,7 +15,7 @@ from app.imaging.demo import demo_paths
 from app.imaging.findings import Box, Finding, Mask
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.cards import card as card_of
-from app.views.canvas.pane import PaneView
+from app.views.canvas.pane import PicturePane
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
@@ -165,7 +165,7 @@ def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., C
     assert shown.failed == []
     assert "A synthetic image was made; it shows no patient" in answer
     drawn = next(item for item in _artifacts(shown) if item.role == "show")
-    (pane,) = shown.window.findChildren(PaneView)
+    (pane,) = shown.window.findChildren(PicturePane)
     assert pane.isVisible()
     assert pane.pane.path == drawn.path
     assert pane.view.overlay.synthetic

@@ -10,12 +10,13 @@ from pathlib import Path
 from threading import Event, Timer
 from typing import Any
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLabel, QMessageBox, QPushButton
 
-from app.imaging.findings import Box
+from app.imaging.findings import Box, Instances, State
 from app.imaging.types import Frame, Instance, Series, Study
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
@@ -113,6 +114,26 @@ def test_a_mark_is_there_again_from_another_folder_until_it_is_looked_at(
     again.workspace.annotations.select(kept.finding.id)
     (row,) = rows(again)
     assert " from " not in row.title
+
+
+def test_accepted_objects_are_there_again(opened: Callable[..., MainWindow], wait_until: Wait):
+    labels = np.zeros((80, 100), np.uint32)
+    labels[10:20, 10:30], labels[40:60, 50:60] = 3, 70_000
+    window = opened("a")
+    ref = window.canvas.frame.ref
+    made = finding(ref, Instances(labels), "Nuclei", value=2.0, units="objects")
+    window.workspace.take_results("finder", [made], [])
+    window.workspace.annotations.decide([made.id], State.ACCEPTED)
+    window.close()
+    again = opened("b")
+    wait_until(lambda: len(again.canvas.annotation_items()) == 1 and not again.canvas.busy)
+    (kept,) = again.workspace.annotations.all()
+    assert kept.finding.state is State.ACCEPTED
+    assert isinstance(kept.finding.geometry, Instances)
+    np.testing.assert_array_equal(kept.finding.geometry.labels, labels)
+    at = again.canvas.to_widget(55, 50).toPoint()
+    QTest.mouseClick(again.canvas.viewport(), LEFT, pos=at)
+    assert again.workspace.annotations.selected_object == 70_000
 
 
 def test_what_is_deleted_stays_deleted_and_undo_brings_it_back_for_good(

@@ -21,9 +21,11 @@ from app.views.background import Background
 from app.views.browser.study_rows import SeriesRow
 from app.views.canvas import synthetic_band
 from app.views.canvas.annotated_render import render_annotated
-from app.views.canvas.pane import PaneArea
+from app.views.canvas.pane import PicturePane
+from app.views.results.pane_area import PaneArea
 from app.views.theme import THEME
-from app.workspace.viewport import Pane, Panes
+from app.workspace.viewport import Pane
+from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import Scene
 from tests.gui.chat_support import Chat, ask, opened, picture
 from tests.gui.viewer_support import frame, instance, study
@@ -96,8 +98,8 @@ def test_an_export_has_the_band_at_every_size(qapp: object, side: int):
 def test_a_pane_has_the_band_by_its_tool_s_word_and_by_its_file_s(
     qapp: object, tmp_path: Path, file: Path, wait_until: Wait
 ):
-    background, panes = Background(), Panes()
-    area = PaneArea(panes, background)
+    background, workspace = Background(), Workspace()
+    panes, area = workspace.panes, PaneArea(workspace, background)
     area.resize(400, 400)
     area.show()
     told = {"synthetic": True, "model": MODEL}
@@ -105,16 +107,18 @@ def test_a_pane_has_the_band_by_its_tool_s_word_and_by_its_file_s(
     panes.show(Pane(plain, "By word", "", "chest_xray_generator", told))
     panes.show(Pane(file, "By file", "", "image_visualizer"))
     panes.show(Pane(picture(tmp_path / "other.png"), "Neither", "", "image_visualizer"))
-    assert area.views[0].view.overlay.synthetic == MODEL, "before its pixels are there"
+    views = [view for view in area.views if isinstance(view, PicturePane)]
+    assert views[0].view.overlay.synthetic == MODEL, "before its pixels are there"
     wait_until(lambda: not area.busy)
-    assert [view.view.overlay.synthetic for view in area.views] == [MODEL, MODEL, ""]
-    assert area.views[1].view.accessibleDescription() == TEXT
+    assert [view.view.overlay.synthetic for view in views] == [MODEL, MODEL, ""]
+    assert views[1].view.accessibleDescription() == TEXT
     area.setCurrentIndex(1)
-    view = area.views[1]
+    view = views[1]
     assert inked(view.view.grab().toImage(), 5) > 0.9
     area.setCurrentIndex(2)
-    assert inked(area.views[2].view.grab().toImage(), 5) == 0.0
+    assert inked(views[2].view.grab().toImage(), 5) == 0.0
     area.close()
+    workspace.close()
     background.close()
 
 

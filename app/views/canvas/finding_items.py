@@ -376,6 +376,7 @@ class ObjectsItem(AnnotationItem):
         pen = cls.pen(replace(style, state=State.ACCEPTED, original=False))
         faint = style.state is State.REJECTED or style.original
         pen.setColor(with_alpha(style.color, FAINT if faint else 1.0))
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)  # round ones would take eight times as long
         shape.objects.draw(painter, pen)
         bright = QColor(style.color).lighter(150)
         for number in style.objects:

@@ -38,20 +38,30 @@ class Traced:
     Attributes:
         points: [n, 2] corners (x, y) of all outlines, one after the other; none is repeated.
         starts: Position of each outline's first corner in `points`.
-        border: bool [rows, columns]: the objects' outermost pixels.
     """
 
     points: NDArray[np.float64]
     starts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Steps:
+    """The edges between objects' pixels and others, as steps along the outlines.
+
+    Attributes:
+        points: [n, 2] middle (x, y) of each edge.
+        following: [n] position of the next step along the same outline.
+        turns: [n] whether the outline changes its direction here.
+        border: bool [rows, columns]: the objects' outermost pixels.
+    """
+
+    points: NDArray[np.float64]
+    following: NDArray[np.int64]
+    turns: NDArray[np.bool_]
     border: NDArray[np.bool_]
 
 
-def trace(labels: NDArray[Any]) -> Traced:
-    """Return the outlines of a mask or of numbered objects, as marching squares would at 0.5.
-
-    They go through the middles of the edges between an object's pixels and others, holes in the
-    opposite direction; straight runs keep only their ends. Diagonal neighbours are kept apart.
-    """
+def _steps(labels: NDArray[Any]) -> _Steps:
     padded = np.pad(labels, 1)
     width = padded.shape[1]
     flat = padded.ravel()
@@ -69,14 +79,28 @@ def trace(labels: NDArray[Any]) -> Traced:
     beside = ahead + outward[ways]
     # To the right first, so that an outline keeps to its pixel where two touch at a corner.
     right, left = pixels * 4 + (ways + 1) % 4, beside * 4 + (ways + 3) % 4
-    following = np.where(
+    after = np.where(
         flat[ahead] != own, right, np.where(flat[beside] == own, left, ahead * 4 + ways)
     )
-    order, starts = _cycles(np.searchsorted(edges, following))
-    pixels, ways = pixels[order], ways[order]
+    following = np.searchsorted(edges, after)
     points = np.stack([pixels % width - 1, pixels // width - 1], axis=1) + _MIDDLES[ways]
-    points, starts = _without_straight(points, starts)
-    return Traced(points, starts, border.reshape(padded.shape)[1:-1, 1:-1])
+    before = np.empty_like(following)
+    before[following] = np.arange(len(following))
+    come, go = points - points[before], points[following] - points
+    turns = come[:, 0] * go[:, 1] != come[:, 1] * go[:, 0]
+    return _Steps(points, following, turns, border.reshape(padded.shape)[1:-1, 1:-1])
+
+
+def trace(labels: NDArray[Any]) -> Traced:
+    """Return the outlines of a mask or of numbered objects, as marching squares would at 0.5.
+
+    They go through the middles of the edges between an object's pixels and others, holes in the
+    opposite direction; straight runs keep only their ends. Diagonal neighbours are kept apart.
+    """
+    steps = _steps(labels)
+    order, starts = _cycles(steps.following)
+    turns = steps.turns[order]
+    return Traced(steps.points[order][turns], np.concatenate([[0], np.cumsum(turns)])[starts])
 
 
 def _cycles(following: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -96,17 +120,16 @@ def _cycles(following: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     return np.array(order, np.int64), np.array(starts, np.int64)
 
 
-def _without_straight(
-    points: NDArray[np.float64], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    if not len(starts):
-        return points, starts
-    ends = np.append(starts[1:], len(points)) - 1
-    before, after = np.arange(len(points)) - 1, np.arange(len(points)) + 1
-    before[starts], after[ends] = ends, starts
-    come, go = points - points[before], points[after] - points
-    turns = come[:, 0] * go[:, 1] != come[:, 1] * go[:, 0]
-    return points[turns], np.concatenate([[0], np.cumsum(turns)])[starts]
+def _lines(steps: _Steps) -> NDArray[np.float64]:
+    """Return the outlines as [n, 4] separate lines (x0, y0, x1, y1), in no order.
+
+    Unlike `trace` it needs no loop of Python's, which would hold up the window's thread.
+    """
+    ends = steps.following.copy()
+    while (straight := np.flatnonzero(~steps.turns[ends])).size:
+        ends[straight] = ends[ends[straight]]  # twice as far in each round
+    corners = np.flatnonzero(steps.turns)
+    return np.hstack([steps.points[corners], steps.points[ends[corners]]])
 
 
 def path_of(traced: Traced) -> QPainterPath:
@@ -209,8 +232,9 @@ class ObjectOutlines:
 
 def build(labels: NDArray[Any]) -> ObjectOutlines:
     """Return what draws numbered objects; about 1 s for 5,000 of them, so not on the GUI thread."""
-    traced = trace(labels)
-    border = traced.border
+    steps = _steps(labels)
+    lines = _lines(steps)
+    border = steps.border
     reduced = 1
     while border.size > _LARGEST:
         border, reduced = _halved(border), reduced * 2
@@ -220,28 +244,25 @@ def build(labels: NDArray[Any]) -> ObjectOutlines:
     return ObjectOutlines(
         labels,
         measured_objects(labels),
-        _tiles(traced, max(labels.shape)),
-        len(traced.points),
+        _tiles(lines, max(labels.shape)),
+        len(lines),
         tuple(indexed_image(one.astype(np.uint8)) for one in levels),
         reduced,
     )
 
 
-def _tiles(traced: Traced, longest: int) -> tuple[tuple[QRectF, QPainterPath], ...]:
-    points, starts = traced.points, traced.starts
-    if not len(starts):
+def _tiles(lines: NDArray[np.float64], longest: int) -> tuple[tuple[QRectF, QPainterPath], ...]:
+    if not len(lines):
         return ()
-    after = np.arange(len(points)) + 1
-    after[np.append(starts[1:], len(points)) - 1] = starts
     size = max(_TILE, longest / _TILES)
-    across, down = (np.maximum(points[starts], 0) // size).astype(np.int64).T
-    tile = np.repeat(down * (_TILES + 1) + across, np.diff(starts, append=len(points)))
+    across, down = (np.maximum(lines[:, :2], 0) // size).astype(np.int64).T
+    tile = down * (_TILES + 1) + across
     order = np.argsort(tile, kind="stable")
     tiles: list[tuple[QRectF, QPainterPath]] = []
     for part in np.split(order, np.flatnonzero(np.diff(tile[order])) + 1):
-        ends = np.stack([points[part], points[after[part]]], axis=1).reshape(-1, 2)
+        ends = np.ascontiguousarray(lines[part].reshape(-1, 2).T)
         # Separate lines: Qt takes five times as long for joined ones.
-        path = pg.arrayToQPath(*np.ascontiguousarray(ends.T), connect="pairs")
+        path = pg.arrayToQPath(*ends, connect="pairs")
         tiles.append((path.boundingRect(), path))
     return tuple(tiles)
 

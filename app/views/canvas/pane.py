@@ -1,9 +1,9 @@
-"""Panes: the read-only pictures that tools made, in a viewport of their own."""
+"""Panes: what tools made, read-only, in a viewport of their own; here those with pictures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
@@ -30,7 +30,7 @@ from app.views.layouts import column
 from app.views.theme import SPACE
 from app.views.translation import tr
 from app.views.widgets import ElidedLabel, label, tool_button
-from app.workspace.viewport import Pane, Panes
+from app.workspace.viewport import Pane
 
 Levels = tuple[NDArray[np.uint8], ...]
 _FORMATS = ("PNG", "JPEG")
@@ -158,30 +158,33 @@ class PictureView(ImageView):
 
 
 class PaneView(QWidget):
-    """A widget that shows one `Pane`: picture, title, description, tool and a close button."""
+    """A widget that shows one `Pane`: content, title, description, tool and a close button.
 
-    def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
+    Attributes:
+        ready: Whether the file has been read, or could not be.
+        content: The widget with what the file holds.
+        note: What the user must know, such as why the file cannot be read.
+    """
+
+    def __init__(
+        self, pane: Pane, content: QWidget, buttons: Sequence[QWidget], close: Callable[[], object]
+    ) -> None:
         super().__init__()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self.pane = pane
         self.ready = False
+        self.content = content
         self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
-        self.view = PictureView()
-        if pane.options.get("synthetic"):
-            self._mark(str(pane.options.get("model") or tr("a model")))
-        if pane.instance is not None:
-            self.set_detail(Detail.ALL)
-            self.view.overlay.set_sides(Sides(*pane.sides))
-        self.view.setAccessibleName(pane.title or tr("Picture"))
         self.note = label("", "caption", wrap=True)
+        self.note.hide()
         self.description = label(wording.one_line(pane.description), "muted", wrap=True)
         self.description.setVisible(bool(pane.description))
         head = QHBoxLayout()
         head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
         head.addWidget(self.title, 1)
-        head.addWidget(tool_button("maximize", tr("Fit"), self.view.reset, 14))
-        head.addWidget(tool_button("x", tr("Close this picture"), close, 14))
+        for button in (*buttons, tool_button("x", tr("Close"), close, 14)):
+            head.addWidget(button)
         foot = column(
             self.description,
             self.note,
@@ -189,20 +192,51 @@ class PaneView(QWidget):
             spacing=2,
             margins=(SPACE.m, SPACE.s, SPACE.m, SPACE.m),
         )
-        column(head, (self.view, 1), foot, spacing=0, parent=self)
-        cmap = str(pane.options.get("cmap") or "")
-        self.note.setText(
-            ""
-            if colormaps.is_known(cmap)
-            else tr("Unknown colour map {cmap}: shown in grey").format(cmap=cmap)
-        )
-        self.note.setVisible(bool(self.note.text()))
-        background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
+        column(head, (content, 1), foot, spacing=0, parent=self)
+
+    def tell(self, text: str) -> None:
+        """Show a note below the content; "" for none."""
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
 
     def set_detail(self, detail: Detail) -> None:
-        """Set how much text the corners show."""
+        """Set how much text the corners show, where the content has any."""
+
+    def set_tool(self, tool: str) -> None:
+        """Set the tool that the left button has in hand, where the content has use for it."""
+
+    def fail(self, error: SightlineError) -> None:
+        """Show why the file cannot be read."""
+        if isValid(self):
+            self.ready = True
+            self.tell(wording.error_text(error))
+
+
+class PicturePane(PaneView):
+    """A pane with a picture."""
+
+    def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
+        self.view = PictureView()
+        super().__init__(
+            pane, self.view, [tool_button("maximize", tr("Fit"), self.view.reset, 14)], close
+        )
+        if pane.options.get("synthetic"):
+            self._mark(str(pane.options.get("model") or tr("a model")))
+        if pane.instance is not None:
+            self.set_detail(Detail.ALL)
+            self.view.overlay.set_sides(Sides(*pane.sides))
+        self.view.setAccessibleName(pane.title or tr("Picture"))
+        cmap = str(pane.options.get("cmap") or "")
+        if not colormaps.is_known(cmap):
+            self.tell(tr("Unknown colour map {cmap}: shown in grey").format(cmap=cmap))
+        background.submit(partial(_read, pane.path, cmap), self._take, self.fail)
+
+    def set_detail(self, detail: Detail) -> None:
         if self.pane.instance is not None:
             self.view.overlay.set_corners(picture_corners(self.pane.instance, detail))
+
+    def set_tool(self, tool: str) -> None:
+        self.view.tool = tool
 
     def _take(self, read: tuple[Levels, str]) -> None:
         if not isValid(self):
@@ -217,69 +251,3 @@ class PaneView(QWidget):
         """Show the band that marks a picture made by a generative model."""
         self.view.overlay.set_synthetic(model)
         self.view.setAccessibleDescription(synthetic_band.text(model))
-
-    def _fail(self, error: SightlineError) -> None:
-        if not isValid(self):
-            return
-        self.ready = True
-        self.note.setText(wording.error_text(error))
-        self.note.show()
-
-
-class PaneArea(QTabWidget):
-    """Tabs with the pictures that tools made, as the page of a viewport."""
-
-    def __init__(self, panes: Panes, background: Background) -> None:
-        super().__init__()
-        self._panes = panes
-        self._background = background
-        self._tool = ""
-        self._detail = Detail.ALL
-        self.setDocumentMode(True)
-        self.setTabBarAutoHide(True)
-        self.setElideMode(Qt.TextElideMode.ElideRight)
-        self.hide()
-        panes.changed.connect(self.refresh)
-        self.refresh()
-
-    def set_tool(self, tool: str) -> None:
-        """Set the tool that the left button has in hand; only those of `POINTERS` do something."""
-        self._tool = tool
-        for view in self.views:
-            view.view.tool = tool
-
-    def set_detail(self, detail: Detail) -> None:
-        """Set how much text the corners of the pictures show."""
-        self._detail = detail
-        for view in self.views:
-            view.set_detail(detail)
-
-    @property
-    def views(self) -> list[PaneView]:
-        """The widgets of the panes, in order."""
-        widgets = (self.widget(index) for index in range(self.count()))
-        return [widget for widget in widgets if isinstance(widget, PaneView)]
-
-    @property
-    def busy(self) -> bool:
-        """Whether a picture is still being read."""
-        return not all(view.ready for view in self.views)
-
-    def refresh(self) -> None:
-        """Open and close tabs to match the workspace."""
-        wanted = self._panes.all
-        for view in self.views:
-            if view.pane not in wanted:
-                self.removeTab(self.indexOf(view))
-                view.deleteLater()
-        have = [view.pane for view in self.views]
-        for pane in wanted:
-            if pane not in have:
-                close = partial(self._panes.close, pane)
-                view = PaneView(pane, self._background, close)
-                view.view.tool = self._tool
-                view.set_detail(self._detail)
-                # A tab's "&" would be taken for a mnemonic.
-                name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
-                self.setCurrentIndex(self.addTab(view, name))
-                self.setFocusProxy(view.view)

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
@@ -82,6 +83,7 @@ class ToolCard(QFrame):
         self.missing: tuple[str, ...] = ()
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
+        self.results: list[QPushButton] = []  # that open tables and plots
         self._tools = tools
         self._cited: QTimer | None = None  # runs while the card stands out
         self._began = time.monotonic() if live else None
@@ -244,6 +246,7 @@ class ToolCard(QFrame):
             if warned:
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
                 parts.append(self.warning)
+            parts.extend(self._results(event))
         parts.extend(self._missing(event))
         if event.findings:
             parts.append(self._chips(event.findings))
@@ -295,6 +298,26 @@ class ToolCard(QFrame):
             self.thumbnails.append(thumbnail)
             pictures.append(thumbnail)
         return pictures
+
+    def _results(self, event: ToolFinished) -> list[QWidget]:
+        """Return buttons that open the call's tables and plots beside the image."""
+        for artifact in event.artifacts:
+            title = one_line(artifact.title, 60) or artifact.path.name
+            if artifact.role == "table":
+                rows = artifact.options.get("rows")
+                text = tr("Table: {title}").format(title=title)
+                if isinstance(rows, int):
+                    text = tr_n("Table: {title} (%n row)", "Table: {title} (%n rows)", rows).format(
+                        title=title
+                    )
+                icon = "table-properties"
+            elif artifact.role == "plot":
+                text, icon = tr("Plot: {title}").format(title=title), "chart-scatter"
+            else:
+                continue
+            show = partial(self._tools.open_artifact, artifact, self.tool)
+            self.results.append(link_button(text, icon, show))
+        return [_flow(self.results)] if self.results else []
 
     def _missing(self, event: ToolFinished) -> list[QWidget]:
         """Return a button to the models that were missing."""

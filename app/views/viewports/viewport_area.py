@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
 from app.views.canvas.magnifier import HOLD_KEY
-from app.views.canvas.pane import PaneArea
 from app.views.documents.document_pages import DRAWN
+from app.views.results.pane_area import PaneArea
 from app.views.theme import DARK
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
 from app.views.viewports.viewport_frame import (
@@ -144,7 +144,7 @@ class ViewportArea(ScreenArea):
         self.detail = Detail.ALL
         self._magnifier_key = QKeySequence(HOLD_KEY)
         self._areas: list[ScreenArea] = [self]
-        self.panes = PaneArea(services.workspace.panes, services.background)
+        self.panes = PaneArea(services.workspace, services.background)
         self.panes.setParent(self)
         services.workspace.panes.changed.connect(self._show_pictures)
         self._soon = QTimer(self, singleShot=True, interval=0)

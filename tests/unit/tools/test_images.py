@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 
 from app.imaging.types import Content, SpacingSource, Window
@@ -272,3 +273,18 @@ def test_a_language_model_is_told_of_no_more_images_than_it_can_read(bench: Benc
     (image,) = bench.opened
     many = [replace(image, id=f"image-{number}") for number in range(1, 3000)]
     assert len(RunImages(many, bench.out, bench.source).notes(remote=False)) <= 200
+
+
+def test_a_derived_file_of_16_bits_is_read_at_its_own_depth(tmp_path: Path):
+    bench = Bench(tmp_path)
+    tifffile.imwrite(tmp_path / "a.tif", np.full((8, 9), 7, np.uint16))
+    bench.open(tmp_path / "a.tif")
+    source = bench.images.resolve("image-1")
+    made = np.arange(72, dtype=np.uint16).reshape(8, 9) * 900
+    path = bench.out / "flat.tif"
+    tifffile.imwrite(path, made)
+    bench.images.add_derived(path, source)
+    derived = bench.images.resolve(str(path))
+    assert np.array_equal(derived.values, made)
+    assert np.array_equal(derived.frame.stored, source.values)
+    assert derived.ref == source.ref

@@ -1,0 +1,1 @@
+"""Tables and plots that tools made, as panes beside the images."""
