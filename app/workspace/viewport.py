@@ -414,11 +414,7 @@ class Viewport:
         own, axes = _display_of(self.presented(frame_index)), self.axes
         if axes is None:
             return own
-        looks = tuple(
-            ChannelLook(color, number < MOST_TOGETHER)
-            for number, color in enumerate(channel_colors(axes.channels))
-        )
-        return replace(own, channels=looks, together=True)
+        return replace(own, channels=own_looks(axes), together=True)
 
     def _remembered(self, frame_index: int) -> Display:
         """Return the display for an image whose series may have been shown before."""
@@ -476,6 +472,14 @@ class Viewport:
         channels = self._together(self.frame_index)
         request = FrameRequest(self._number, self.instance, self.frame_index, channels)
         self.requested.emit(request)
+
+
+def own_looks(axes: Axes) -> tuple[ChannelLook, ...]:
+    """Return how channels are shown together before the user changes anything."""
+    return tuple(
+        ChannelLook(color, number < MOST_TOGETHER)
+        for number, color in enumerate(channel_colors(axes.channels))
+    )
 
 
 def tints_of(frame: Frame, display: Display, axes: Axes | None) -> tuple[Tint, ...]:
