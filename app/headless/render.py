@@ -17,7 +17,7 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError, printable
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.imaging import guards
-from app.imaging.axes import Axes
+from app.imaging.axes import MOST_TOGETHER, Axes
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
@@ -40,7 +40,7 @@ from app.tools.files import png_bytes
 from app.workspace import drawing, plane_marks
 from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
-from app.workspace.viewport import MOST_TOGETHER, Display, own_looks, prepared
+from app.workspace.viewport import Display, own_looks, prepared
 from app.workspace.workspace import first_to_show
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.imaging.axes import Axes, Rgb, channel_colors
+from app.imaging.axes import MOST_TOGETHER, Axes, Rgb, channel_colors
 from app.imaging.layers import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.composite import Tint, can_compose
@@ -33,10 +33,6 @@ class FrameRequest:
     frame_index: int
     channels: tuple[int, ...] = ()
     """The frames of the channels that are shown together with this one; () for it alone."""
-
-
-MOST_TOGETHER = 6
-"""Channels that are shown together at first; of more, the user chooses."""
 
 
 @dataclass(frozen=True, slots=True)

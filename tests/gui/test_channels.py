@@ -18,14 +18,18 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from app.headless.render import RenderRequest, render
 from app.imaging.decode import Decoder
 from app.imaging.findings import Box
+from app.imaging.types import Window
 from app.tools.images import RunImages
 from app.views.canvas.annotated_render import Look
+from app.views.canvas.corner_text import Detail
 from app.views.canvas.scrolling import TimeBar
 from app.views.main_window import MainWindow
 from app.views.pictures.picture_source import source_of
+from app.workspace.layout import LAYOUTS
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import move
-from tests.gui.viewer_support import Heartbeat, WaitUntil, activate, finding
+from tests.gui.heartbeat import Heartbeat, best, stall_ms
+from tests.gui.viewer_support import WaitUntil, activate, finding
 
 pytestmark = pytest.mark.gui
 
@@ -320,15 +324,56 @@ def test_scrolling_four_large_channels_stalls_nothing(
     window.open_paths([path])
     wait_until(lambda: window.canvas.frame is not None and window.canvas.frame.rows == 2048)
     settle(window, wait_until)
-    stalls: list[float] = []
-    for _ in range(3):  # other programs can only lengthen a stall: one quiet time is proof
-        gui_heartbeat.restart()
-        for way in (1, 1, 1, 1, 1, -1, -1, -1, -1, -1):
+    runs: list[dict[str, float]] = []
+    for _ in range(5):  # other programs can only lengthen a stall: each step quiet once is proof
+        run: dict[str, float] = {}
+        for step, way in enumerate((1, 1, 1, -1, -1, -1)):
+            gui_heartbeat.restart()
             window.canvas.scroller.step(way)
             settle(window, wait_until)
-        gui_heartbeat.look()
-        stalls.append(gui_heartbeat.longest_ms)
-    assert min(stalls) < 50
+            gui_heartbeat.look()
+            run[str(step)] = gui_heartbeat.longest_ms
+        runs.append(run)
+        if max(best(runs).values()) < stall_ms():
+            break
+    assert max(best(runs).values()) < stall_ms()
+
+
+def test_the_thumbnail_shows_the_channels_together(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    image = window.canvas.model.instance
+    assert image is not None
+    small = window.decoder.thumbnail(image, 64).result(30)
+    for x, channel in ((10, 2), (30, 1), (50, 0)):
+        assert small[32, x].argmax() == channel
+        assert sorted(small[32, x])[1] < 60
+
+
+def test_linked_windows_show_the_same_channels(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    model = window.canvas.model
+    window.workspace.arrange(LAYOUTS["1x2"])
+    settle(window, wait_until)
+    other = next(one for one in window.workspace.layout.viewports if one is not model)
+    other.show(model.instance, 1)
+    wait_until(lambda: other.frame is not None and not window.busy)
+    window.links.set_link("window", True)
+    click(panel(window).rows[2].check)
+    wanted = Window(2000, 500)
+    window.canvas.set_window(wanted)
+    settle(window, wait_until)
+    assert [look.visible for look in other.display.channels] == [True, True, False]
+    assert other.channel == 1
+    assert other.channel_looks[0].window == wanted
+    assert other.display.window is None
+
+
+def test_the_panel_goes_with_the_texts(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    window.canvas.set_detail(Detail.NONE)
+    assert not panel(window).isVisible()
+    window.canvas.set_detail(Detail.ALL)
+    assert panel(window).isVisible()
 
 
 def test_it_is_shown_again_as_it_was(window: MainWindow, wait_until: WaitUntil):
