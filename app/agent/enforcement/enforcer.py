@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,6 +31,7 @@ from app.agent.enforcement.rulings import (
 from app.agent.events import Override
 from app.agent.image_reference import (
     image_argument,
+    image_arguments,
     image_reference,
     takes_list,
     unsuitable_image,
@@ -38,6 +40,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
 from app.agent.planning import Intent, ToolPlan, Vocabulary, tokens_of
+from app.agent.repeated_calls import as_repeated, inner_call
 from app.tools.api import Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
@@ -79,6 +82,9 @@ class Enforcer:
 
         `coming` are the calls that were requested together with it and will run after it.
         """
+        inner = inner_call(call, self._intent.scene.images)
+        if inner is not None:
+            return self._judge_repeated(call, inner, coming)
         tool = self._tools.get(call.name)
         if tool is None:
             return Proceed(call)  # an unknown one is answered with near names; the loop's own run
@@ -103,8 +109,66 @@ class Enforcer:
             return waits
         return self._quoted(self._fed(ruled))
 
+    def _judge_repeated(
+        self, call: ToolCall, inner: ToolCall, coming: Sequence[ToolCall]
+    ) -> Ruling:
+        """Return the ruling on a call that runs the tool of the call `inner` on each of its images.
+
+        An image for which the tool is unsuitable is left to `bind`: it does not stop the others.
+        """
+        tool = self._tools.get(inner.name)
+        if tool is None:
+            return Proceed(call)
+        refused = self._barred(inner)
+        if refused is not None:
+            return replace(refused, call=call)
+        better = self._better(inner, tool)
+        if isinstance(better, Refusal):
+            return replace(better, call=call)
+        ruled = Proceed(call)
+        own = image_arguments(ToolSchema(inner.name, "", schema_of(tool.spec.Input)))
+        if better is not None:
+            inner = better.call
+            ruled = replace(better, call=as_repeated(inner, call, [*own, "images"]))
+        images = self._images_of(inner)
+        whys = [self._mismatch(inner.name, (image,)) for image in sorted(images)]
+        if whys and all(whys) and not self._plans.rule(inner.name).accepts.asks:
+            reason = whys[0]
+            override = Override(rule="unsuitable", tool=inner.name, reason=f"{reason}.")
+            return Refusal(call, override, "Choose a tool that is for these images, or say so.")
+        waits = self._successor_before(inner) or self._dependency(inner, images, coming)
+        if isinstance(waits, Refusal):
+            return replace(waits, call=call)
+        if waits is not None and inner_call(waits.call) is None:
+            first = self._tools.get(waits.call.name)
+            schema = ToolSchema("", "", schema_of(first.spec.Input) if first else {})
+            if waits.override.rule == "dependency" and image_argument(schema):
+                drop = image_arguments(schema)
+                return replace(waits, call=as_repeated(waits.call, ruled.call, drop))
+        return waits or ruled
+
+    def bind(
+        self, tool: Tool, arguments: Mapping[str, Any], image: str
+    ) -> tuple[dict[str, Any], str]:
+        """Return the arguments of a call on one of many images, and why it may not be made or "".
+
+        `image` is the reference of the image.
+        """
+        name = tool.spec.name
+        call = ToolCall(id=INSERTED, name=name, arguments={})
+        refused = self._barred(call) or self._unsuitable(call, (image,))
+        if refused is not None:
+            return {}, refused.override.reason
+        for need in self._plans.rule(name).requires:
+            if self._lacking(need, (image,)):
+                return {}, f"{name} needs a result of {need_text(need)} on this image"
+        given, missing = self._bound(tool, (image,), arguments)
+        return {**arguments, **given}, f"{name} needs {missing}" if missing else ""
+
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
         """Return whether a call may run at the same time as the calls in `beside`."""
+        if any(inner_call(other) is not None for other in (call, *beside)):
+            return False
         rule, names = self._plans.rule(call.name), {other.name for other in beside}
         if self._intent.in_order and names != {call.name} and call.name in self._intent.wanted:
             return False
@@ -246,7 +310,7 @@ class Enforcer:
                 continue
             last = self._record.latest(set(sources) & set(fresh) if newer else sources, images)
             key = item.key or (self._plans.rule(last.call.name).makes if last else "")
-            value = output_of(last, key) if last else None
+            value = output_of(last, key, images) if last else None
             if value is None:
                 continue
             if takes_list(properties[item.argument]) and not isinstance(value, list):

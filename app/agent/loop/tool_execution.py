@@ -167,7 +167,9 @@ async def run_tool(
     measures the time spent waiting for the user, which does not count towards the limit.
     """
     spec = tool.spec
-    limit_s = spec.timeout_s if timeout_s is None else timeout_s
+    limit_s = timeout_s
+    if limit_s is None:
+        limit_s = own_limit_s(tool, args, context) or spec.timeout_s
     future = in_thread(lambda: _checked(spec, tool.run(args, context), keep), spec.name)
     # Not wait_for: where the result and a cancel come together, that one loses the cancel.
     ends = time.monotonic() + limit_s
@@ -184,6 +186,12 @@ async def run_tool(
         )
     outcome, error = future.result()
     return outcome if outcome is not None else _judge(spec, error)
+
+
+def own_limit_s(tool: Tool, args: BaseModel, context: ToolContext) -> float | None:
+    """Return the time limit of a call that works on many images; None for any other tool."""
+    limit = getattr(tool, "time_limit_s", None)
+    return None if limit is None else float(limit(args, context))
 
 
 def half_done(spec: ToolSpec) -> str:

@@ -209,9 +209,9 @@ class ObjectSegmenter:
         count = len(columns["label"])
         pixel_um2 = pixel_area_um2(snapshot.frame.spacing)
         name = snapshot.path.name
-        mask = save_labels(labels, context.out_dir, self._target.key)
-        context.images.add_derived(mask, snapshot)
         finding = self._finding(snapshot, labels, count, answer, context)
+        mask = save_labels(labels, context.out_dir, self._target.key, finding.id)
+        context.images.add_derived(mask, snapshot)
         table = _table(name, columns, pixel_um2, snapshot)
         csv = context.out_dir / f"{self._target.key}-{uuid.uuid4().hex[:8]}.csv"
         rows = write_table(
@@ -369,13 +369,28 @@ def _no_scale(spacing: Spacing) -> str:
     return f"no areas in µm²: the size of a pixel is unknown ({spacing.note or 'not in the file'})"
 
 
-def save_labels(labels: NDArray[Any], folder: Path, stem: str) -> Path:
-    """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path."""
+FINDING_MARK = "finding:"
+"""Beginning of a mask file's description, before the id of the finding with the same objects."""
+
+
+def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: str) -> Path:
+    """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path.
+
+    The file's description holds the id of the `finding` with these objects, so that cells that are
+    cut out by it can be traced back.
+    """
     import tifffile
 
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.tif"
     stream = io.BytesIO()
-    tifffile.imwrite(stream, labels, photometric="minisblack", compression="zlib")
+    tifffile.imwrite(
+        stream,
+        labels,
+        photometric="minisblack",
+        compression="zlib",
+        description=f"{FINDING_MARK}{finding}",
+        metadata=None,
+    )
     write_atomic(path, stream.getvalue())
     return path
 

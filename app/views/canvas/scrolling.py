@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import deque
 
 from PySide6.QtCore import QElapsedTimer, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QCursor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlider, QWidget
 
 from app.imaging.studies.instance_lists import frame_ends
@@ -22,6 +22,7 @@ PICTURE_MS = 60
 """Longest time that the slider waits for the picture it belongs to."""
 _MEASURED_MS = 2000
 """Time over which a cine's rate is measured."""
+_INSET = 3  # px of the slider at either side that stay free
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Selectable factors for the frame rate given in the file."""
 
@@ -358,6 +359,30 @@ class Scrubber(QScrollBar):
         self.initStyleOption(option)
         control = QStyle.ComplexControl.CC_ScrollBar
         return self.style().subControlRect(control, option, part, self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint it light with a dark edge, so that it is seen on bone and on air.
+
+        A style sheet takes as long as the image and its texts together, at each step of the wheel.
+        """
+        handle, groove = self.handle, self._part(QStyle.SubControl.SC_ScrollBarGroove)
+        over = self.underMouse() and handle.contains(self.mapFromGlobal(QCursor.pos()))
+        bright = over or self.isSliderDown()
+        above, below = QRect(groove), QRect(groove)
+        above.setBottom(handle.top() - 1)
+        below.setTop(handle.bottom() + 1)
+        painter = QPainter(self)
+        for part, fill, edge in (
+            (above, 30, 90),
+            (below, 30, 90),
+            (handle, 240 if bright else 150, 150),
+        ):
+            rect = part.adjusted(_INSET, 0, -_INSET, 0)
+            if rect.isValid():
+                painter.fillRect(rect.adjusted(1, 1, -1, -1), QColor(215, 222, 230, fill))
+                painter.setPen(QColor(0, 0, 0, edge))
+                painter.drawRect(rect.adjusted(0, 0, -1, -1))
+        painter.end()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._scroller.pause()
