@@ -70,6 +70,11 @@ _GROUPS_EACH = re.compile(
     r"(?:group|condition|treatment|gruppe|bedingung)(?:s|n|en)?(?!\w)",
     re.IGNORECASE,
 )
+_GROUP_WORDS = (
+    r"groups?|conditions?|treat\w*|untreated|controls?|versus|vs|differ\w*|compar\w*|"
+    r"gruppen?|bedingung\w*|behandel\w*|behandlung\w*|kontroll\w*|unterschied\w*|"
+    r"unterscheid\w*|vergleich\w*"
+)
 _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
@@ -96,12 +101,14 @@ class ImageChoice:
         many: The ids of the images on each of which the work is wanted ("in each image", "in the
             control group"); () if it is wanted once.
         group: The name of the group that these are.
+        groups: The ids of all images in groups, if the question speaks of groups or names one.
     """
 
     ids: tuple[str, ...] = ()
     unclear: str = ""
     many: tuple[str, ...] = ()
     group: str = ""
+    groups: tuple[str, ...] = ()
 
     @property
     def only_id(self) -> str:
@@ -142,7 +149,18 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         other = _MANY.search(blank)
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))
-    return ImageChoice(found, " ".join(other[0].split()) if other else "")
+    unclear = " ".join(other[0].split()) if other else ""
+    return ImageChoice(found, unclear, groups=() if unclear else _spoken_groups(blank, images))
+
+
+def _spoken_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the ids of all images in groups, if the question speaks of these groups, or ()."""
+    groups = {str(note["group"]) for note in images if note.get("group")}
+    words = "|".join(re.escape(group) for group in groups)
+    spoken = len(groups) > 1 and re.search(
+        rf"(?<!\w)(?:{words}|{_GROUP_WORDS})(?!\w)", blank, re.IGNORECASE
+    )
+    return tuple(str(note.get("id")) for note in images if note.get("group")) if spoken else ()
 
 
 def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:
@@ -235,9 +253,11 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
     Where the work is wanted on each of several images, its steps are repeated for them. The reply
     is returned if `which` is unclear, or several images, but a step takes the current one.
     """
-    if not isinstance(decision, ToolPlan) or not (
-        which.unclear or which.many or len(which.ids) > 1
-    ):
+    if not isinstance(decision, ToolPlan):
+        return decision
+    if which.groups and any(_takes_all(step, scene) for step in decision.steps):
+        which = replace(which, many=which.groups)  # "do treated and control cells differ?"
+    if not (which.unclear or which.many or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
@@ -255,7 +275,12 @@ def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan 
     """Return a plan whose steps on an image run on each of the images; None if none can."""
     if REPEATED not in scene.tools:
         return None
-    steps = [_repeated_step(step, which, scene) for step in plan.steps]
+    steps: list[Step] = []
+    for step in plan.steps:
+        made = [s for s in step.sources() if isinstance(s, Output) and s.step <= len(steps)]
+        # What is made of all images together is not done for each again.
+        joint = any(steps[source.step - 1].tool != REPEATED for source in made)
+        steps.append(step if joint else _repeated_step(step, which, scene))
     ran = any(step.tool == REPEATED and not step.skip for step in steps)
     return replace(plan, steps=tuple(steps)) if ran else None
 
@@ -278,8 +303,7 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
         skip = ""  # of the current image only
     if whys and all(whys):
         skip = whys[0]
-    field = schema.parameters["properties"][slots[0]]
-    if takes_list(field) and "maxItems" not in field and resource_of(field) is Resource.IMAGES:
+    if _takes_all(step, scene):
         return replace(step, arguments={**step.arguments, slots[0]: _sources(which)}, skip=skip)
     if not schema.repeatable:
         return replace(step, skip=skip or "it does more than compute, so it is not repeated")
@@ -294,6 +318,17 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
     arguments = {"tool": step.tool, **where, "arguments": literal}
     why = f"for each image: {step.why}" if step.why else "for each image"
     return Step(REPEATED, arguments, why, skip)
+
+
+def _takes_all(step: Step, scene: Scene) -> bool:
+    """Return whether a step's tool takes any number of images at once."""
+    schema = scene.tools.get(step.tool)
+    slots = image_arguments(schema) if schema is not None else []
+    if schema is None or not slots:
+        return False
+    field = schema.parameters["properties"][slots[0]]
+    unlimited = "maxItems" not in str(field)
+    return takes_list(field) and unlimited and resource_of(field) is Resource.IMAGES
 
 
 def _sources(which: ImageChoice) -> list[OpenImage]:
