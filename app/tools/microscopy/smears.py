@@ -58,7 +58,7 @@ def red_cells(
     radius = _radius(green) if diameter is None else diameter / scale / 2
     progress(0.4, "Separating cells that overlap")
     votes = np.max([_votes(green, radius * part) for part in _RADII], axis=0)
-    votes[ndimage.binary_dilation(white, iterations=max(1, round(radius / 6)))] = 0
+    votes[ndimage.binary_dilation(white, iterations=max(1, round(radius / 2)))] = 0
     centres = feature.peak_local_max(
         votes,
         min_distance=max(1, round(APART * radius)),
