@@ -2133,6 +2133,11 @@
             <translation>Klick auf einen Befund</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Click on a row or point</source>
+            <translation>Klick auf eine Zeile oder einen Punkt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>Click to open it beside the image.</source>
             <translation>Klicken, um es neben dem Bild zu öffnen.</translation>
@@ -7075,6 +7080,11 @@
             <translation>schräg: {0}° von {1}</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>of a table or plot: select its object</source>
+            <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>of an unknown kind</source>
             <translation>unbekannter Art</translation>
@@ -8996,8 +9006,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>select it</source>
-            <translation>auswählen</translation>
+            <source>select it, or one of its objects</source>
+            <translation>ihn oder eines seiner Objekte auswählen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -12862,6 +12872,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>{shown} of {count} findings are shown</source>
             <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>{shown} of {count} points are drawn; the table and the file have all.</source>
+            <translation>{shown} von {count} Punkten sind gezeichnet; Tabelle und Datei haben alle.</translation>
         </message>
         <message>
             <location filename="../../app/views/results/table_pane.py" />
