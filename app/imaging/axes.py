@@ -93,6 +93,21 @@ class Axes:
         return tuple(range(first, first + len(self.channels)))
 
     @property
+    def steps(self) -> int:
+        """The number of steps that are scrolled through: depths, or times if there is one depth."""
+        return self.depths if self.depths > 1 else self.times
+
+    def step_of(self, index: int) -> int:
+        """Return the step at which a frame is."""
+        _, z, time = self.place(index)
+        return z if self.depths > 1 else time
+
+    def at_step(self, index: int, step: int) -> int:
+        """Return the frame at a step with the channel, and else the time, of another frame."""
+        channel, z, time = self.place(index)
+        return self.index(channel, step, time) if self.depths > 1 else self.index(channel, z, step)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """A name for each channel, all of them different: those of the file, else "Channel 2"."""
         found: list[str] = []

@@ -380,6 +380,12 @@ class Frame:
         """True for RGB and palette colour, which have no grey window."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
+    def of(self, ref: ImageRef) -> Frame | None:
+        """Return this frame, or that of another channel shown with it, by its pixels; or None."""
+        if ref == self.ref:
+            return self
+        return next((one for one in self.channels if one.ref == ref), None)
+
     def shows(self, ref: ImageRef) -> bool:
         """Return whether findings on the pixels `ref` belong on this frame.
 

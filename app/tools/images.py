@@ -533,7 +533,7 @@ class RunImages:
         # A window is set for one channel, and may show nothing of another.
         shown_with = image.window if _same_channel(image, number) else None
         window = None if frame.is_color else shown_with or windows.default_window(frame)
-        drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
+        drawn = tuple(finding for finding in image.drawn if frame.shows(finding.image))
         natural = _snapshot(image.instance, frame, window)
         return replace(natural, inverted=image.invert, drawn=drawn)
 

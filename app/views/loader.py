@@ -24,6 +24,7 @@ from app.imaging.pixels.windows import (
     sample_frames,
     window_of,
 )
+from app.imaging.processes.futures import gathered_future
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
@@ -57,7 +58,7 @@ class FrameLoading:
         self._viewport = viewport
         self._decoder = decoder
         self._background = background
-        self._latest: Future[Frame] | None = None
+        self._latest: Future[list[Frame]] | None = None
         self._shown: FrameRequest | None = None
         self._prefetching = prefetching
         viewport.requested.connect(self._load)
@@ -95,15 +96,25 @@ class FrameLoading:
             self._cut(request)
             return
         self._pin(request)
-        self._latest = self._decoder.frame(request.instance, request.frame_index, Priority.VISIBLE)
+        own, together = request.frame_index, request.channels
+        wanted = [
+            self._decoder.frame(request.instance, index, Priority.VISIBLE)
+            for index in dict.fromkeys((own, *together))
+        ]
+        self._latest = gathered_future(wanted)
         self._background.watch(
             self._latest,
             partial(self._deliver, request),
             partial(self._fail, request),
         )
-        self._prefetching.around(request.instance, request.frame_index)
+        self._prefetching.around(request.instance, request.frame_index, request.channels)
 
-    def _deliver(self, request: FrameRequest, frame: Frame) -> None:
+    def _deliver(self, request: FrameRequest, frames: Sequence[Frame]) -> None:
+        frame = frames[0]
+        if request.channels:  # the selected one may be none of those that are visible
+            by_number = {one.ref.frame: one for one in frames}
+            together = tuple(by_number[index] for index in request.channels if index in by_number)
+            frame = replace(frame, channels=together)
         if self._viewport.deliver(request, frame):
             self._shown = request
             self._pin(request)
@@ -112,10 +123,17 @@ class FrameLoading:
         """Keep the requested frames in memory, and the shown one until they have come."""
         if self._viewport.frame is None:
             self._shown = None
-        looked_at = [(one.instance, one.frame_index) for one in requests]
+        kept = [*requests]
         if self._shown is not None and self._shown not in requests:
-            looked_at.append((self._shown.instance, self._shown.frame_index))
-        self._decoder.pin(self, looked_at)
+            kept.append(self._shown)
+        self._decoder.pin(
+            self,
+            [
+                (one.instance, index)
+                for one in kept
+                for index in dict.fromkeys((one.frame_index, *one.channels))
+            ],
+        )
 
     def _cut(self, request: FrameRequest) -> None:
         """Cut a section from a volume; not on the GUI thread, since the decoder does it at once."""
@@ -313,12 +331,12 @@ class Prefetching:
         self._series: Series | None = None
         self._step = 1
 
-    def around(self, instance: Instance, index: int) -> None:
-        """Prefetch the frames around frame `index` of an image."""
+    def around(self, instance: Instance, index: int, together: Sequence[int] = ()) -> None:
+        """Prefetch the frames around frame `index` of an image, with those shown together."""
         self._follow(instance, index)
         asked: dict[Key, tuple[int, Future[Frame]]] = {}
         most = self._limit() // _bytes_of(instance)
-        for other, frame, priority in islice(self._wanted(instance, index), most):
+        for other, frame, priority in islice(self._wanted(instance, index, together), most):
             key = (str(other.path), other.mtime_ns, other.part, frame)
             known = self._asked.pop(key, None)
             if known is None or priority < known[0]:
@@ -351,8 +369,17 @@ class Prefetching:
         self._where = where
         self._series = found[0] if found is not None else None
 
-    def _wanted(self, instance: Instance, index: int) -> Iterator[tuple[Instance, int, int]]:
+    def _wanted(
+        self, instance: Instance, index: int, together: Sequence[int]
+    ) -> Iterator[tuple[Instance, int, int]]:
         """Yield (image, frame, priority), the most urgent first."""
+        axes = instance.axes
+        if axes is not None and instance.frames > 1:
+            for step in range(1, min(CINE_AHEAD, axes.steps - 1) + 1):
+                there = (axes.step_of(index) + self._step * step) % axes.steps
+                for one in together or (index,):
+                    yield instance, axes.at_step(one, there), Priority.PREFETCH
+            return
         if instance.frames > 1:
             for step in range(1, min(CINE_AHEAD, instance.frames - 1) + 1):
                 yield instance, (index + self._step * step) % instance.frames, Priority.PREFETCH
@@ -390,6 +417,7 @@ class SeriesWindow(QObject):
         self._loader = loader
         self._known = loader.windows
         self._asked: tuple[ScaleKey, int] | None = None
+        self._tried: set[tuple[ScaleKey, int]] = set()
         loader.window_found.connect(self._follow)
         canvas.model.image_changed.connect(self._follow)
         workspace.studies.changed.connect(self._ask)
@@ -397,8 +425,18 @@ class SeriesWindow(QObject):
 
     def _follow(self) -> None:
         acquired = self._viewport.acquired
-        known = self._known.get(self._workspace.scale_key(acquired)) if acquired else None
-        self._viewport.set_automatic(known[1] if known else None)
+        found: dict[int, Window] = {}
+        if acquired is not None:
+            for channel in range(_channels(acquired)):
+                known = self._known.get(self._key(acquired, channel))
+                if known is not None:
+                    found[channel] = known[1]
+        self._viewport.set_automatic(found)
+
+    def _key(self, acquired: Instance, channel: int) -> ScaleKey:
+        """Return the key of a series, or of one of its channels."""
+        study, series = self._workspace.scale_key(acquired)
+        return (study, f"{series}#{channel}") if _channels(acquired) > 1 else (study, series)
 
     def _ask(self) -> None:
         """Request samples of the shown series, unless its window is known or not needed."""
@@ -407,12 +445,19 @@ class SeriesWindow(QObject):
             return
         source = self._workspace.scale_source(acquired)
         count = len(source.instances) if isinstance(source, Series) else source.frames
-        key = self._workspace.scale_key(acquired)
-        known = self._known.get(key, (1, None))
-        if count == known[0] or self._asked == (key, count):
+        # The visible channels, the selected one first; of single ones, that one.
+        looks = self._viewport.display.channels
+        seen = [n for n, look in enumerate(looks) if look.visible and n != self._viewport.channel]
+        for channel in (self._viewport.channel, *seen):
+            key = self._key(acquired, channel)
+            known = self._known.get(key, (1, None))
+            if (key, count) in self._tried or count == known[0]:
+                continue
+            if self._asked == (key, count):
+                return
+            self._asked = (key, count)
+            self._fetch(self._asked, _samples(source, channel), [])
             return
-        self._asked = (key, count)
-        self._fetch(self._asked, sample_frames(source), [])
 
     def _fetch(
         self,
@@ -425,8 +470,11 @@ class SeriesWindow(QObject):
             return  # another series is shown by now
         if not frames:
             self._asked = None
+            self._tried.add(asked)
             if samples:
                 self._loader.compute(partial(window_of, samples), partial(self._take, asked))
+            else:
+                self._ask()  # for the next channel
             return
         go_on = partial(self._fetch, asked, frames[1:])
 
@@ -443,3 +491,17 @@ class SeriesWindow(QObject):
     def _take(self, asked: tuple[ScaleKey, int], window: Window) -> None:
         self._known[asked[0]] = (asked[1], window)
         self._loader.window_found.emit()
+        self._ask()
+
+
+def _channels(instance: Instance) -> int:
+    return len(instance.axes.channels) if instance.axes is not None else 1
+
+
+def _samples(source: Series | Instance, channel: int) -> list[tuple[Instance, int]]:
+    """Return frames from which to compute the window of a channel, or of all frames."""
+    if isinstance(source, Series) or source.axes is None:
+        return sample_frames(source)
+    channels = len(source.axes.channels)
+    places = sample_frames(replace(source, frames=source.frames // channels, axes=None))
+    return [(source, place * channels + channel) for _, place in places]

@@ -222,7 +222,7 @@ class MarkCommands:
 
     def _own_frame(self, mark: Finding) -> Frame | None:
         frame = self._canvas().frame
-        return frame if frame is not None and frame.ref == mark.image else None
+        return frame.of(mark.image) if frame is not None else None
 
     def _calibrate(self) -> None:
         mark, workspace = self._selected(), self._workspace

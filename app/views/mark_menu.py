@@ -242,7 +242,7 @@ class MarkMenu(QMenu):
         if kept is None or frame is None:
             self._tell(tr("Nothing to paste"), tr("Copy a mark first."))
             return
-        same = any(one.finding.image == frame.ref for one in kept.items)
+        same = any(frame.shows(one.finding.image) for one in kept.items)
         picture = self._window.canvas.picture
         section = picture is not None and picture.job.instance.kind == REFORMAT
         made, reason = editing.pasted(

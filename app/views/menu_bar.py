@@ -17,6 +17,7 @@ from app.views import icons, theme, wording
 from app.views.canvas import colormaps, heatmap_legend, mouse_gestures
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.canvas import BRUSH_KEYS, Canvas
+from app.views.canvas.channel_panel import show_together, step_channel
 from app.views.canvas.drawing_tool import HINTS
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.magnifier import HOLD_KEY
@@ -298,6 +299,22 @@ class MainActions:
         self.next_series = add(tr("Next series"), lambda: series(1), "N")
         self.previous_series = add(tr("Previous series"), lambda: series(-1), "Shift+N")
         self._icon_is_pause = False
+        self.together = add(
+            tr("Channels together"),
+            lambda: show_together(self._canvas.model),
+            "Ctrl+Alt+C",
+            checkable=True,
+        )
+        self.next_channel = add(
+            tr("Next channel"), lambda: step_channel(self._canvas.model, 1), "Alt+Down"
+        )
+        self.previous_channel = add(
+            tr("Previous channel"), lambda: step_channel(self._canvas.model, -1), "Alt+Up"
+        )
+        self.next_time = add(tr("Next time point"), lambda: scroll().step_time(1), "Alt+Right")
+        self.previous_time = add(
+            tr("Previous time point"), lambda: scroll().step_time(-1), "Alt+Left"
+        )
 
     def _toggle_key(self) -> None:
         frame = self._workspace.viewport.frame
@@ -415,6 +432,8 @@ class MainActions:
                 *(self.flip_h, self.flip_v, self.turn_left, self.turn_right, None),
                 *(self.measure_menu, self.shape_menu, self.snap, self.calibrate_length, None),
                 *(self.previous, self.next, self.previous_series, self.next_series),
+                *(self.previous_time, self.next_time, None),
+                *(self.together, self.previous_channel, self.next_channel, None),
                 *(self.key_image, self.previous_key, self.next_key, None),
                 *(self.play, self.play_all, self.faster, self.slower),
             ),
@@ -540,6 +559,8 @@ class MainActions:
         brushing = canvas.drawing_tool.tool == drawing.BRUSH
         self.shortcuts_.suspend(BRUSH_KEYS if brushing else ())
         self.invert.setChecked(workspace.viewport.display.invert)
+        channels = has_image and workspace.viewport.axes is not None
+        self.together.setChecked(channels and workspace.viewport.display.together)
         self.magnify.setChecked(canvas.magnifier.on)
         self.colormaps.menuAction().setEnabled(canvas.colourable)
         self.play.setChecked(scroll.playing)
@@ -575,6 +596,8 @@ class MainActions:
             ((self.play, self.faster, self.slower), scroll.playable),
             ((self.play_all,), len(workspace.layout.viewports) > 1),
             ((self.next, self.previous), scroll.scrollable),
+            ((self.next_time, self.previous_time), scroll.times[1] > 1),
+            ((self.together, self.next_channel, self.previous_channel), channels),
             ((self.next_key, self.previous_key), key_images),
             (of_studies, bool(workspace.studies.all)),
             ((self.undo,), bool(undo)),

@@ -16,7 +16,7 @@ from app.errors import SightlineError
 from app.imaging.findings import Finding, Instances, State
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
-from app.imaging.types import Content, Plane, Series, Spacing, Window
+from app.imaging.types import Content, Instance, Plane, Series, Spacing, Window
 from app.tools.api import ToolSpec
 from app.tools.pack_plan import NO_PLANS, Plans
 from app.views.translation import tr, tr_n, tr_report, translatable
@@ -140,15 +140,22 @@ def window_values(window: Window) -> str:
     return f"W {number(window.width)}  C {number(window.center)}"
 
 
+_MICROSCOPE_MM = 0.01  # spacing below which it is told in µm
+
+
 def spacing_text(spacing: Spacing) -> str:
-    """Return the pixel spacing (mm/px) and its source as text, or a text that it is unknown."""
-    if spacing.row_mm is None or spacing.column_mm is None:
+    """Return the pixel spacing and its source as text, or a text that it is unknown.
+
+    It is in mm, or in µm for pixels of a microscope.
+    """
+    row, column = spacing.row_mm, spacing.column_mm
+    if row is None or column is None:
         return tr(UNKNOWN_SPACING)
-    if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
-        size = f"{spacing.row_mm:.3g}"
-    else:
-        size = f"{spacing.row_mm:.3g} × {spacing.column_mm:.3g}"
-    return f"{size} mm/px{DOT}{tr(spacing.source.value)}"
+    unit, factor = ("µm", 1e3) if max(row, column) < _MICROSCOPE_MM else ("mm", 1.0)
+    size = f"{row * factor:.3g}"
+    if abs(row - column) >= 1e-6:
+        size = f"{size} × {column * factor:.3g}"
+    return f"{size} {unit}/px{DOT}{tr(spacing.source.value)}"
 
 
 def sentence(text: str) -> str:
@@ -318,6 +325,20 @@ CONTENT_NAMES = {
 }
 
 
+def _axes_text(instance: Instance) -> str:
+    """Return e.g. "4 channels, 10 depths" for an image with several channels or times, or ""."""
+    axes = instance.axes
+    if axes is None or len(axes.channels) * axes.times == 1:
+        return ""
+    channels, depths, times = len(axes.channels), axes.depths, axes.times
+    parts = (
+        tr_n("%n channel", "%n channels", channels) if channels > 1 else "",
+        tr_n("%n depth", "%n depths", depths) if depths > 1 else "",
+        tr_n("%n time point", "%n time points", times) if times > 1 else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
 def amount(series: Series) -> str:
     """Return the size of a series as text, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
     count, frames = len(series.instances), frame_count(series.instances)
@@ -326,7 +347,7 @@ def amount(series: Series) -> str:
     all_frames = tr_n("%n frame", "%n frames", frames)
     match series.content:
         case Content.IMAGE if count == 1 and frames > 1:
-            return all_frames
+            return _axes_text(series.instances[0]) or all_frames
         case Content.IMAGE if frames > count:
             return f"{images}, {all_frames}"
         case Content.IMAGE:

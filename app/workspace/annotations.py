@@ -9,7 +9,7 @@ import numpy as np
 
 from app.imaging.findings import Finding, Instances, Mask, Provenance, State
 from app.imaging.label_colors import LabelColors
-from app.imaging.types import ImageRef
+from app.imaging.types import Frame, ImageRef
 from app.workspace import drawing, review
 from app.workspace.signals import Signal
 
@@ -156,6 +156,10 @@ class Annotations:
     def on_image(self, ref: ImageRef) -> tuple[Annotation, ...]:
         """Return the annotations on `ref`, i.e. on the same frame with the same pixels."""
         return tuple(item for item in self._items.values() if item.finding.image == ref)
+
+    def on_frame(self, frame: Frame) -> tuple[Annotation, ...]:
+        """Return the annotations on a frame, and on other channels at the same place and time."""
+        return tuple(item for item in self._items.values() if frame.shows(item.finding.image))
 
     def add(self, findings: Sequence[Finding], label: str = "Add findings") -> None:
         """Add findings from a tool as one undoable step, which the menu names `label`.

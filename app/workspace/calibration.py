@@ -61,7 +61,7 @@ def calibrating(
     for finding in findings:
         if known_length(finding) is None or not can_calibrate(finding):
             continue
-        if finding.image == frame.ref:
+        if frame.shows(finding.image):
             own = finding
         elif is_for_series(finding) and in_series(finding):
             wider = finding

@@ -122,7 +122,7 @@ def pasted_on_slice(
 def _is_on(item: Annotation, frame: Frame, plane: FramePlane | None) -> bool:
     own = item.finding.plane
     same = own is not None and plane is not None and coincides(own, plane, 0.0)
-    return same or item.finding.image == frame.ref
+    return same or frame.shows(item.finding.image)
 
 
 def _other_geometry(kept: Copied, frame: Frame, plane: FramePlane | None) -> str:

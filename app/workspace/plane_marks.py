@@ -117,7 +117,7 @@ def shown_on(
     """
     found: list[Annotation] = []
     for one in annotations:
-        if one.finding.image == frame.ref:
+        if frame.shows(one.finding.image):
             found.append(one)
         elif plane is not None and one.finding.plane is not None:
             there = on_plane(one.finding, frame.ref, plane, step)

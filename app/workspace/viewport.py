@@ -6,13 +6,15 @@ result only if its request is the latest one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from app.imaging.axes import Axes, Rgb, channel_colors
 from app.imaging.layers import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
+from app.imaging.pixels.composite import Tint, can_compose
 from app.imaging.pixels.windows import has_automatic_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Voi, Window
@@ -29,11 +31,30 @@ class FrameRequest:
     number: int
     instance: Instance
     frame_index: int
+    channels: tuple[int, ...] = ()
+    """The frames of the channels that are shown together with this one; () for it alone."""
+
+
+MOST_TOGETHER = 6
+"""Channels that are shown together at first; of more, the user chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLook:
+    """How a channel is shown together with others; without a window, in its own or automatic."""
+
+    color: Rgb
+    visible: bool = True
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
     """How an image is displayed: window, polarity, orientation and colour map.
+
+    Of an image with several channels, one is selected. `window` is its window, whatever `channels`
+    says of it. If `together` is true, all visible channels are shown in their colours, otherwise
+    the selected one in greys.
 
     Flips (`flip_h` exchanges left and right) come before the clockwise quarter turns, 0 to 3 (as in
     `geometry.edge_letters` and PS3.3 C.10.6). Without a window, that of the file or the automatic
@@ -46,6 +67,13 @@ class Display:
     flip_v: bool = False
     quarter_turns: int = 0
     colormap: str = ""
+    channels: tuple[ChannelLook, ...] = ()
+    together: bool = False
+
+    @property
+    def look(self) -> tuple[object, ...]:
+        """All that the colours of pixels depend on."""
+        return self.window, self.invert, self.colormap, self.channels, self.together
 
     def flipped(self, *, across: bool) -> Display:
         """Return the display mirrored on the screen: left-right if `across`, else top-bottom."""
@@ -116,7 +144,8 @@ class Viewport:
         self.error = ""
         self.display = Display()
         self.lent_window: Window | None = None  # the acquired image's, for sections
-        self.automatic: Window | None = None  # the automatic window of the shown series
+        self._automatic: Mapping[int, Window] = {}  # windows of the shown series, by channel
+        self._channel = 0  # the channel whose window `display.window` is
         self._decoded: Frame | None = None  # the shown frame as the file has it
         self._delivered = 0  # number of the request that it answers
         self.presentation: PresentationState | None = None
@@ -169,7 +198,9 @@ class Viewport:
             self._source = self._sections[instance.sop_instance_uid][1]
         if self.instance is not None and self._applied is None:
             shown, key = self.display, self._scale_key(self.instance)
-            if (shown.window, shown.invert, shown.colormap) == (None, False, ""):
+            shown = replace(shown, channels=self.channel_looks)
+            own = self.own_display(self.frame_index)
+            if shown.look == own.look:
                 self._greys.pop(key, None)  # as every series is shown
             else:
                 self._greys[key] = shown
@@ -179,7 +210,9 @@ class Viewport:
         self.frame_index = 0
         if not self._is_about(self.presentation):
             self.presentation = None  # it is about other images
-        self.display = self._carried(frame_index) if keep_display else self._remembered(frame_index)
+        shown = self._carried(frame_index) if keep_display else self._remembered(frame_index)
+        self.display = self._fitted(shown)
+        self._channel = self._channel_of(frame_index)
         self._applied = self.presented(frame_index)
         self._number += 1
         self.layers.set_presentation(self.presentation)
@@ -234,6 +267,11 @@ class Viewport:
         self.frame = self._prepared(frame)
         self.error = ""
         display = self._carried(request.frame_index)
+        channel = self._channel_of(request.frame_index)
+        if channel != self._channel and display.channels:
+            looks = self.channel_looks
+            display = replace(display, channels=looks, window=looks[channel].window)
+        self._channel = channel
         self._applied = self.presented(request.frame_index)
         self.set_display(display)
         self.frame_changed.emit()
@@ -242,7 +280,71 @@ class Viewport:
     def _prepared(self, frame: Frame) -> Frame:
         """Return a decoded frame with the series' automatic window and the presentation state."""
         lent = self.lent_window if self.instance and self.instance.kind == REFORMAT else None
-        return prepared(frame, lent, self.automatic, self.presented(self.frame_index))
+        automatic = self._automatic.get(self._channel_of(frame.ref.frame))
+        whole = prepared(frame, lent, automatic, self.presented(self.frame_index))
+        channels = tuple(self._prepared_channel(one) for one in frame.channels)
+        return replace(whole, channels=channels) if channels else whole
+
+    def _prepared_channel(self, frame: Frame) -> Frame:
+        automatic = self._automatic.get(self._channel_of(frame.ref.frame))
+        return prepared(frame, None, automatic, None)
+
+    # Channels
+
+    @property
+    def axes(self) -> Axes | None:
+        """The axes of the shown image if it has several channels, else None."""
+        axes = self.instance.axes if self.instance is not None else None
+        return axes if axes is not None and len(axes.channels) > 1 else None
+
+    @property
+    def channel(self) -> int:
+        """The selected channel, from 0."""
+        return self._channel
+
+    @property
+    def channel_looks(self) -> tuple[ChannelLook, ...]:
+        """How each channel is shown, with the window of the selected one; () for a single one."""
+        looks = self.display.channels
+        return tuple(
+            replace(look, window=self.display.window) if number == self._channel else look
+            for number, look in enumerate(looks)
+        )
+
+    def select_channel(self, channel: int) -> None:
+        """Select a channel, from 0: its window is set, and tools get it."""
+        axes = self.axes
+        if axes is not None and 0 <= channel < len(axes.channels):
+            _, z, time = axes.place(self.frame_index)
+            self.scroll_to(axes.index(channel, z, time))
+
+    def show_channels(self, looks: Sequence[ChannelLook]) -> None:
+        """Set how the channels are shown together, the window of the selected one too."""
+        if len(looks) == len(self.display.channels):
+            window = looks[self._channel].window
+            self.set_display(replace(self.display, channels=tuple(looks), window=window))
+
+    def _channel_of(self, frame_index: int) -> int:
+        axes = self.axes
+        return axes.place(frame_index)[0] if axes is not None else 0
+
+    def _together(self, frame_index: int) -> tuple[int, ...]:
+        """Return the frames of the channels that are to be shown with a frame."""
+        axes, display = self.axes, self.display
+        if axes is None or not display.together:
+            return ()
+        beside = axes.beside(frame_index)
+        return tuple(
+            index for index, look in zip(beside, display.channels, strict=True) if look.visible
+        )
+
+    def _fitted(self, display: Display) -> Display:
+        """Return a display with looks for the channels that the image has."""
+        count = len(self.axes.channels) if self.axes is not None else 0
+        if len(display.channels) == count:
+            return display
+        own = self.own_display(self.frame_index)
+        return replace(display, channels=own.channels, together=own.together)
 
     @property
     def needs_automatic(self) -> bool:
@@ -254,11 +356,24 @@ class Viewport:
         """The window set for the image, or the automatic one; None if the file's own is used."""
         return self.display.window or (self.automatic if self.needs_automatic else None)
 
-    def set_automatic(self, window: Window | None) -> None:
-        """Set the window for frames whose file has none; None: each gets its own automatic one."""
-        if window == self.automatic:
+    @property
+    def automatic(self) -> Window | None:
+        """The automatic window of the shown series, or of its selected channel; None if unknown."""
+        return self._automatic.get(self._channel)
+
+    @property
+    def automatic_windows(self) -> Mapping[int, Window]:
+        """The automatic windows of the shown series by channel, as far as they are known."""
+        return self._automatic
+
+    def set_automatic(self, windows: Mapping[int, Window]) -> None:
+        """Set the windows, by channel, for frames whose file has none.
+
+        Without one, each frame gets its own automatic window.
+        """
+        if windows == self._automatic:
             return
-        self.automatic = window
+        self._automatic = dict(windows)
         if self._decoded is not None and self._delivered == self._number:
             self.frame = self._prepared(self._decoded)
             self.frame_changed.emit()
@@ -296,15 +411,28 @@ class Viewport:
 
     def own_display(self, frame_index: int) -> Display:
         """Return the display in which a frame is shown before the user changes anything."""
-        return _display_of(self.presented(frame_index))
+        own, axes = _display_of(self.presented(frame_index)), self.axes
+        if axes is None:
+            return own
+        looks = tuple(
+            ChannelLook(color, number < MOST_TOGETHER)
+            for number, color in enumerate(channel_colors(axes.channels))
+        )
+        return replace(own, channels=looks, together=True)
 
     def _remembered(self, frame_index: int) -> Display:
         """Return the display for an image whose series may have been shown before."""
         own = self.own_display(frame_index)
         if self.instance is None or self.presented(frame_index) is not None:
             return own
-        last = self._greys.get(self._scale_key(self.instance), Display())
-        return replace(own, window=last.window, invert=last.invert, colormap=last.colormap)
+        last = self._greys.get(self._scale_key(self.instance))
+        if last is None:
+            return own
+        own = replace(own, window=last.window, invert=last.invert, colormap=last.colormap)
+        if not own.channels or len(own.channels) != len(last.channels):
+            return own
+        window = last.channels[self._channel_of(frame_index)].window
+        return replace(own, channels=last.channels, together=last.together, window=window)
 
     def _carried(self, frame_index: int) -> Display:
         """Return the display for another frame or a neighbour of the shown image.
@@ -316,7 +444,7 @@ class Viewport:
         same_turn = _display_of(before) == _display_of(now)
         if (before is None) == (now is None) and same_turn:
             return self.display
-        return _display_of(now)
+        return self.own_display(frame_index)
 
     def fail(self, request: FrameRequest, error: str) -> bool:
         """Show an error for a request; return False if a later request has replaced this one."""
@@ -329,16 +457,45 @@ class Viewport:
 
     def set_display(self, display: Display) -> None:
         """Set the window, polarity, orientation and colours in which the image is shown."""
-        if display != self.display:
-            self.display = display
-            self.display_changed.emit()
+        display = self._fitted(display)
+        if display == self.display:
+            return
+        self.display = display
+        self.display_changed.emit()
+        wanted, shown = self._together(self.frame_index), self.frame
+        if shown is not None and wanted:
+            there = {one.ref.frame for one in shown.channels}
+            if not there.issuperset(wanted) and self._delivered == self._number:
+                self._request(self.frame_index)  # channels that were not visible before
 
     def _request(self, frame_index: int) -> None:
         if self.instance is None or not self.instance.has_frames:
             return
         self.frame_index = max(0, min(frame_index, self.instance.frames - 1))
         self._number += 1
-        self.requested.emit(FrameRequest(self._number, self.instance, self.frame_index))
+        channels = self._together(self.frame_index)
+        request = FrameRequest(self._number, self.instance, self.frame_index, channels)
+        self.requested.emit(request)
+
+
+def tints_of(frame: Frame, display: Display, axes: Axes | None) -> tuple[Tint, ...]:
+    """Return the channels of a frame that a display shows together; () where it shows one alone.
+
+    They are those that are visible and at hand; if there are none, the selected one is shown alone.
+    """
+    if axes is None or not display.together or len(display.channels) != len(axes.channels):
+        return ()
+    if not frame.channels or not can_compose(frame.channels):
+        return ()
+    selected = axes.place(frame.ref.frame)[0]
+    tints: list[Tint] = []
+    for one in frame.channels:
+        number = axes.place(one.ref.frame)[0]
+        look = display.channels[number]
+        window = display.window if number == selected else look.window
+        if look.visible:
+            tints.append(Tint(one, window, look.color))
+    return tuple(tints)
 
 
 def prepared(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
-from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study
+from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace import calibration, drawing
@@ -109,7 +109,8 @@ class Workspace:
 
     def _learn(self, viewport: Viewport) -> None:
         if viewport.frame is not None:
-            self.scales.learn(viewport.frame)
+            for frame in (viewport.frame, *viewport.frame.channels):
+                self.scales.learn(frame)
 
     def _relay(self, viewport: Viewport, relay: Signal[()]) -> None:
         if viewport is self.layout.active:
@@ -467,12 +468,14 @@ class Workspace:
                 seen.setdefault(id(acquired), (acquired, viewport))
         for item, viewport in seen.values():
             found = self.studies.place_of(item)
+            shown = viewport.frame_index if item is viewport.instance else 0
+            shown, window = _only_visible(viewport, shown)
             images.append(
                 OpenImage(
                     f"image-{len(images) + 1}",
                     item,
-                    viewport.frame_index if item is viewport.instance else 0,
-                    viewport.acquired_window,
+                    shown,
+                    window,
                     viewport.display.invert,
                     drawn.get(item.sop_instance_uid, ()),
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
@@ -518,7 +521,7 @@ class Workspace:
         if frame is None or self.acquired is not self.viewport.instance:
             return ()
         uid = frame.ref.sop_instance_uid
-        return tuple(item for item in self._drawn().get(uid, ()) if item.image == frame.ref)
+        return tuple(item for item in self._drawn().get(uid, ()) if frame.shows(item.image))
 
     @property
     def marked(self) -> bool:
@@ -633,6 +636,19 @@ class Workspace:
         series, place = found
         index = place + step
         return series.instances[index] if 0 <= index < len(series.instances) else None
+
+
+def _only_visible(viewport: Viewport, index: int) -> tuple[int, Window | None]:
+    """Return the frame and window for tools: of the selected channel, or the only visible one."""
+    axes, display = viewport.axes, viewport.display
+    if axes is not None and display.together:
+        visible = [number for number, look in enumerate(display.channels) if look.visible]
+        if len(visible) == 1 and visible[0] != viewport.channel:
+            _, z, time = axes.place(index)
+            look = display.channels[visible[0]]
+            window = look.window or viewport.automatic_windows.get(visible[0])
+            return axes.index(visible[0], z, time), window
+    return index, viewport.acquired_window
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:

@@ -73,6 +73,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n channels</source>
+            <extracomment>Singular: %n channel</extracomment>
+            <translation>
+                <numerusform>%n Kanal</numerusform>
+                <numerusform>%n Kanäle</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>%n copies</source>
             <extracomment>Singular: %n copy</extracomment>
@@ -97,6 +106,15 @@
             <translation>
                 <numerusform>%n Tag zuvor</numerusform>
                 <numerusform>%n Tage zuvor</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n depths</source>
+            <extracomment>Singular: %n depth</extracomment>
+            <translation>
+                <numerusform>%n Tiefe</numerusform>
+                <numerusform>%n Tiefen</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -383,6 +401,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/wording.py" />
+            <source>%n time points</source>
+            <extracomment>Singular: %n time point</extracomment>
+            <translation>
+                <numerusform>%n Zeitpunkt</numerusform>
+                <numerusform>%n Zeitpunkte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -654,7 +681,7 @@
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
             <source>a part of its pixels is damaged or cut short</source>
-            <translation type="unfinished" />
+            <translation>ein Teil der Pixel ist beschädigt oder abgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
@@ -1390,7 +1417,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Ask for a smaller region, or a level with fewer pixels</source>
-            <translation type="unfinished" />
+            <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -1577,6 +1604,16 @@
             <translation>automatisch</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for this channel</source>
+            <translation>Automatische Fensterung für diesen Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Automatic window for {name}</source>
+            <translation>Automatische Fensterung für {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1644,6 +1681,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Blank what lies in marked boxes: mark boxes over the text first (B)</source>
             <translation>Überdecken, was in markierten Kästen liegt: markieren Sie zuerst Kästen über dem Text (B)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Blue</source>
+            <translation>Blau</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -1853,6 +1895,21 @@
             <translation>von Hand geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Channels</source>
+            <translation>Kanäle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Channels together</source>
+            <translation>Kanäle zusammen</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>channels together or one; previous, next channel</source>
+            <translation>Kanäle zusammen oder einer; voriger, nächster Kanal</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Check every line against the log's key</source>
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
@@ -1941,6 +1998,11 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>CheXagent</source>
             <translation>CheXagent</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Choose a colour</source>
+            <translation>Farbe wählen</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/export.py" />
@@ -2153,6 +2215,11 @@
             <translation>Klick, Links oder Rechts klappt ein und aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Click: the window follows the mouse, and tools get this channel</source>
+            <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2254,6 +2321,11 @@
             <translation>Farbtabelle: {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Colour of channel {name}</source>
+            <translation>Farbe von Kanal {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Colour {number}</source>
             <translation>Farbe {number}</translation>
@@ -2297,6 +2369,11 @@
             <location filename="../../app/tools/chest/registration.py" />
             <source>Comparing the greys</source>
             <translation>Grauwerte werden verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Composite</source>
+            <translation>Überlagert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2401,7 +2478,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Coordinates are in pixels of that level</source>
-            <translation type="unfinished" />
+            <translation>Koordinaten sind in Pixeln dieser Ebene</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2569,6 +2646,11 @@
             <translation>CT: aktuell neben Voruntersuchung</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Ctrl + Alt + wheel, drag at the foot</source>
+            <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -2577,6 +2659,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
             <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Cyan</source>
+            <translation>Cyan</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2925,6 +3012,11 @@
             <translation>Die lange Achse ziehen, dann die Enden der kurzen verschieben</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Drag to go through the time points</source>
+            <translation>Ziehen, um die Zeitpunkte durchzugehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Drag to paint, with Shift to erase; [ and ] change the size</source>
             <translation>Ziehen malt, mit Umschalt radiert es; [ und ] ändern die Größe</translation>
@@ -3065,6 +3157,11 @@
             <translation>Ellipse</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Emission {nm} nm</source>
+            <translation>Emission {nm} nm</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Emphysema</source>
             <translation>Emphysem</translation>
@@ -3158,6 +3255,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Examining it</source>
             <translation>Wird untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Excitation {nm} nm</source>
+            <translation>Anregung {nm} nm</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3814,6 +3916,11 @@
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>go through the time points</source>
+            <translation>die Zeitpunkte durchgehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Goal not reached.</source>
             <translation>Ziel nicht erreicht.</translation>
@@ -3834,6 +3941,12 @@
             <translation>Grafik ohne Art</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Green</source>
+            <translation>Grün</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Grey</source>
             <translation>Grau</translation>
@@ -4642,7 +4755,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>it has {0}, not {1}</source>
-            <translation type="unfinished" />
+            <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -6095,6 +6208,11 @@
             <translation>auf einer anderen Fassung dieses Bildes gemacht; nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Magenta</source>
+            <translation>Magenta</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Magnifier (hold its key)</source>
             <translation>Lupe (Taste halten)</translation>
@@ -6502,7 +6620,7 @@
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>Name another level</source>
-            <translation type="unfinished" />
+            <translation>Eine andere Ebene nennen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -6566,6 +6684,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Next channel</source>
+            <translation>Nächster Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Next image or frame</source>
             <translation>Nächstes Bild oder Frame</translation>
         </message>
@@ -6583,6 +6706,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Next series</source>
             <translation>Nächste Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Next time point</source>
+            <translation>Nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -7491,9 +7619,19 @@
             <translation>optischer Pfad {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Orange</source>
+            <translation>Orange</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Organisation of who verifies</source>
             <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Other…</source>
+            <translation>Andere…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7604,7 +7742,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>parts of images cannot be read here</source>
-            <translation type="unfinished" />
+            <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -7936,6 +8074,11 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <source>Previous channel</source>
+            <translation>Voriger Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
             <source>Previous image or frame</source>
             <translation>Voriges Bild oder Frame</translation>
         </message>
@@ -7955,9 +8098,19 @@
             <translation>Vorige Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Previous time point</source>
+            <translation>Voriger Zeitpunkt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Previous viewport</source>
             <translation>Vorheriger Viewport</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>previous, next time point</source>
+            <translation>voriger, nächster Zeitpunkt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -8273,6 +8426,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Reasons against it</source>
             <translation>Gründe dagegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Red</source>
+            <translation>Rot</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9005,6 +9163,11 @@
             <translation>Alles auswählen</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Select channel {name}</source>
+            <translation>Kanal {name} auswählen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>select it, or one of its objects</source>
             <translation>ihn oder eines seiner Objekte auswählen</translation>
@@ -9215,6 +9378,11 @@
             <translation>Taste</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show all channels in their colours, or the selected one in grey</source>
+            <translation>Alle Kanäle in ihren Farben zeigen oder den ausgewählten in Grau</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Show all findings</source>
             <translation>Alle Befunde zeigen</translation>
@@ -9223,6 +9391,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Show channel {name}</source>
+            <translation>Kanal {name} zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -9549,7 +9722,7 @@
         <message>
             <location filename="../../app/imaging/formats/tiff_metadata.py" />
             <source>stated by the file (Micro-Manager)</source>
-            <translation type="unfinished" />
+            <translation>von der Datei angegeben (Micro-Manager)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_metadata.py" />
@@ -10873,7 +11046,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>the slices of {0} cannot be read together here</source>
-            <translation type="unfinished" />
+            <translation>die Schichten von {0} können hier nicht zusammen gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -10968,7 +11141,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>the volume of {0} would take {1} GB of memory, and at most {2} GB are given to a tool</source>
-            <translation type="unfinished" />
+            <translation>das Volumen von {0} bräuchte {1} GB Speicher, und ein Werkzeug erhält höchstens {2} GB</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/waveform_values.py" />
@@ -11498,6 +11671,11 @@
             <translation>Zeit</translation>
         </message>
         <message>
+            <location filename="../../app/views/canvas/scrolling.py" />
+            <source>Time point</source>
+            <translation>Zeitpunkt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
@@ -11778,7 +11956,7 @@
         <message>
             <location filename="../../app/tools/images.py" />
             <source>Use single depths, or a smaller image.</source>
-            <translation type="unfinished" />
+            <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12278,6 +12456,11 @@
             <location filename="../../app/tools/general/dicom_processor.py" />
             <source>Writing the PNG</source>
             <translation>PNG wird geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/canvas/channel_panel.py" />
+            <source>Yellow</source>
+            <translation>Gelb</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />

@@ -132,10 +132,7 @@ class StoredLevels:
         The level's values are interpolated linearly, which is done once for all windows, and then
         windowed, as VTK and Cornerstone do. At the image's edge the outermost values go on.
         """
-        known = self._on_grid
-        if known is None or known[:2] != (level, grid):
-            known = self._on_grid = level, grid, self._interpolated(level, grid)
-        pixels = look_up_table(table, known[2])
+        pixels = look_up_table(table, self.on_grid(level, grid))
         shutter = self.frame.shutter
         if shutter is not None:
             (x, _), (y, _) = self._places(level, grid)
@@ -144,6 +141,13 @@ class StoredLevels:
             cover = screen_words(np.array(shutter.level * 255.0 + 0.5, np.uint8))
             np.copyto(pixels, cover, where=hidden.T if grid.turned else hidden)
         return pixels
+
+    def on_grid(self, level: int, grid: ScreenGrid) -> NDArray[np.uint16]:
+        """Return a level's values at a grid, as codes of the copies; the last ones are kept."""
+        known = self._on_grid
+        if known is None or known[:2] != (level, grid):
+            known = self._on_grid = level, grid, self._interpolated(level, grid)
+        return known[2]
 
     def _places(
         self, level: int, grid: ScreenGrid
@@ -191,12 +195,15 @@ class StoredLevels:
         `colours` are the pixels for the 256 greys; None for the greys themselves.
         All levels but level 0 share one table. Entries for values that do not occur are undefined.
         """
+        greys = self.greys(level, window, invert)
+        return screen_words(greys) if colours is None else colours[greys]
+
+    def greys(self, level: int, window: Window, invert: bool = False) -> Bytes:
+        """Return the greys of the entries of `table`."""
         if level:
             span = (self._high - self._low) * self.scale
-            greys = grey_table(self.frame, window, invert, self._low, span + 1, 1 / self.scale)
-        else:
-            greys = stored_table(self.frame, window, invert, (self._low, self._high))
-        return screen_words(greys) if colours is None else colours[greys]
+            return grey_table(self.frame, window, invert, self._low, span + 1, 1 / self.scale)
+        return stored_table(self.frame, window, invert, (self._low, self._high))
 
     def _halve(self, values: Array, *, first: bool) -> Array:
         rows, columns = values.shape[0] // 2, values.shape[1] // 2

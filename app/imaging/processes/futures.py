@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -144,3 +144,39 @@ def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
     mine = pending.join()
     given.add_done_callback(lambda done: pending.finish(_converted(done, convert)))
     return mine
+
+
+def gathered_future(given: Sequence[Future[T]]) -> Future[list[T]]:
+    """Return a future for the results of all; it fails with the first error.
+
+    Cancelling it cancels all of them.
+    """
+    gathered: Future[list[T]] = Future()
+    lock = threading.Lock()
+    left = len(given)
+
+    def done(one: Future[T]) -> None:
+        nonlocal left
+        failed = one.cancelled() or one.exception() is not None
+        with lock:
+            over = left == 0
+            left = 0 if failed else left - 1
+            last = left == 0
+        if over or not last:
+            return
+        if one.cancelled():
+            settle_future(gathered, CancelledError())
+        elif failed:
+            settle_future(gathered, one.exception() or CancelledError())
+        else:
+            settle_future(gathered, [each.result() for each in given])
+
+    def left_alone(one: Future[list[T]]) -> None:
+        if one.cancelled():
+            for each in given:
+                each.cancel()
+
+    gathered.add_done_callback(left_alone)
+    for each in given:
+        each.add_done_callback(done)
+    return gathered

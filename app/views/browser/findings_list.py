@@ -42,7 +42,7 @@ from PySide6.QtWidgets import (
 
 from app.imaging.findings import Finding, Point, Provenance, State
 from app.imaging.layers import LayerItem
-from app.imaging.types import ImageRef
+from app.imaging.types import Frame, ImageRef
 from app.views import icons, wording
 from app.views.browser.findings_filter import Filter, FilterLine
 from app.views.browser.study_delegate import draw_line
@@ -643,7 +643,6 @@ class FindingsModel(QAbstractListModel):
 
     def _made_rows(self) -> list[Row]:
         frame = self._workspace.viewport.frame
-        shown: ImageRef | None = frame.ref if frame else None
         made: dict[str, dict[tuple[str, str], list[Annotation]]] = {BY_HAND: {}, BY_AI: {}}
         self.known = set()
         listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
@@ -655,7 +654,9 @@ class FindingsModel(QAbstractListModel):
                 continue
             finding = annotation.finding
             self.known.add(finding.id)
-            if not self._filter.passes(annotation, here=finding.image == shown):
+            if not self._filter.passes(
+                annotation, here=frame is not None and frame.shows(finding.image)
+            ):
                 continue
             by_hand = drawing.by_hand(finding)
             maker = "" if by_hand else wording.maker_text(finding, self._workspace.title_of)
@@ -678,10 +679,10 @@ class FindingsModel(QAbstractListModel):
                     ids = tuple(item.finding.id for item in members)
                     seen = any(item.visible for item in members)
                     rows.append(MakerRow(maker, ids, seen, "", details))
-                rows.extend(_row(item, shown) for item in members)
+                rows.extend(_row(item, frame) for item in members)
         for entry in self._workspace.layers.entries:
-            if shown is not None and entry.laid:
-                labels = [_label_row(entry, item, shown) for item in entry.items]
+            if frame is not None and entry.laid:
+                labels = [_label_row(entry, item, frame.ref) for item in entry.items]
                 self.known.update(row.finding.id for row in labels)
                 labels = [one for one in labels if self._filter.says((one.title, entry.title))]
                 if self._filter.narrow or not labels:
@@ -757,11 +758,13 @@ def _label_of(finding_id: str) -> tuple[str, int]:
     return key, int(number)
 
 
-def _row(annotation: Annotation, shown: ImageRef | None) -> FindingRow:
+def _row(annotation: Annotation, frame: Frame | None) -> FindingRow:
     image = annotation.finding.image
+    shown = frame.ref if frame is not None else None
+    here = frame is not None and frame.shows(image)
     same = shown is not None and image.sop_instance_uid == shown.sop_instance_uid
     outdated = same and shown is not None and image.frame == shown.frame and image != shown
-    return FindingRow(annotation, image == shown, image.frame + 1 if same else 0, outdated=outdated)
+    return FindingRow(annotation, here, image.frame + 1 if same else 0, outdated=outdated)
 
 
 def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRow:

@@ -20,6 +20,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QImage, QPainte
 from app.imaging.findings import Heatmap, State
 from app.imaging.layers import Label, Layer, LayerFrame
 from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels.composite import without_channel
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
@@ -45,7 +46,7 @@ from app.views.translation import tr
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layers import OPACITY
-from app.workspace.viewport import Display
+from app.workspace.viewport import Display, tints_of
 
 REFERENCE_PX = 900.0
 """Length of the shorter side at which text has its screen size; larger pictures get larger text."""
@@ -170,7 +171,8 @@ def render_annotated(
     named = look.detail is Detail.ALL
     if not named:
         marks, layers = _nameless_marks(marks, instance), _without_texts(layers, instance)
-    pixels = displayed_pixels(frame, window, turn.invert, turn.colormap)
+    tints = tints_of(frame, replace(turn, window=window), instance.axes)
+    pixels = displayed_pixels(frame, window, turn.invert, turn.colormap, tints)
     if look.marks and look.overlays and frame.overlays and named:
         pixels = pipeline.draw_overlays(pixels, frame)
     if look.view is not None:
@@ -191,7 +193,7 @@ def render_annotated(
     if look.detail is not None:
         shown = Shown(
             instance if named else _undated(instance),
-            frame,
+            without_channel(frame, instance.axes) if tints else frame,
             frame_index,
             position,
             series,
@@ -201,7 +203,7 @@ def render_annotated(
             makers,
             presentation=corner_text.presentation_text(state, applies=True),
             rejection=rejection,
-            colormap=turn.colormap,
+            colormap="" if tints else turn.colormap,
         )
         corners = corner_text.corners_of(shown, look.detail)
     blocks = text_overlay.corner_blocks(corners, area, size, unfolded=True)

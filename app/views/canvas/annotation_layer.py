@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal
 from app.errors import SightlineError
 from app.imaging.findings import Finding, Geometry, Heatmap, Instances, Mask, State
 from app.imaging.space.planes import FramePlane
-from app.imaging.types import Frame, ImageRef
+from app.imaging.types import Frame
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import finding_shapes, heatmap_legend, label_chips
@@ -127,17 +127,13 @@ class AnnotationLayer(QObject):
         """
         now = plane, step, *((frame.ref, frame.spacing) if frame is not None else ())
         if now != self._shown_with:
-            other = frame is None or frame.ref != self._ref
+            other = frame is None or self._frame is None or not frame.shows(self._frame.ref)
             self._shown_with = now
             self._frame, self._plane, self._step = frame, plane, step
             self._projected.clear()
             if other:
                 self._hovered = ""
             self.sync()
-
-    @property
-    def _ref(self) -> ImageRef | None:
-        return self._frame.ref if self._frame is not None else None
 
     def sync(self) -> None:
         """Make the graphics items match the workspace's findings."""
@@ -149,7 +145,7 @@ class AnnotationLayer(QObject):
         }
         self._sync_originals(wanted.values())
         draft = self._draft
-        if draft is not None and draft.image == self._ref:
+        if draft is not None and self._frame is not None and self._frame.shows(draft.image):
             known = wanted.get(draft.id)
             color = known.color if known else self._annotations.color_of(draft.label)
             wanted[draft.id] = Annotation(draft, color)
@@ -224,7 +220,7 @@ class AnnotationLayer(QObject):
         ref = frame.ref
         shown: list[Annotation] = []
         for one in self._annotations.all():
-            if one.finding.image == ref:
+            if frame.shows(one.finding.image):
                 shown.append(one)
             elif plane is not None and one.finding.plane is not None:
                 found = self._projected.get(one.finding.id)

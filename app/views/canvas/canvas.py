@@ -29,6 +29,7 @@ from PySide6.QtGui import (
 from app.errors import SightlineError
 from app.imaging.findings import Finding, Mask, State
 from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels.composite import without_channel
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ, FramePlane
 from app.imaging.types import Frame, Instance, Series, Window
@@ -60,7 +61,7 @@ from app.views.canvas.mouse_gestures import (
     tool_cursor,
 )
 from app.views.canvas.rendering import ENOUGH, Job, Picture, Renderer, can_colour
-from app.views.canvas.scrolling import Scroller, Scrubber
+from app.views.canvas.scrolling import Scroller, Scrubber, TimeBar
 from app.views.canvas.text_overlay import Overlay
 from app.views.canvas.true_size import screen_key, true_zoom
 from app.views.translation import tr
@@ -168,6 +169,7 @@ class Canvas(ImageView):
         self.scroller = Scroller(workspace, self, model)
         self.scrubber = Scrubber(self, workspace, self.scroller)
         self.picture_changed.connect(self.scrubber.follow)
+        self.time_bar = TimeBar(self, workspace, self.scroller)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
         model.image_changed.connect(self._image_changed)
@@ -272,11 +274,12 @@ class Canvas(ImageView):
             self._measured = {}
             self._update_overlay()
         known = self._measured
-        on_image = [item.finding for item in self._workspace.annotations.on_image(frame.ref)]
+        on_image = [item.finding for item in self._workspace.annotations.on_frame(frame)]
         new = [one for one in on_image if known.get(one.id) is not one]
         self._measured = {one.id: one for one in on_image}
         for one in new:
-            self._count(one, frame)
+            if (own := frame.of(one.image)) is not None:
+                self._count(one, own)
 
     def _bring_into_view(self, finding_id: str, number: int) -> None:
         """Move the image so that an object that a table or plot has selected is seen."""
@@ -439,6 +442,7 @@ class Canvas(ImageView):
             self._refit = True
         if changed := other or last is None or last.presentation is not job.presentation:
             self._lay_out(job.frame)
+        changed = changed or last is None or _channels(last) != _channels(job)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         refit = other and self._refit
         self.show_patches(picture.patches, size, aspect, refit=refit, on_screen=picture.on_screen)
@@ -508,7 +512,8 @@ class Canvas(ImageView):
     @property
     def colourable(self) -> bool:
         """True if the shown image has no colours of its own, so that a colour map can be used."""
-        return self.frame is not None and can_colour(self.frame)
+        shown = self.picture
+        return shown is not None and can_colour(shown.job.frame) and not shown.job.tints
 
     def set_colormap(self, name: str) -> None:
         """Show greys in the colours of a map of `colormaps.TITLES`; "" for greys."""
@@ -604,7 +609,7 @@ class Canvas(ImageView):
         """Show the scale of the colour map beside the image, or none."""
         name, window, frame = self.model.display.colormap, self.shown_window, self.frame
         scale = None
-        if name and window is not None and frame is not None and can_colour(frame):
+        if name and window is not None and frame is not None and self.colourable:
             scale = color_scale(name, frame, window, inverted=self.model.display.invert)
         if scale is not None or not self.color_bar.isHidden():
             self.color_bar.show_scale(scale, self)
@@ -617,7 +622,7 @@ class Canvas(ImageView):
         corners = corner_text.corners_of(
             Shown(
                 job.instance,
-                self.scaled_frame or job.frame,
+                self._named_frame(job),
                 job.frame_index,
                 scroller.position_of(job.instance),
                 scroller.series_of(job.instance),
@@ -632,7 +637,7 @@ class Canvas(ImageView):
                 scroller.measured_rate,
                 self._workspace.rejection_of(job.instance),
                 self._link_text,
-                self.model.display.colormap if can_colour(job.frame) else "",
+                self.model.display.colormap if self.colourable else "",
                 self._is_true_size(),
                 self._doubts(job.instance),
                 self._workspace.is_key_image(job.frame.ref),
@@ -641,6 +646,11 @@ class Canvas(ImageView):
         )
         small = min(self.width(), self.height()) < SMALL
         return corner_text.compact(corners) if small else corners
+
+    def _named_frame(self, job: Job) -> Frame:
+        """Return the frame for the texts; of channels shown together the legend has the names."""
+        frame = self.scaled_frame or job.frame
+        return without_channel(frame, job.instance.axes) if job.tints else frame
 
     def _doubts(self, instance: Instance) -> Sequence[str]:
         """Return the warnings about whose images the study of an instance holds."""
@@ -716,7 +726,20 @@ class Canvas(ImageView):
             return None
         column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)
         point = corner_text.point_text(self.frame, column, row)
-        return Place(column, row, grey.text, point)
+        return Place(column, row, self._values_at(at) or grey.text, point)
+
+    def _values_at(self, at: QPointF) -> str:
+        """Return the stored value of each channel that is shown with others; "" for one alone."""
+        picture = self.picture
+        axes = picture.job.instance.axes if picture is not None else None
+        if picture is None or axes is None:
+            return ""
+        texts: list[str] = []
+        for tint in picture.job.tints:
+            grey = pipeline.grey_at(tint.frame, at.x(), at.y())
+            name = axes.names[axes.place(tint.frame.ref.frame)[0]]
+            texts.append(f"{name} {grey.text}" if grey is not None else "")
+        return wording.DOT.join(text for text in texts if text)
 
     def resizeEvent(self, ev: QResizeEvent) -> None:
         super().resizeEvent(ev)
@@ -724,6 +747,8 @@ class Canvas(ImageView):
             self.overlay.setGeometry(self.viewport().geometry())
             area, width = self.viewport().geometry(), self.scrubber.sizeHint().width()
             self.scrubber.setGeometry(area.right() + 1 - width, area.top(), width, area.height())
+            bottom = area.bottom() + 1 - width
+            self.time_bar.setGeometry(area.left(), bottom, area.width() - width, width)
             self._update_overlay()
 
     # Mouse and keys
@@ -924,6 +949,10 @@ class Canvas(ImageView):
         control = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if self._brushing and ev.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._resize_brush((ev.angleDelta().y() or ev.angleDelta().x()) / 120)
+        elif control and ev.modifiers() & Qt.KeyboardModifier.AltModifier:
+            # Qt exchanges the axes of the wheel while Alt is held.
+            turned = ev.angleDelta().y() or ev.angleDelta().x()
+            self.scroller.step_time(self._wheel.steps(turned))
         elif control or not self.scroller.scrollable:
             self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         else:
@@ -1081,6 +1110,10 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Escape: escape,
         key.Key_Delete: canvas.delete_selected,
     }
+
+
+def _channels(job: Job) -> tuple[object, ...]:
+    return job.display.together, job.display.channels
 
 
 def _kind(instance: Instance | None) -> str:

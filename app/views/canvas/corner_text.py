@@ -284,12 +284,15 @@ def place_lines(shown: Shown) -> Lines:
     instance, frame = shown.instance, shown.frame
     place, count = shown.position
     number = ""
-    if instance.frames > 1:
+    axes = instance.axes
+    if instance.frames > 1 and (axes is None or len(axes.channels) * axes.times == 1):
         section = instance.kind == REFORMAT
         what = tr("Section {number} / {count}") if section else tr("Frame {number} / {count}")
         what = tr(_PARTS[instance.content]) if instance.content in _PARTS else what
         number = what.format(number=shown.frame_index + 1, count=instance.frames)
-    time = wording.time_text(_time_of(instance, shown.frame_index, frame))
+    # The note of a microscope's image names the time and its unit.
+    at = _time_of(instance, shown.frame_index, frame) if axes is None else None
+    time = wording.time_text(at)
     return _kept(
         tr("Image {number} / {count}").format(number=place + 1, count=count) if count > 1 else "",
         "   ".join(part for part in (number, time) if part),

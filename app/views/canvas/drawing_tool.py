@@ -198,9 +198,15 @@ class DrawingTool(QObject):
     def frame_of(self, finding: Finding) -> Frame | None:
         """Return the image with the scale that a finding is measured with.
 
-        A tool's finding keeps the file's own, with which the tool measured the others beside it.
+        A tool's finding keeps the file's own, with which the tool measured the others beside it. Of
+        channels that are shown together it is the finding's own.
         """
-        return self._frame() if drawing.by_hand(finding) else self._own()
+        frame = self._frame() if drawing.by_hand(finding) else self._own()
+        own = frame.of(finding.image) if frame is not None else None
+        if frame is None or own is None or own is frame:
+            return frame
+        scale = {"spacing": frame.spacing, "regions": frame.regions}
+        return replace(own, calibration=frame.calibration, **scale)
 
     def set_tool(self, tool: str) -> None:
         """Take a tool in hand; "" is the one that changes the window."""

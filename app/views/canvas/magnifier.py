@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import composite, pipeline
 from app.imaging.pixels.stored_levels import screen_words
 from app.views.canvas import colormaps
 from app.views.canvas.image_layer import PIXEL_ZOOM, Area, Buffer, area_of, to_qimage
@@ -177,6 +177,9 @@ class Magnifier(QWidget):
         assert frame is not None
         rows = range(part.top(), part.bottom() + 1)
         columns = range(part.left(), part.right() + 1)
+        tints = canvas.picture.job.tints if canvas.picture is not None else ()
+        if tints:
+            return np.ascontiguousarray(composite.render_part(tints, rows, columns, display.invert))
         window = canvas.shown_window
         pixels = pipeline.render_part(frame, rows, columns, window, display.invert)
         colours = colormaps.screen_table(display.colormap) if canvas.colourable else None

@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
-from app.imaging.pixels import pipeline, windows
+from app.imaging.pixels import composite, pipeline, windows
+from app.imaging.pixels.composite import CompositeLevels, Tint, can_average_all
 from app.imaging.pixels.stored_levels import (
     Screen,
     StoredLevels,
@@ -44,10 +46,13 @@ from app.views.canvas.image_layer import (
     pyramid,
     whole_patches,
 )
-from app.workspace.viewport import Display
+from app.workspace.viewport import Display, tints_of
 
 REST_MS = 100
 """Time after a window change until the invisible part is rendered too."""
+
+_MOST_DEFAULTS = 32
+"""Channels whose own windows are kept."""
 
 _SMALL = 600_000
 """Number of pixels, including all copies, up to which an image is rendered whole: 0.3 ms."""
@@ -80,6 +85,11 @@ class Job:
     rest: bool = False
     room: int = ENOUGH
     before: Picture | None = None
+
+    @property
+    def tints(self) -> tuple[Tint, ...]:
+        """The channels that are shown together; () where the frame is shown alone."""
+        return tints_of(self.frame, self.display, self.instance.axes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +166,8 @@ class Renderer:
         self._next: Job | None = None
         self._known: _Known | None = None
         self._levels: StoredLevels | None = None
+        self._channels: CompositeLevels | None = None
+        self._defaults: dict[int, tuple[Frame, Window | None]] = {}
         self._wanted = False  # whether the picture in work is still needed
         self._last: Picture | None = None
         self._rest = QTimer(background, singleShot=True, interval=REST_MS)
@@ -180,14 +192,16 @@ class Renderer:
         self._rest.stop()
         self._wanted = False
         self._next = self._last = None
-        self._known = self._levels = None
+        self._known = self._levels = self._channels = None
+        self._defaults.clear()
 
     def view_moved(self, view: View) -> None:
         """Render the screen's pixels of a view that the last picture covers, once it stays."""
         last = self._last
         if last is None or view.place is None:
             return
-        if can_average(last.job.frame, last.window):
+        tints = last.job.tints
+        if can_average_all(tints) if tints else can_average(last.job.frame, last.window):
             self._last = replace(last, job=replace(last.job, view=view), complete=False)
             self._rest.start()
 
@@ -204,15 +218,46 @@ class Renderer:
             known = self._known = _learn(job)
         shown_with = wanted or known.default
         window = None if frame.is_color else wanted or known.start
+        tints = job.tints
+        if tints:
+            return self._composite(job, tints, window)
         colours = colormaps.screen_table(job.display.colormap) if can_colour(frame) else None
         if can_average(frame, shown_with):
             levels = self._levels
             if levels is None or levels.frame is not frame:
                 levels = self._levels = StoredLevels(frame, sparing=job.room < ENOUGH)
-            return _windowed(levels, job, shown_with, window, colours)
+            chosen = pipeline.chosen_window(frame, shown_with)
+            assert chosen is not None  # `can_average` says so
+            invert = job.display.invert
+            return _windowed(
+                levels, job, window, lambda level: levels.table(level, chosen, invert, colours)
+            )
         greys = pyramid(pipeline.render(frame, shown_with, job.display.invert))
         pixels = greys if colours is None else _coloured(greys, frame, colours)
         return Picture(replace(job, before=None), whole_patches(pixels), window, complete=True)
+
+    def _composite(self, job: Job, tints: tuple[Tint, ...], window: Window | None) -> Picture:
+        """Render several channels together."""
+        invert = job.display.invert
+        tints = tuple(replace(one, window=self._window_of(one)) for one in tints)
+        if not can_average_all(tints):
+            pixels = pyramid(composite.render(tints, invert))
+            return Picture(replace(job, before=None), whole_patches(pixels), window, complete=True)
+        known = self._channels.parts if self._channels is not None else ()
+        levels = CompositeLevels(tints, known, sparing=job.room < ENOUGH)
+        self._channels = levels
+        return _windowed(levels, job, window, lambda level: levels.tables(level, invert))
+
+    def _window_of(self, tint: Tint) -> Window | None:
+        """Return the window of a channel; its automatic one takes milliseconds, once a frame."""
+        if tint.window is not None:
+            return tint.window
+        known = self._defaults.get(id(tint.frame))
+        if known is None or known[0] is not tint.frame:
+            if len(self._defaults) > _MOST_DEFAULTS:
+                self._defaults.clear()
+            known = self._defaults[id(tint.frame)] = tint.frame, windows.default_window(tint.frame)
+        return known[1]
 
     def _finish(self, picture: Picture) -> None:
         self._last = picture if self._wanted else None
@@ -230,28 +275,30 @@ class Renderer:
     def _advance(self) -> None:
         self.busy = False
         if not self._wanted:
-            self._known = self._levels = None  # of an image that was dropped while it was made
+            self._known = self._levels = self._channels = (
+                None  # of an image that was dropped while it was made
+            )
         job, self._next = self._next, None
         if job is not None:
             self.request(job)
 
 
 def _windowed(
-    levels: StoredLevels,
+    levels: StoredLevels | CompositeLevels,
     job: Job,
-    shown_with: Window | None,
     window: Window | None,
-    colours: Screen | None,
+    table_of: Callable[[int], Any],
 ) -> Picture:
-    """Render the parts that a job needs of a frame whose stored values can be averaged."""
-    chosen = pipeline.chosen_window(levels.frame, shown_with)
-    assert chosen is not None  # `averages` says so
-    tables: dict[int, Screen] = {}
+    """Render the parts that a job needs of pixels whose stored values can be averaged.
 
-    def table(level: int) -> Screen:
+    `table_of` returns the table of level 0, or that of all others.
+    """
+    tables: dict[int, Any] = {}
+
+    def table(level: int) -> Any:
         shared = min(level, 1)
         if shared not in tables:
-            tables[shared] = levels.table(shared, chosen, job.display.invert, colours)
+            tables[shared] = table_of(shared)
         return tables[shared]
 
     on_screen, view = None, job.view
@@ -292,13 +339,21 @@ def can_colour(frame: Frame) -> bool:
 
 
 def displayed_pixels(
-    frame: Frame, window: Window | None, invert: bool = False, colormap: str = ""
+    frame: Frame,
+    window: Window | None,
+    invert: bool = False,
+    colormap: str = "",
+    tints: Sequence[Tint] = (),
 ) -> NDArray[np.uint8]:
     """Return a frame as the canvas shows it, at the image's own matrix size, without overlays.
+
+    `tints` are the channels that are shown together; () for the frame alone.
 
     Returns:
         uint8 [rows, columns], or [rows, columns, 3] RGB for colour or with a colour map.
     """
+    if tints:
+        return composite.render(tints, invert)
     greys = pipeline.render(frame, window, invert)
     colours = colormaps.screen_table(colormap) if can_colour(frame) else None
     if colours is None:
@@ -331,7 +386,7 @@ def _alike(job: Job) -> dict[int, Patch]:
     if before is None or before.job.frame is not job.frame:
         return {}
     was, now = before.job.display, job.display
-    if (was.window, was.invert, was.colormap) != (now.window, now.invert, now.colormap):
+    if was.look != now.look:
         return {}
     return {patch.level: patch for patch in before.patches}
 

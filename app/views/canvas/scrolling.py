@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import deque
 
 from PySide6.QtCore import QElapsedTimer, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QCursor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QStyle, QStyleOptionSlider, QWidget
 
 from app.imaging.studies.instance_lists import frame_ends
@@ -22,6 +22,7 @@ PICTURE_MS = 60
 """Longest time that the slider waits for the picture it belongs to."""
 _MEASURED_MS = 2000
 """Time over which a cine's rate is measured."""
+_INSET = 3  # px of the slider at either side that stay free
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Selectable factors for the frame rate given in the file."""
 
@@ -51,6 +52,7 @@ class Scroller(QObject):
         self.model = viewport or workspace.viewport
         self.waiting = self.model.loading
         self._owed = 0
+        self._owed_time: int | None = None  # the time point to go to next
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
         self.playing = False
@@ -73,7 +75,9 @@ class Scroller(QObject):
     def scrollable(self) -> bool:
         """Whether there is another frame or image in the series."""
         instance = self.model.instance
-        return instance is not None and (instance.frames > 1 or self.position_of(instance)[1] > 1)
+        return instance is not None and (
+            steps_of(instance) > 1 or self.position_of(instance)[1] > 1
+        )
 
     @property
     def playable(self) -> bool:
@@ -81,25 +85,56 @@ class Scroller(QObject):
         instance = self.model.instance
         pages = (Content.DOCUMENT, Content.WAVEFORM)
         pictured = instance is not None and instance.has_frames and instance.content not in pages
-        return pictured and self.scrollable
+        return pictured and (self.scrollable or self.times[1] > 1)
 
     @property
     def place(self) -> tuple[int, int]:
-        """(position from 0, count) of the requested frame among all frames of the series."""
+        """(position from 0, count) of the requested frame among all steps of the series.
+
+        A step is a frame; of an image with channels, a depth, or else a time.
+        """
         instance = self.model.instance
         if instance is None:
             return 0, 0
         ends, place = self._frame_ends(instance), self.position_of(instance)[0]
-        return (ends[place - 1] if place else 0) + self.model.frame_index, ends[-1]
+        axes, index = instance.axes, self.model.frame_index
+        step = axes.step_of(index) if axes is not None else index
+        return (ends[place - 1] if place else 0) + step, ends[-1]
 
     def _frame_ends(self, instance: Instance) -> list[int]:
-        """Return the cumulative number of frames after each instance of the series."""
+        """Return the cumulative number of steps after each instance of the series."""
         series = self.series_of(instance)
         if series is None:
-            return [max(instance.frames, 1)]
+            return [steps_of(instance)]
         if self._ends is None or self._ends[0] is not series:
-            self._ends = (series, frame_ends(series.instances))
+            plain = instance.axes is None or len(series.instances) > 1
+            ends = frame_ends(series.instances) if plain else [steps_of(instance)]
+            self._ends = (series, ends)
         return self._ends[1]
+
+    @property
+    def times(self) -> tuple[int, int]:
+        """(time point from 0, count) where there are times besides the steps; else (0, 1)."""
+        instance = self.model.instance
+        axes = instance.axes if instance is not None else None
+        if axes is None or axes.depths == 1 or axes.times == 1:
+            return 0, 1
+        return axes.place(self.model.frame_index)[2], axes.times
+
+    def step_time(self, steps: int) -> None:
+        """Move by time points, at most to the first or last one."""
+        self.to_time(self.times[0] + steps)
+
+    def to_time(self, time: int) -> None:
+        """Go to a time point, from 0, at the shown depth."""
+        instance = self.model.instance
+        axes = instance.axes if instance is not None else None
+        if axes is not None and self.times[1] > 1:
+            if self.waiting:
+                self._owed_time = time
+                return
+            channel, z, _ = axes.place(self.model.frame_index)
+            self.model.scroll_to(axes.index(channel, z, max(0, min(time, axes.times - 1))))
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
         """Return (position from 0, count) for an instance in its series; (0, 1) if it has none."""
@@ -143,7 +178,9 @@ class Scroller(QObject):
         frame_index = target - (ends[number - 1] if number else 0)
         step = number - self.position_of(instance)[0]
         if step == 0:
-            self.model.scroll_to(frame_index)
+            axes = instance.axes
+            shown = self.model.frame_index
+            self.model.scroll_to(axes.at_step(shown, frame_index) if axes else frame_index)
             return
         following = self._workspace.next_instance(step, self.model)
         if following is not None:
@@ -158,8 +195,11 @@ class Scroller(QObject):
     def _arrived(self) -> None:
         self.waiting = False
         owed, self._owed = self._owed, 0
+        time, self._owed_time = self._owed_time, None
         if owed:
             self._go(owed)
+        elif time is not None:
+            self.to_time(time)
         elif self._late:
             self._tick()
 
@@ -170,6 +210,7 @@ class Scroller(QObject):
             if self._instance is None:
                 self._place = self._series = self._ends = None  # it may have been closed
             if not self._stepping:
+                self._owed_time = None
                 self._owed = 0  # steps that were meant for another series
                 self.pause()
 
@@ -247,11 +288,20 @@ class Scroller(QObject):
 
     def _advance(self, instance: Instance) -> None:
         """Show the next frame; multi-frame images and stacks start again at their end."""
-        if instance.frames > 1:
+        time, times = self.times
+        if times > 1:  # a film of one depth
+            self.to_time((time + 1) % times)
+            return
+        if instance.frames > 1 and instance.axes is None:
             self.model.scroll_to((self.model.frame_index + 1) % instance.frames)
             return
         place, count = self.place
         self._go(1 if place < count - 1 else -place)
+
+
+def steps_of(instance: Instance) -> int:
+    """Return how many steps one image is scrolled in."""
+    return instance.axes.steps if instance.axes is not None else max(instance.frames, 1)
 
 
 def frame_duration(instance: Instance, index: int) -> float:
@@ -310,6 +360,30 @@ class Scrubber(QScrollBar):
         control = QStyle.ComplexControl.CC_ScrollBar
         return self.style().subControlRect(control, option, part, self)
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint it light with a dark edge, so that it is seen on bone and on air.
+
+        A style sheet takes as long as the image and its texts together, at each step of the wheel.
+        """
+        handle, groove = self.handle, self._part(QStyle.SubControl.SC_ScrollBarGroove)
+        over = self.underMouse() and handle.contains(self.mapFromGlobal(QCursor.pos()))
+        bright = over or self.isSliderDown()
+        above, below = QRect(groove), QRect(groove)
+        above.setBottom(handle.top() - 1)
+        below.setTop(handle.bottom() + 1)
+        painter = QPainter(self)
+        for part, fill, edge in (
+            (above, 30, 90),
+            (below, 30, 90),
+            (handle, 240 if bright else 150, 150),
+        ):
+            rect = part.adjusted(_INSET, 0, -_INSET, 0)
+            if rect.isValid():
+                painter.fillRect(rect.adjusted(1, 1, -1, -1), QColor(215, 222, 230, fill))
+                painter.setPen(QColor(0, 0, 0, edge))
+                painter.drawRect(rect.adjusted(0, 0, -1, -1))
+        painter.end()
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._scroller.pause()
         handle, groove = self.handle, self._part(QStyle.SubControl.SC_ScrollBarGroove)
@@ -322,3 +396,41 @@ class Scrubber(QScrollBar):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         QApplication.sendEvent(self._canvas, event)
+
+
+class TimeBar(QScrollBar):
+    """A slider at the bottom of the canvas for time points, where depths are scrolled through."""
+
+    def __init__(self, canvas: QWidget, workspace: Workspace, scroller: Scroller) -> None:
+        super().__init__(Qt.Orientation.Horizontal, canvas)
+        self._scroller = scroller
+        self.setObjectName("times")
+        self.setPageStep(1)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)  # the image shows through
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName(tr("Time point"))
+        self.setToolTip(plain_tip(tr("Drag to go through the time points")))
+        self.valueChanged.connect(self._go)
+        scroller.model.requested.connect(lambda _request: self.follow())
+        scroller.model.image_changed.connect(self.follow)
+        workspace.studies.changed.connect(self.follow)
+        self.follow()
+
+    def follow(self) -> None:
+        """Move the handle to the time point that the viewport shows or waits for."""
+        time, count = self._scroller.times
+        if not self.isSliderDown():
+            with QSignalBlocker(self):
+                self.setRange(0, max(count - 1, 0))
+                self.setValue(time)
+        self.setVisible(count > 1)
+
+    def _go(self, time: int) -> None:
+        self._scroller.pause()
+        self._scroller.to_time(time)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._go(self._scroller.times[0] - round(event.angleDelta().y() / 120))
+        event.accept()

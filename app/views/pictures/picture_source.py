@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,7 +52,7 @@ class PictureSource:
     _series: Series | None
     _display: Display
     _lent: Window | None
-    _automatic: Window | None
+    _automatic: Mapping[int, Window]
     _state: PresentationState | None
     _marks: Marks
     _here: tuple[Annotation, ...]
@@ -127,7 +127,21 @@ class PictureSource:
     def _frame(self, instance: Instance, index: int) -> Frame:
         decoded = self._decoder.frame(instance, index).result()
         lent = self._lent if instance.kind == REFORMAT else None
-        return prepared(decoded, lent, self._automatic, self._presented(instance, index))
+        axes = instance.axes
+        channel = axes.place(index)[0] if axes is not None else 0
+        automatic = self._automatic.get(channel)
+        frame = prepared(decoded, lent, automatic, self._presented(instance, index))
+        if axes is None or not self._display.together:
+            return frame
+        asked = [
+            (number, self._decoder.frame(instance, other))
+            for number, other in enumerate(axes.beside(index))
+            if self._display.channels[number].visible
+        ]
+        together = tuple(
+            prepared(one.result(), None, self._automatic.get(number), None) for number, one in asked
+        )
+        return replace(frame, channels=together)
 
     def _on(self, instance: Instance, frame: Frame) -> tuple[Annotation, ...]:
         space = instance.get("FrameOfReferenceUID")
@@ -164,6 +178,14 @@ def visible(shapes: LayerFrame, style: LayerStyle) -> LayerFrame:
     return replace(shapes, shapes=kept)
 
 
+def _steps(instance: Instance, shown: int) -> Sequence[int]:
+    """Return the frames of an image that are scrolled through, from the frame that is shown."""
+    axes = instance.axes
+    if axes is None or not 0 <= shown < axes.frames:
+        return range(max(instance.frames, 1))
+    return [axes.at_step(shown, step) for step in range(axes.steps)]
+
+
 def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> PictureSource | None:
     """Return what a canvas shows; None if it shows no image. Quick, for the GUI thread."""
     picture, model = canvas.picture, canvas.model
@@ -176,7 +198,7 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
     acquired = instance
     if instance.kind == REFORMAT:
         stack, acquired = (instance,), model.acquired or instance
-    frames = tuple((one, number) for one in stack for number in range(max(one.frames, 1)))
+    frames = tuple((one, number) for one in stack for number in _steps(one, index))
     here = (instance.sop_instance_uid, index)
     known = ((one.sop_instance_uid, number) for one, number in frames)
     place = next((at for at, one in enumerate(known) if one == here), 0)
@@ -210,7 +232,7 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
         _series=series,
         _display=job.display,
         _lent=model.lent_window,
-        _automatic=model.automatic,
+        _automatic=model.automatic_windows,
         _state=job.presentation,
         _marks=Marks(every, makers, workspace.annotations.selected, findings.heat_strength),
         _here=findings.shown(),

@@ -225,6 +225,10 @@ class ViewportLinks(QObject):
             window = display.window
             if window is not None and window.lut >= 0:
                 continue  # a look-up table of its own file
+            if viewport.axes is not None or other.viewport.axes is not None:
+                with self._leading():
+                    _show_channels_alike(viewport, other.viewport)
+                continue
             with self._leading():
                 changed = replace(
                     other.viewport.display,
@@ -300,6 +304,15 @@ class ViewportLinks(QObject):
                 if _same_space(frame, other):
                     self._go(other, partial(other.planes.look_at, place))
         self._draw()
+
+
+def _show_channels_alike(viewport: Viewport, other: Viewport) -> None:
+    """Show the channels of another image as those of the same names are shown."""
+    if viewport.axes is None or other.axes is None or viewport.axes.names != other.axes.names:
+        return
+    together, invert = viewport.display.together, viewport.display.invert
+    other.set_display(replace(other.display, together=together, invert=invert))
+    other.show_channels(viewport.channel_looks)
 
 
 def _reach(frame: ViewportFrame) -> float:

@@ -24,6 +24,7 @@ from app.imaging.decode import Decoder
 from app.imaging.pixels.windows import Misfit
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.channel_panel import ChannelPanel
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.canvas.window_hint import WindowHint
 from app.views.documents.document_pages import DocumentStack
@@ -79,6 +80,7 @@ class ViewportFrame(QWidget):
         viewport: The viewport that it shows.
         canvas: Shows images.
         documents: The canvas, or in its place the page of a report or of another object.
+        channels: The channels of a microscope's image.
         planes: Switches between axial, coronal and sagittal sections.
         layer_loading: Reads the layers of the shown image.
     """
@@ -94,6 +96,7 @@ class ViewportFrame(QWidget):
         self.canvas.alone = len(workspace.layout.screen_of(viewport).viewports) == 1
         SeriesWindow(self.canvas, workspace, services.loader)
         self.window_hint = WindowHint(self.canvas, workspace, services.background, services.misfits)
+        self.channels = ChannelPanel(self.canvas)
         self.planes = PlaneSwitch(self.canvas, workspace, services.loader)
         self.documents = DocumentStack(
             self.canvas, workspace, services.loader, services.show_attributes

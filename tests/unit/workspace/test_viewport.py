@@ -73,7 +73,7 @@ def test_a_run_gets_the_automatic_window_that_the_image_is_shown_with(cine: Inst
     viewport = Viewport()
     requests: list[FrameRequest] = []
     viewport.requested.connect(requests.append)
-    viewport.set_automatic(Window(40, 81))
+    viewport.set_automatic({0: Window(40, 81)})
     viewport.show(cine)
     viewport.deliver(requests[0], a_frame(0))
     assert viewport.acquired_window == Window(40, 81)

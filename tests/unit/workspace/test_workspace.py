@@ -63,7 +63,7 @@ def test_a_run_gets_the_automatic_window_that_the_image_is_shown_with():
     workspace.viewport.show(IMAGE)
     frame = Frame(np.zeros((2, 2), np.uint16), ImageRef("image", 0, ""))
     workspace.viewport.deliver(requests[0], frame)
-    workspace.viewport.set_automatic(Window(40, 81))
+    workspace.viewport.set_automatic({0: Window(40, 81)})
     assert workspace.open_images()[0].window == Window(40, 81)
 
 

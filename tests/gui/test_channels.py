@@ -1,0 +1,287 @@
+"""Channels of a microscope's image in the window: together or one, by mouse, wheel and keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tifffile
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
+
+from app.imaging.decode import Decoder
+from app.imaging.findings import Box
+from app.tools.images import RunImages
+from app.views.canvas.annotated_render import Look
+from app.views.canvas.scrolling import TimeBar
+from app.views.main_window import MainWindow
+from app.views.pictures.picture_source import source_of
+from app.workspace.workspace import Workspace
+from tests.gui.canvas_scene import move
+from tests.gui.viewer_support import WaitUntil, activate, finding
+
+pytestmark = pytest.mark.gui
+
+TIMES, DEPTHS, CHANNELS, SIZE = 2, 3, 3, 64
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+def stack() -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """T Z C Y X: each channel is bright in its own columns, the first depth brightest."""
+    rng = np.random.default_rng(5)  # an even background would pass for a border
+    data = rng.integers(90, 111, (TIMES, DEPTHS, CHANNELS, SIZE, SIZE)).astype(np.uint16)
+    data[..., 50, 30] = 100
+    for time in range(TIMES):
+        for z in range(DEPTHS):
+            for channel in range(CHANNELS):
+                left = channel * 20
+                data[time, z, channel, :, left : left + 20] = 1000 * (3 - z) + 100 * time + channel
+    return data
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Iterator[Decoder]:
+    made = Decoder(workers=2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def window(
+    qapp: QApplication, decoder: Decoder, tmp_path: Path, wait_until: WaitUntil
+) -> Iterator[MainWindow]:
+    made = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=tmp_path / "window.ini")
+    made.resize(1100, 800)
+    made.show()
+    path = tmp_path / "a.ome.tif"
+    metadata = {"axes": "TZCYX", "Channel": {"Name": ["DAPI", "GFP", "RFP"]}}
+    tifffile.imwrite(path, stack(), ome=True, metadata=metadata)
+    made.open_paths([path])
+    wait_until(lambda: made.canvas.picture is not None and not made.busy)
+    activate(made, wait_until)
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def settle(window: MainWindow, wait_until: WaitUntil) -> None:
+    wait_until(lambda: not window.busy and not window.canvas.busy)
+
+
+def shown(window: MainWindow) -> tuple[int, int, int]:
+    """(channel, z, time) of the picture on the screen."""
+    job = window.canvas.picture.job
+    return job.instance.axes.place(job.frame.ref.frame)
+
+
+def color_at(window: MainWindow, x: float, y: float) -> tuple[int, int, int]:
+    canvas = window.canvas
+    image = canvas.viewport().grab().toImage()
+    at = canvas.to_widget(x, y)
+    color = image.pixelColor(round(at.x()), round(at.y()))
+    return color.red(), color.green(), color.blue()
+
+
+def click(widget: Any) -> None:
+    QTest.mouseClick(widget, LEFT)
+
+
+def panel(window: MainWindow) -> Any:
+    return window.viewports.active.channels
+
+
+def test_it_opens_as_a_composite_in_the_dyes_colours(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    assert panel(window).isVisible()
+    assert [row.name.text() for row in panel(window).rows] == ["DAPI", "GFP", "RFP"]
+    blue, green, red = (color_at(window, x, 5) for x in (10, 30, 50))
+    assert blue[2] > 150
+    assert max(blue[:2]) < 60
+    assert green[1] > 150
+    assert max(green[0], green[2]) < 60
+    assert red[0] > 150
+    assert max(red[1:]) < 60
+
+
+def test_the_wheel_goes_through_depths_and_with_keys_through_times(
+    window: MainWindow, wait_until: WaitUntil
+):
+    settle(window, wait_until)
+    assert window.canvas.scroller.place == (0, DEPTHS)
+    QTest.keyClick(window.canvas, Qt.Key.Key_Down)
+    settle(window, wait_until)
+    assert shown(window) == (0, 1, 0)
+    QTest.keyClick(window.canvas, Qt.Key.Key_End)
+    settle(window, wait_until)
+    assert shown(window) == (0, 2, 0)
+    QTest.keyClick(window, Qt.Key.Key_Right, Qt.KeyboardModifier.AltModifier)
+    settle(window, wait_until)
+    assert shown(window) == (0, 2, 1)
+    bar = window.canvas.findChild(TimeBar)
+    assert (bar.isVisible(), bar.value(), bar.maximum()) == (True, 1, TIMES - 1)
+    bar.setValue(0)
+    settle(window, wait_until)
+    assert shown(window) == (0, 2, 0)
+    window.actions_.play.trigger()
+    wait_until(lambda: shown(window) == (0, 2, 1))  # a film of one depth
+    window.actions_.play.trigger()
+
+
+def test_boxes_switch_channels_and_the_last_one_stays(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    rows = panel(window).rows
+    click(rows[1].check)
+    settle(window, wait_until)
+    assert max(color_at(window, 30, 5)) < 60
+    click(rows[1].check)
+    settle(window, wait_until)
+    assert color_at(window, 30, 5)[1] > 150
+    click(rows[0].check)
+    click(rows[1].check)
+    click(rows[2].check)  # refused
+    settle(window, wait_until)
+    assert [row.check.isChecked() for row in rows] == [False, False, True]
+    assert [one.ref.frame for one in window.canvas.frame.channels][-1] == 2
+
+
+def test_a_key_shows_the_selected_channel_alone_in_grey(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    click(panel(window).rows[1].name)
+    settle(window, wait_until)
+    assert shown(window)[0] == 1
+    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+    QTest.keyClick(window, Qt.Key.Key_C, keys)
+    settle(window, wait_until)
+    red, green, blue = color_at(window, 30, 5)
+    assert red == green == blue
+    assert red > 150
+    assert max(color_at(window, 10, 5)) < 60
+    corners = window.canvas.overlay.corners
+    assert any(
+        "channel 2 of 3 (GFP)".casefold() in text.casefold() for text in corners.bottom_right
+    )
+    QTest.keyClick(window, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    settle(window, wait_until)
+    assert shown(window)[0] == 2
+    assert color_at(window, 50, 5)[0] > 150
+    QTest.keyClick(window, Qt.Key.Key_C, keys)
+    settle(window, wait_until)
+    assert color_at(window, 10, 5)[2] > 150
+
+
+def test_each_channel_keeps_its_own_window(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    canvas, model = window.canvas, window.canvas.model
+    first = canvas.shown_window
+    click(panel(window).rows[2].name)
+    settle(window, wait_until)
+    start = canvas.viewport().rect().center()
+    QTest.mousePress(canvas.viewport(), LEFT, pos=start)
+    for step in (10, 40, 80):
+        move(canvas.viewport(), start + QPoint(step, 0), LEFT)
+    QTest.mouseRelease(canvas.viewport(), LEFT, pos=start + QPoint(80, 0))
+    settle(window, wait_until)
+    wide = canvas.shown_window
+    assert wide.width != first.width
+    assert model.channel_looks[0].window is None
+    click(panel(window).rows[0].name)
+    settle(window, wait_until)
+    assert canvas.shown_window == first
+    click(panel(window).rows[2].name)
+    settle(window, wait_until)
+    assert canvas.shown_window == wide
+    click(panel(window).rows[2].auto)
+    settle(window, wait_until)
+    assert model.display.window is None
+
+
+def test_a_colour_is_chosen_from_the_swatch(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    click(panel(window).rows[0].swatch)
+    (menu,) = [one for one in panel(window).findChildren(QMenu) if one.isVisible()]
+    yellow = next(one for one in menu.actions() if one.text() == "Yellow")
+    yellow.trigger()
+    menu.close()
+    settle(window, wait_until)
+    red, green, blue = color_at(window, 10, 5)
+    assert min(red, green) > 150
+    assert blue < 60
+
+
+def test_values_of_all_visible_channels_under_the_cursor(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    canvas = window.canvas
+    at = canvas.to_widget(30, 50)
+    move(canvas.viewport(), QPoint(round(at.x()), round(at.y())), Qt.MouseButton.NoButton)
+    wait_until(lambda: "DAPI" in " ".join(canvas.overlay.corners.bottom_left))
+    texts = " ".join(canvas.overlay.corners.bottom_left)
+    assert "DAPI 100 · GFP 3001 · RFP 100" in texts
+
+
+def test_findings_of_a_channel_are_drawn_at_its_depth_only(
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+):
+    settle(window, wait_until)
+    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    other = images.resolve("image-1", channel="GFP", z=1)
+    assert other.ref.frame != window.canvas.frame.ref.frame
+    window.workspace.annotations.add([finding(other.ref, Box(5, 5, 20, 20), "Cell")])
+    settle(window, wait_until)
+    assert not window.canvas.annotation_items()
+    QTest.keyClick(window.canvas, Qt.Key.Key_Down)
+    settle(window, wait_until)
+    assert [item.finding.label for item in window.canvas.annotation_items()] == ["Cell"]
+    click(panel(window).rows[1].check)  # its channel is not shown: the place is the same
+    window.actions_.together.trigger()
+    settle(window, wait_until)
+    assert len(window.canvas.annotation_items()) == 1
+
+
+def test_tools_get_the_selected_or_the_only_visible_channel(
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+):
+    settle(window, wait_until)
+    rows = panel(window).rows
+    click(rows[1].name)
+    settle(window, wait_until)
+    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    np.testing.assert_array_equal(images.resolve("image-1").frame.stored, stack()[0, 0, 1])
+    click(rows[0].check)
+    click(rows[1].check)
+    settle(window, wait_until)
+    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    np.testing.assert_array_equal(images.resolve("image-1").frame.stored, stack()[0, 0, 2])
+
+
+def test_a_picture_of_it_has_the_same_colours(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    source = source_of(window.canvas, window.workspace, window.decoder)
+    assert source is not None
+    assert len(source.frames) == DEPTHS
+    plain = Look(marks=False, detail=None)
+    here, next_depth = source.draw(0, plain), source.draw(1, plain)
+    for picture in (here, next_depth):
+        assert picture[5, 10, 2] > 150
+        assert picture[5, 10, :2].max() < 60
+        assert picture[5, 30, 1] > 150
+        assert picture[5, 50, 0] > 150
+    assert not np.array_equal(here, next_depth)
+
+
+def test_it_is_shown_again_as_it_was(window: MainWindow, wait_until: WaitUntil):
+    settle(window, wait_until)
+    click(panel(window).rows[0].check)
+    model = window.canvas.model
+    image = model.instance
+    settle(window, wait_until)
+    model.show(None)
+    settle(window, wait_until)
+    assert not panel(window).isVisible()
+    model.show(image)
+    settle(window, wait_until)
+    assert [look.visible for look in model.display.channels] == [False, True, True]
+    assert max(color_at(window, 10, 5)) < 60
