@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from app.agent.image_reference import image_reference
 from app.agent.messages import Message, ToolCall
+from app.agent.repeated_calls import inner_call, inner_message, results_of
 
 _MADE = re.compile(r"[^\n]{0,500}[/\\.][^\n]{0,500}")  # what may be the name of a file
 _PATHS = ("_path", "_paths")  # how names of arguments and of outputs end
@@ -22,7 +23,7 @@ _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked a
 
 @dataclass(frozen=True, slots=True)
 class LoggedCall:
-    """A finished call with its result.
+    """A finished call with its result; one that repeats a tool stands as one of the inner tool.
 
     Attributes:
         images: The images, open now or earlier, that the result is based on, by the reference that
@@ -96,6 +97,11 @@ class CallLog:
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
         """Add a finished call, made in this run if `here` is True, and return its log entry."""
+        inner = inner_call(call, [*self._notes.values()])
+        if inner is not None:
+            call, message = inner, inner_message(message)
+            named = [row["image"] for row in results_of(message)] or call.arguments["images"]
+            call = call.model_copy(update={"arguments": {**call.arguments, "images": named}})
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.output)
@@ -103,12 +109,19 @@ class CallLog:
         self._ended.append(ended)
         self._made |= dict.fromkeys(made, images) if images else {}
         self._made_of |= dict.fromkeys(made, sources)
+        for row in results_of(message):  # a mask is of its own image
+            own = [*self._files_in(row.get("output"))]
+            self._made |= dict.fromkeys(own, self.images_of(row["image"]))
+            self._made_of |= dict.fromkeys(own, self._sources({"image": row["image"]}))
         return ended
 
     def _made_by(self, message: Message) -> Iterator[str]:
         """Yield the files that a call made, as far as its result names them."""
+        yield from self._files_in(message.data.get("output") if message.ok else None)
+
+    def _files_in(self, output: Any) -> Iterator[str]:
         # Each text once: the rows of a large output name the same file again and again.
-        for text in dict.fromkeys(strings(message.data.get("output") if message.ok else None)):
+        for text in dict.fromkeys(strings(output)):
             if not _MADE.fullmatch(text):
                 continue
             path = self._path(text)
@@ -204,9 +217,22 @@ class CallLog:
         return last is not None and not last.message.ok
 
 
-def output_of(ended: LoggedCall, key: str) -> Any | None:
-    """Return the value of `key` in the output of the call `ended`; None if missing or empty."""
-    value = ended.message.output.get(key)
+def output_of(
+    ended: LoggedCall, key: str, images: Collection[str] = (), *, many: bool = False
+) -> Any | None:
+    """Return the value of `key` in the output of the call `ended`; None if missing or empty.
+
+    Of a call on many images: the value for the one in `images`, or with `many` a list of the values
+    for all of them (if empty, for all images). A table of them all has the rows of all tables.
+    """
+    rows = [row for row in results_of(ended.message) if not images or row["image"] in images]
+    values = [(row.get("output") or {}).get(key) for row in rows]
+    values = [value for value in values if value not in (None, "", [], {})]
+    if values and (many or len(images) == 1):
+        return values if many else values[0]
+    output = ended.message.output
+    joined = output.get("objects_table_path") if values and key == "table_path" else None
+    value = joined or output.get(key)
     return None if value in ("", [], {}) else value
 
 

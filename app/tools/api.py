@@ -7,7 +7,7 @@ thread. Heavy work (torch) must be sent to the model process by `ToolContext.hos
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -64,6 +64,9 @@ def takes(resource: Resource, description: str = "", **more: Any) -> Any:
     extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
 
+
+REPEATING_TOOL = "for_each_image"
+"""The tool that runs another on many images; its result's output has `tool` and `results`."""
 
 MAX_VOLUME_BYTES = 2 * 1024**3
 """Most memory that the voxels of a volume may take (see `Images.volume`)."""
@@ -255,6 +258,8 @@ class ImageSnapshot:
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
+        group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
+        replicate: The independent sample within the group ("2"), "" if unknown.
         own: For a file made in this run, its own stored values; see `values`.
     """
 
@@ -267,6 +272,8 @@ class ImageSnapshot:
     derived: bool = False
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
+    group: str = ""
+    replicate: str = ""
     own: NDArray[Any] | None = None
 
     @property
@@ -413,6 +420,10 @@ class Images(Protocol):
         """Return the ids or paths by which `resolve` finds the images, the current image first."""
         ...
 
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the ids of the open images of each group, by the group's name; {} for none."""
+        ...
+
 
 class ModelHost(Protocol):
     """Runs functions in the model process, a separate process that does the heavy work (torch)."""
@@ -460,6 +471,164 @@ class Confirm(Protocol):
         ...
 
 
+class Store(Protocol):
+    """A small key-value store that is kept for the conversation."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a copy of the JSON value under `key`, or `default`."""
+        ...
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep a JSON value under `key`; None removes it.
+
+        Raises:
+            ToolFailed: It is no JSON value, or all values together exceed 1 MiB.
+            FileProblem: It cannot be written.
+        """
+        ...
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys."""
+        ...
+
+
+class _MemoryStore:
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._values.get(key, default)
+
+    def put(self, key: str, value: Any) -> None:
+        self._values[key] = value
+
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._values)
+
+
+@dataclass(frozen=True, slots=True)
+class PastResult:
+    """A successful result of the conversation.
+
+    Attributes:
+        tool: The tool; of a call of `for_each_image` the tool that it ran.
+        arguments: The call's arguments as they were given.
+    """
+
+    call_id: str
+    tool: str
+    arguments: JsonDict
+    output: JsonDict
+    metadata: JsonDict
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class Results(Protocol):
+    """The results of the conversation so far, without those that the user has rejected."""
+
+    def all(self) -> tuple[PastResult, ...]:
+        """Return the results, the oldest first."""
+        ...
+
+    def by_id(self, call_id: str) -> PastResult | None:
+        """Return the result of a call, or None."""
+        ...
+
+    def latest(self, tool: str) -> PastResult | None:
+        """Return the latest result of a tool, or None."""
+        ...
+
+
+class _NoResults:
+    def all(self) -> tuple[PastResult, ...]:
+        return ()
+
+    def by_id(self, call_id: str) -> PastResult | None:
+        del call_id
+
+    def latest(self, tool: str) -> PastResult | None:
+        del tool
+
+
+class ToolModel(Protocol):
+    """The language model of the run, for a tool that needs one."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, for the result's metadata."""
+        ...
+
+    @property
+    def sees(self) -> bool:
+        """Whether it accepts pictures."""
+        ...
+
+    def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
+        """Return the model's answer to a prompt; blocks.
+
+        What leaves this machine is asked for, cleaned of identifiers and recorded as for the
+        question itself; tokens count against the run's limits.
+
+        Args:
+            prompt: The question, with all that the model needs to know.
+            system: Instructions.
+            images: Names of open images, at most four, whose pictures are shown to the model.
+
+        Raises:
+            ToolFailed: A limit is reached, or the model accepts no pictures or may not get these.
+            SightlineError: The model failed, or the user does not allow anything to be sent.
+            Cancelled: The call was cancelled.
+        """
+        ...
+
+
+class InnerCalls(Protocol):
+    """Runs other tools within a tool's call, on one image each.
+
+    Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
+    or compute may be run.
+    """
+
+    def check(self, tool: str) -> ToolSpec:
+        """Return the description of a tool that may be run.
+
+        Raises:
+            ToolRetry: There is no such tool, or it may not be run within another tool's call.
+        """
+        ...
+
+    def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
+        """Return the arguments of a call on the image named `image`.
+
+        Those that earlier results on this image give (its mask) are added.
+
+        Raises:
+            ToolFailed: A rule or the policy does not let the tool run on this image.
+            ToolRetry: The arguments are wrong.
+        """
+        ...
+
+    def run(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Run a tool with arguments that `bind` returned; for errors see `Tool.run`."""
+        ...
+
+
+class NoInnerCalls:
+    """No tool can be run within a call; implements `InnerCalls`."""
+
+    def check(self, tool: str) -> ToolSpec:
+        """Refuse every tool."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+    def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
+        """Refuse every call."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+    def run(self, tool: str, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        """Refuse every call."""
+        raise ToolFailed(f"{tool} cannot be run within another tool's call here")
+
+
 def _no_user(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
     del title, detail, image
     return False
@@ -477,6 +646,11 @@ class ToolContext:
         cancel: Token that the tool checks between steps.
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
+        calls: Runs other tools.
+        conversation_id: The id of the conversation; "" outside one.
+        store: Keeps small JSON values for the conversation.
+        results: The earlier results of the conversation.
+        model: The language model that the user has chosen; None for the offline planner.
     """
 
     run_id: str
@@ -489,6 +663,11 @@ class ToolContext:
     cancel: CancelToken
     progress: Progress
     confirm: Confirm = _no_user
+    calls: InnerCalls = field(default_factory=NoInnerCalls)
+    conversation_id: str = ""
+    store: Store = field(default_factory=_MemoryStore)
+    results: Results = field(default_factory=_NoResults)
+    model: ToolModel | None = None
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -30,6 +30,7 @@ _WORDS = {name: frozenset(words.split()) for name, words in word_lists("groups")
 _REPLICATES, _FIELDS, _CHANNELS = _WORDS["REPLICATE"], _WORDS["FIELD"], _WORDS["CHANNEL"]
 _CONDITIONS = _WORDS["CONDITION"]
 """Words that name a condition even where each image has another."""
+_TIMES = _WORDS["TIME"]
 _NO_GROUP = _WORDS["NO_GROUP"]
 """Words that stand in names and folders whatever the image shows."""
 
@@ -168,10 +169,13 @@ def _of_name(stem: str) -> Membership:
     words: list[str] = []
     numbers: list[str] = []
     replicate = ""
-    tokens = _split_last(_tokens(stem))
-    for token in tokens:
-        if _mark(token, _FIELDS) or (words and _is_channel(token)):
-            continue
+    tokens = _tokens(stem)
+    tokens = [
+        token
+        for place, token in enumerate(tokens)
+        if not (_mark(token, _FIELDS) or (place and _is_channel(token)))
+    ]
+    for token in _split_last(tokens):
         if _mark(token, _REPLICATES):
             if replicate:
                 return NONE
@@ -237,7 +241,8 @@ def _split_last(tokens: list[str]) -> list[str]:
     """Return the tokens, the last "control1" as "control" and "1"; "rep1" and "a1" stay."""
     match = _MARKED.fullmatch(tokens[-1]) if tokens else None
     marks = _REPLICATES | _FIELDS | _CHANNELS
-    if match is None or match[1].lower() in marks or _WELL.fullmatch(tokens[-1]):
+    # "day7" and "day14" are two groups.
+    if match is None or match[1].lower() in marks | _TIMES or _WELL.fullmatch(tokens[-1]):
         return tokens
     return [*tokens[:-1], match[1], match[2]]
 
@@ -261,6 +266,6 @@ def _is_condition(words: Sequence[str]) -> bool:
 
 
 def is_condition(name: str) -> bool:
-    """Return whether a group's name has only words for conditions, and so no person's name."""
-    words = [re.sub(r"\d+\w{0,3}$", "", word.lower()) for word in _tokens(name)]
-    return all(word in _CONDITIONS or not word for word in words)
+    """Return whether a name has only words for conditions and short numbers, so no person's."""
+    words = [re.sub(r"\d{1,3}[a-zA-Z]{0,2}$", "", word.lower()) for word in _tokens(name)]
+    return any(words) and all(word in _CONDITIONS or not word for word in words)

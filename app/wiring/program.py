@@ -20,7 +20,8 @@ from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
-from app.agent.policy import Grants, Policy
+from app.agent.loop.inner_calls import InnerCallRunner
+from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
@@ -295,6 +296,7 @@ class Program:
         progress: Callable[[float, str], None] = lambda _fraction, _text: None,
     ) -> ToolContext:
         """Return the context of a tool call outside a run: ids, images, folder, host and device."""
+        policy, scope = self.policy(), Scope.for_run(images, (), out_dir)
         return ToolContext(
             run_id=run_id,
             call_id=call_id,
@@ -305,6 +307,9 @@ class Program:
             device=self.settings.device,
             cancel=CancelToken(),
             progress=progress,
+            calls=InnerCallRunner(
+                self.registry, lambda spec, args: policy.judge(spec, args, scope)
+            ),
         )
 
     def _files_dir(self, thread: Thread) -> Path:

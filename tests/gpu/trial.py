@@ -10,11 +10,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import tifffile
+
 from app.errors import Cancelled
 from app.tools.api import CancelToken, Tool, ToolFailed
 from app.tools.hosting.host import ProcessHost
 from app.tools.models.store import ModelStore
 from app.tools.registry import load_packs
+from app.tools.tables import Table, write_table
 from tests.support.four_prompts import MODELS as OF_THE_PROMPTS
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, write_dicom
@@ -25,6 +29,7 @@ _IMAGE = "image-1"
 
 MODELS: Mapping[str, tuple[str, ...]] = {
     **OF_THE_PROMPTS,
+    "cell_state_analyzer": ("dinov3-vits16",),
     "medgemma_qa": ("medgemma-4b-it",),
     "medsam2_segment": ("medsam2",),
 }
@@ -56,6 +61,7 @@ ARGUMENTS: Mapping[str, dict[str, Any]] = {
     },
     "chest_xray_generator": {"prompt": "a large heart", "num_inference_steps": 20, "seed": 1},
     "medsam2_segment": {"image_path": _IMAGE, "box": [60, 60, 140, 160]},
+    "cell_state_analyzer": {"crops_paths": ["crops.csv"], "method": "dinov3", "epochs": 1},
 }
 
 
@@ -105,6 +111,7 @@ class Trial:
         self._bench = Bench(folder, host)
         film = radiograph(400, 360)
         self._bench.open(write_dicom(folder / "film.dcm", film, BodyPartExamined="CHEST"))
+        _write_crops(self._bench.out)
         self._tools: dict[str, Tool] = {tool.spec.name: tool for tool in load_packs().all()}
         self._runs = 0
 
@@ -195,3 +202,15 @@ class Trial:
 
     def _call(self, entry: str, payload: dict[str, Any]) -> dict[str, Any]:
         return self._host.call(entry, payload, cancel=CancelToken(), timeout_s=_BUILD_S)
+
+
+def _write_crops(folder: Path) -> None:
+    """Write the crops of 64 cells, bright discs of two sizes, and their table."""
+    down, across = np.mgrid[:32, :32] - 16
+    columns = ("image", "label", "crop_file", "mask_file", "index")
+    cells = [(down**2 + across**2 < (8 + 4 * (n % 2)) ** 2) * np.uint16(900 + n) for n in range(64)]
+    with tifffile.TiffWriter(folder / "crops.tif") as crops:
+        for cell in cells:
+            crops.write(cell, contiguous=False, metadata=None)
+    rows = tuple(("a.tif", n + 1, "crops.tif", "", n) for n in range(len(cells)))
+    write_table(folder / "crops.csv", Table(columns, rows), "Crops")

@@ -50,7 +50,7 @@ def _renamed(value: Any) -> Any:
 
 
 _CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
-_FEEDS = {
+_FEEDS: dict[str, tuple[Feed, ...]] = {
     CROPPER: (_CLEANED, Feed("mask_path", _OUTLINED_BY, "mask_path")),
     ANALYZER: (Feed("crops_path", (CROPPER,), "crops_path"),),
     VISUALIZER: (
@@ -58,6 +58,7 @@ _FEEDS = {
         Feed("data_path", _OUTLINED_BY, "mask_path"),
     ),
 }
+_FEEDS[CAPTIONER] = ()
 _EMPTY = {CROPPER: ("crops",), ANALYZER: ("states",)}
 _MAKES = {VISUALIZER: "picture_path"}
 

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from app.tools.chest.published_weights import uninitialised_modules
+from app.tools.model_process.published_weights import uninitialised_modules
 
 _PROGRAMS = Path(__file__).parent / "model_programs"
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from app.agent.call_log import CallLog
@@ -38,10 +39,12 @@ from app.agent.enforcement.rulings import (
 )
 from app.agent.enforcement.verdicts import Goal, judge_task
 from app.agent.events import Override
+from app.agent.image_reference import as_value, image_argument, image_reference
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.tool_execution import Tools, not_run
+from app.agent.loop.tool_execution import Tools, not_run, schema_of
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
+from app.agent.repeated_calls import expanded, inner_message
 from app.agent.request import RunRequest
 from app.tools.api import Tool
 from app.tools.pack_plan import Plans, ToolRule
@@ -113,7 +116,7 @@ class Director:
         self._schemas = {schema.name: schema for schema in schemas}
         self.offered = frozenset(self._schemas)
         self.intent = planner.interpret(
-            question, Scene(tuple(notes), self._schemas, tuple(history), lacks=lacks)
+            question, Scene(tuple(notes), self._schemas, tuple(expanded(history)), lacks=lacks)
         )
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:
@@ -177,8 +180,9 @@ class Director:
         self.results.append(message)
         if self._enforcer is None:
             return CallVerdict(note=order.note, advice=order.advice)
-        rule = self.plans.rule(call.name)
-        verdict = judge_task(rule, message, self.intent)
+        inner = inner_message(message)
+        rule = self.plans.rule(inner.tool)
+        verdict = judge_task(rule, inner, self.intent)
         notes = [order.note]
         advice = [order.advice, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
@@ -188,7 +192,8 @@ class Director:
             verdict = replace(verdict, why=verdict.why or exists)
         elif verdict.state == "incomplete":
             notes.append(_sentence(verdict.why))
-            self._look(rule, call, message)
+            if inner is message:
+                self._look(rule, call, message)
         # What rules refused was left out: nothing went wrong.
         state = "skipped" if order.outcome is not None else verdict.state
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
@@ -213,11 +218,11 @@ class Director:
         if isinstance(ruling, Refusal):
             self._tell(ruling.override)
             return "" if self.by_rules else _not_yet(ruling.override.reason, ruling.remedy)
-        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
+        verdict = self._goal.verdict(self._needed(), self._inner_results(), self._plan.waiting())
         missing = [
             name
             for name in verdict.missing
-            if name in self.offered and not self._goal.tried(name, self.results)
+            if name in self.offered and not self._goal.tried(name, self._inner_results())
         ]
         self.model_declined_call = not verdict.complete and bool(missing) and self._urged
         if verdict.complete or not missing or self._urged or self.by_rules:
@@ -236,7 +241,7 @@ class Director:
         """
         if self._goal is None:
             return
-        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
+        verdict = self._goal.verdict(self._needed(), self._inner_results(), self._plan.waiting())
         self._plan.close(not stopped)
         short = self._plan.unreached()
         if stopped:
@@ -270,6 +275,24 @@ class Director:
             for item in self.results
             if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
         ]
+
+    def _inner_results(self) -> list[Message]:
+        return [inner_message(item) for item in self.results]
+
+    def bind(
+        self, tool: Tool, arguments: Mapping[str, Any], image: str
+    ) -> tuple[dict[str, Any], str]:
+        """Return the arguments of a call on one of many images, and why it may not be made or "".
+
+        `image` is an id or a path, as a tool is given it.
+        """
+        note = next((n for n in self._request.image_notes if image in (n["id"], n.get("path"))), {})
+        reference = image_reference(note) or image
+        if self._enforcer is not None:
+            return self._enforcer.bind(tool, arguments, reference)
+        schema = ToolSchema(tool.spec.name, "", schema_of(tool.spec.Input))
+        slot = image_argument(schema)
+        return {**arguments, slot: as_value(schema, slot, reference)}, ""
 
     def tool(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,7 +31,9 @@ from app.agent.enforcement.rulings import (
 from app.agent.events import Override
 from app.agent.image_reference import (
     image_argument,
+    image_arguments,
     image_reference,
+    resource_of,
     takes_list,
     unsuitable_image,
 )
@@ -38,7 +41,8 @@ from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
 from app.agent.planning import Intent, ToolPlan, Vocabulary, tokens_of
-from app.tools.api import Tool
+from app.agent.repeated_calls import as_repeated, inner_call
+from app.tools.api import Resource, Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
 _log = logging.getLogger(__name__)
@@ -79,6 +83,9 @@ class Enforcer:
 
         `coming` are the calls that were requested together with it and will run after it.
         """
+        inner = inner_call(call, self._intent.scene.images)
+        if inner is not None:
+            return self._judge_repeated(call, inner, coming)
         tool = self._tools.get(call.name)
         if tool is None:
             return Proceed(call)  # an unknown one is answered with near names; the loop's own run
@@ -103,8 +110,66 @@ class Enforcer:
             return waits
         return self._quoted(self._fed(ruled))
 
+    def _judge_repeated(
+        self, call: ToolCall, inner: ToolCall, coming: Sequence[ToolCall]
+    ) -> Ruling:
+        """Return the ruling on a call that runs the tool of the call `inner` on each of its images.
+
+        An image for which the tool is unsuitable is left to `bind`: it does not stop the others.
+        """
+        tool = self._tools.get(inner.name)
+        if tool is None:
+            return Proceed(call)
+        refused = self._barred(inner)
+        if refused is not None:
+            return replace(refused, call=call)
+        better = self._better(inner, tool)
+        if isinstance(better, Refusal):
+            return replace(better, call=call)
+        ruled = Proceed(call)
+        own = image_arguments(ToolSchema(inner.name, "", schema_of(tool.spec.Input)))
+        if better is not None:
+            inner = better.call
+            ruled = replace(better, call=as_repeated(inner, call, [*own, "images"]))
+        images = self._images_of(inner)
+        whys = [self._mismatch(inner.name, (image,)) for image in sorted(images)]
+        if whys and all(whys) and not self._plans.rule(inner.name).accepts.asks:
+            reason = whys[0]
+            override = Override(rule="unsuitable", tool=inner.name, reason=f"{reason}.")
+            return Refusal(call, override, "Choose a tool that is for these images, or say so.")
+        waits = self._successor_before(inner) or self._dependency(inner, images, coming)
+        if isinstance(waits, Refusal):
+            return replace(waits, call=call)
+        if waits is not None and inner_call(waits.call) is None:
+            first = self._tools.get(waits.call.name)
+            schema = ToolSchema("", "", schema_of(first.spec.Input) if first else {})
+            if waits.override.rule == "dependency" and image_argument(schema):
+                drop = image_arguments(schema)
+                return replace(waits, call=as_repeated(waits.call, ruled.call, drop))
+        return waits or ruled
+
+    def bind(
+        self, tool: Tool, arguments: Mapping[str, Any], image: str
+    ) -> tuple[dict[str, Any], str]:
+        """Return the arguments of a call on one of many images, and why it may not be made or "".
+
+        `image` is the reference of the image.
+        """
+        name = tool.spec.name
+        call = ToolCall(id=INSERTED, name=name, arguments={})
+        refused = self._barred(call) or self._unsuitable(call, (image,))
+        if refused is not None:
+            return {}, refused.override.reason
+        for need in self._plans.rule(name).requires:
+            if self._lacking(need, (image,)):
+                return {}, f"{name} needs a result of {need_text(need)} on this image"
+        given, missing = self._bound(tool, (image,), arguments)
+        return {**arguments, **given}, f"{name} needs {missing}" if missing else ""
+
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
         """Return whether a call may run at the same time as the calls in `beside`."""
+        if any(inner_call(other) is not None for other in (call, *beside)):
+            return False
         rule, names = self._plans.rule(call.name), {other.name for other in beside}
         if self._intent.in_order and names != {call.name} and call.name in self._intent.wanted:
             return False
@@ -194,7 +259,13 @@ class Enforcer:
     def _images_of(self, call: ToolCall) -> frozenset[str]:
         """Return the open images that a call is about; the current image if the call names none."""
         named = self._record.images_of(call.arguments)
-        return named or frozenset(filter(None, (self._record.current,)))
+        tool = self._tools.get(call.name)
+        if named or (tool is not None and not self._takes_image(tool)):
+            return named  # what is made of tables alone is of none but the tables' images
+        return frozenset(filter(None, (self._record.current,)))
+
+    def _takes_image(self, tool: Tool) -> bool:
+        return bool(image_argument(ToolSchema(tool.spec.name, "", schema_of(tool.spec.Input))))
 
     def _bound(
         self, tool: Tool, images: Collection[str], given: Mapping[str, Any] | None = None
@@ -213,7 +284,11 @@ class Enforcer:
         chosen = current if current in images or not images else min(images)
         shown = image_reference(self._record.note(chosen) or {})
         if name and shown and arguments.get(name) in (None, "", []):
-            arguments[name] = [shown] if takes_list(properties[name]) else shown
+            field = properties[name]
+            all_ = [item for item in sorted(images) if self._record.note(item)]
+            if resource_of(field) is not Resource.IMAGES or "maxItems" in str(field):
+                all_ = [shown]
+            arguments[name] = (all_ or [shown]) if takes_list(field) else shown
         for name, values in self._plans.rule(spec.name).usual:
             if name in properties and values and arguments.get(name) is None:
                 arguments[name] = list(values) if takes_list(properties[name]) else values[0]
@@ -246,7 +321,8 @@ class Enforcer:
                 continue
             last = self._record.latest(set(sources) & set(fresh) if newer else sources, images)
             key = item.key or (self._plans.rule(last.call.name).makes if last else "")
-            value = output_of(last, key) if last else None
+            many = takes_list(properties[item.argument])
+            value = output_of(last, key, images, many=many) if last else None
             if value is None:
                 continue
             if takes_list(properties[item.argument]) and not isinstance(value, list):

@@ -77,6 +77,7 @@ class ToolSchema:
         parameters: JSON schema of the arguments.
         phrases: Phrases in a user's question that mean this tool, for the offline planner.
         title: Name of the tool for people; "" if it has none.
+        repeatable: Whether it may run on many images in one call: it only reads and computes.
     """
 
     name: str
@@ -84,6 +85,7 @@ class ToolSchema:
     parameters: dict[str, Any]
     phrases: tuple[str, ...] = ()
     title: str = ""
+    repeatable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from app.agent.loop.offline_model import OfflineModel, RuleAnswers
 from app.agent.loop.retry import Retry
 from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
+from app.agent.loop.tool_model import ToolModelOf
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner
@@ -51,9 +52,10 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
+from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
-from app.tools.api import Tool
+from app.tools.api import CancelToken, Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
@@ -212,6 +214,12 @@ class _Run:
             set_plan=self._set_plan,
             consents=agent.consents,
         )
+        self.calls.model_for = self._model_for
+
+    def _model_for(self, token: CancelToken) -> ToolModelOf | None:
+        if self.answers.window.info.rules:
+            return None
+        return ToolModelOf(self.answers, self.asking, token, asyncio.get_running_loop())
 
     async def drive(self) -> None:
         """Run to the terminal event. Never raises an ordinary exception."""
@@ -361,7 +369,8 @@ class _Run:
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)
         ready = AvailableTools(agent.tools, intent.named, lacks)
         self.calls.tools = OfferedTools(ready, self.own)
-        schemas = self.calls.tools.schemas()
+        several = len(self.request.image_notes) > 1
+        schemas = [s for s in self.calls.tools.schemas() if several or s.name != REPEATED]
         schemas = schemas if info.rules else may_need(intent, schemas)
         self.director.offered = frozenset(item.name for item in schemas)
         system, related = agent.system, related_tools(intent)

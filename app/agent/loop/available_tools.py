@@ -23,7 +23,7 @@ from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
 from app.agent.llm.base import ToolSchema
 from app.agent.llm.schema_calls import brief
 from app.agent.loop.tool_execution import Tools, schema_of
-from app.agent.planning import Intent, ToolPlan
+from app.agent.planning import Intent, ToolPlan, described
 from app.tools.api import Tool, ToolSpec
 from app.tools.models.cards import cards
 from app.tools.models.store import ModelStore
@@ -49,11 +49,7 @@ class OfferedTools:
 
     def schemas(self) -> list[ToolSchema]:
         """Return the tools' schemas for the model."""
-        specs = [tool.spec for tool in self.all()]
-        return [
-            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases, item.title)
-            for item in specs
-        ]
+        return [described(tool.spec, schema_of(tool.spec.Input)) for tool in self.all()]
 
 
 def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:

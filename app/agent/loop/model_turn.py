@@ -42,6 +42,7 @@ from app.agent.messages import Message, Picture, ToolCall
 from app.agent.privacy.consents import Consents, Target
 from app.agent.privacy.redaction import Redactor
 from app.agent.request import RunRequest
+from app.tools.api import ToolFailed
 
 CANCEL_GRACE_S = 0.4
 """Seconds that a model may take to end its stream when told to; then it is abandoned."""
@@ -67,6 +68,7 @@ class Reply:
         over: Whether the stream has ended or was abandoned, so that anything more is ignored.
         held: The first characters of the text, held back while they may be the label "Sightline:",
             which is removed because it stands for the program.
+        quiet: Whether it answers a tool, so that nobody is shown it while it comes.
     """
 
     text: str = ""
@@ -76,6 +78,7 @@ class Reply:
     tokens: Tokens | None = None
     over: bool = False
     held: str = ""
+    quiet: bool = False
 
     @property
     def streamed(self) -> bool:
@@ -168,6 +171,47 @@ class ModelTurns:
         self._account(self.reply, prompt)
         return self._accepted(self.reply)
 
+    async def ask(self, message: Message, system: str) -> str:
+        """Return the model's answer to one message of a tool, outside the conversation.
+
+        Raises:
+            ToolFailed: A limit of the run is reached, or the model gave no text.
+            ModelFailed: The model failed for good, or may not be sent anything.
+        """
+        redactor = None
+        if self.model.remote_host:
+            history = [*self.request.thread.history, message]
+            cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
+            if isinstance(error, BaseException):
+                raise error
+            redactor = self.redactor = cleaned
+        prompt = self.window.build(
+            redactor.text(system) if redactor else system,
+            [message],
+            redactor=redactor,
+            pictures=self._may_see,
+        )
+        reply = Reply(quiet=True)
+        for attempt in count(1):
+            stop = self.meter.spent(prompt.tokens)
+            if stop is not None:
+                raise ToolFailed(f"the language model was not asked: {stop.text}")
+            self._may_send()
+            reply = Reply(quiet=True)
+            try:
+                self._tell_sent(prompt)
+                await self._listen(prompt, reply, ())
+                break
+            except ModelFailed as error:
+                wait_s = self.retry.wait_s(attempt, error)
+                if wait_s is None:
+                    raise self.retry.given_up(attempt, error) from error
+                await self.retry.sleep(wait_s)
+        self._account(reply, prompt)
+        if not reply.text.strip():
+            raise ToolFailed(f"{self.model.name} gave no answer", remedy="Ask again.")
+        return reply.text.strip()
+
     async def _prompt(self) -> Prompt:
         """Return the request: all of the thread that fits, without what identifies a patient."""
         history = [*self.request.thread.history, *self._urged]
@@ -245,9 +289,12 @@ class ModelTurns:
         self._may_send()
         self._tell_sent(prompt)
 
-    async def _listen(self, prompt: Prompt, reply: Reply) -> None:
+    async def _listen(
+        self, prompt: Prompt, reply: Reply, tools: Sequence[ToolSchema] | None = None
+    ) -> None:
         """Read one stream to its end, in a task that can be abandoned if it ignores a cancel."""
-        pump = asyncio.create_task(self._pump(prompt, reply))
+        offered = self.offered if tools is None else tools
+        pump = asyncio.create_task(self._pump(prompt, reply, offered))
         pump.add_done_callback(_look)
         try:
             await asyncio.wait({pump})
@@ -260,9 +307,9 @@ class ModelTurns:
             raise ModelFailed(f"{self.model.name} broke off", remedy="Ask again.")
         pump.result()
 
-    async def _pump(self, prompt: Prompt, reply: Reply) -> None:
+    async def _pump(self, prompt: Prompt, reply: Reply, tools: Sequence[ToolSchema]) -> None:
         set_resend_check(lambda: self._tell_again(prompt))
-        stream = self.model.stream(prompt.messages, self.offered)
+        stream = self.model.stream(prompt.messages, tools)
         try:
             async for event in stream:
                 if reply.over:
@@ -281,6 +328,7 @@ class ModelTurns:
             case Reasoning(text):
                 if text:
                     reply.reasoning += text
+                if text and not reply.quiet:
                     self.emitter.emit(ReasoningDelta, text=text)
             case Call(call):
                 reply.calls.append(call)
@@ -304,7 +352,8 @@ class ModelTurns:
             text, reply.held = _SPEAKER.sub("", reply.held), ""
         if text:
             reply.text += text
-            self.emitter.emit(TextDelta, text=text)
+            if not reply.quiet:
+                self.emitter.emit(TextDelta, text=text)
 
     def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
         """Withdraw the half that was streamed, so that the transcript never holds both."""

@@ -22,6 +22,7 @@ from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPlan, resolve
+from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
@@ -170,11 +171,13 @@ def next_action(
             return None  # somebody else has begun to answer
     else:  # what failed for a model may work as the rules call it
         ran = [item for item in ran if item.ok or item.call_id.startswith(BY_RULE)]
-    latest = {message.tool: message for message in ran}
+    latest = {(message.tool, message.output.get("tool")): message for message in ran}
+    latest |= {(message.tool, None): message for message in ran if message.tool != REPEATED}
     done: dict[int, Message] = {}
     skipped: list[Skipped] = []
     for number, step in enumerate(plan.steps, start=1):
-        message = latest.get(step.tool)
+        repeated = step.arguments.get("tool") if step.tool == REPEATED else None
+        message = latest.get((step.tool, repeated))
         if message is None:
             ready = resolve(step, plan.steps, done, scene)
             if not isinstance(ready, BlockedStep):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,25 +27,40 @@ from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import finding_json, plain
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
+from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
 from app.agent.loop.tool_execution import (
     Outcome,
     Tools,
+    failed,
     find_tool,
     half_done,
     log_unexpected,
     not_run,
+    own_limit_s,
     parse_arguments,
     run_tool,
+    schema_of,
 )
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
+from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
+from app.agent.policy.judgements import Judgement
 from app.agent.request import RunRequest
 from app.errors import Cancelled
 from app.imaging.types import ImageRef
-from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
+from app.tools.api import (
+    CancelToken,
+    Confirm,
+    Tool,
+    ToolContext,
+    ToolModel,
+    ToolResult,
+    ToolSpec,
+)
+from app.tools.kept_values import KeptValues
 
 
 @dataclass(slots=True)
@@ -168,6 +183,9 @@ class ToolCalls:
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
         confirmations: Asks the user on behalf of running tools.
+        model_for: Returns the run's language model for a call with this cancel token, or None.
+        past: The earlier results of the conversation.
+        store: Values that tools keep for the conversation.
     """
 
     request: RunRequest
@@ -185,10 +203,15 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
+    model_for: Callable[[CancelToken], ToolModel | None] = lambda _: None
     confirmations: ImageConfirmations = field(init=False)
+    past: PastResults = field(init=False)
+    store: KeptValues = field(init=False)
 
     def __post_init__(self) -> None:
         grants = self.approvals.grants
+        self.past = PastResults(self.request.thread, self.request.rejected_calls)
+        self.store = KeptValues(self.request.out_dir)
         self.confirmations = ImageConfirmations(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
@@ -255,8 +278,17 @@ class ToolCalls:
         if isinstance(args, Outcome):
             return Ready(call, outcome=args, order=order)
         spec, thread_id = tool.spec, self.request.thread.thread_id
+        wrong = self._wrong_kind(spec, args)
+        if wrong:
+            return Ready(call, outcome=failed(f"{spec.name} was not run: {wrong}."), order=order)
         asks = beside and self.approvals.needs_question(spec, args, thread_id, self._scope())
         return Ready(call, tool, args, alone=spec.sequential or asks, order=order)
+
+    def _wrong_kind(self, spec: ToolSpec, args: BaseModel) -> str:
+        notes = self.request.image_notes
+        names = [str(note.get(key)) for note in notes for key in ("id", "path")]
+        schema = schema_of(spec.Input)
+        return wrong_kind(spec, schema, args, self.past, names, self.director.plans)
 
     def _within_task(self, ready: Ready) -> Ready:
         if ready.own:
@@ -316,10 +348,15 @@ class ToolCalls:
         waited = WaitClock()
         self.begun.add(call.id)
         try:
-            timeout_s = tool.spec.timeout_s * patience
             confirm = self.confirmations.of(call.id, tool.spec.name, token, waited)
             context = self._context(call, gate, token, confirm)
-            return await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            own_s = own_limit_s(tool, args, context)
+            if own_s is None:
+                timeout_s = tool.spec.timeout_s * patience
+                return await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            # It was asked to work on many images: its own limit counts, not that of the run.
+            with self.clock.paused():
+                return await run_tool(tool, args, context, own_s, self._keep, waited)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -444,4 +481,12 @@ class ToolCalls:
             cancel=cancel,
             progress=gate,
             confirm=confirm,
+            calls=InnerCallRunner(self.tools, self._judge_inner, self.director.bind),
+            conversation_id=request.thread.thread_id,
+            store=self.store,
+            results=self.past,
+            model=self.model_for(cancel),
         )
+
+    def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:
+        return self.approvals.judge(spec, args, self.request.thread.thread_id, self._scope())

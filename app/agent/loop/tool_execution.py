@@ -79,9 +79,27 @@ class Outcome:
     def message(self, call: ToolCall) -> Message:
         """Return the message for the model: summary, output and metadata, or the error."""
         if self.status == "ok":
-            data = {"summary": self.summary, "output": self.output, "metadata": self.metadata}
+            data: dict[str, Any] = {
+                "summary": self.summary,
+                "output": self.output,
+                "metadata": self.metadata,
+            }
+            files = [_file(item) for item in self.artifacts if item.role in TOLD_FILES]
+            if files:
+                data["files"] = files[:MOST_FILES]
             return result_message(call.id, call.name, data)
         return error_message(call.id, call.name, self.error, self.remedy)
+
+
+TOLD_FILES = ("table", "plot", "mask")
+"""Roles of files that the model and the answer are told of, by their titles."""
+MOST_FILES = 8
+
+
+def _file(artifact: Artifact) -> dict[str, Any]:
+    rows = artifact.options.get("rows")
+    told = {"kind": artifact.role, "title": artifact.title, "path": str(artifact.path)}
+    return {**told, "rows": rows} if isinstance(rows, int) else told
 
 
 def failed(error: str, remedy: str = "") -> Outcome:
@@ -167,7 +185,9 @@ async def run_tool(
     measures the time spent waiting for the user, which does not count towards the limit.
     """
     spec = tool.spec
-    limit_s = spec.timeout_s if timeout_s is None else timeout_s
+    limit_s = timeout_s
+    if limit_s is None:
+        limit_s = own_limit_s(tool, args, context) or spec.timeout_s
     future = in_thread(lambda: _checked(spec, tool.run(args, context), keep), spec.name)
     # Not wait_for: where the result and a cancel come together, that one loses the cancel.
     ends = time.monotonic() + limit_s
@@ -184,6 +204,12 @@ async def run_tool(
         )
     outcome, error = future.result()
     return outcome if outcome is not None else _judge(spec, error)
+
+
+def own_limit_s(tool: Tool, args: BaseModel, context: ToolContext) -> float | None:
+    """Return the time limit of a call that works on many images; None for any other tool."""
+    limit = getattr(tool, "time_limit_s", None)
+    return None if limit is None else float(limit(args, context))
 
 
 def half_done(spec: ToolSpec) -> str:

@@ -19,7 +19,7 @@ from app.agent.planning.plan import (
     ToolPlan,
     resolve,
 )
-from app.agent.planning.planner import PlannedCall, Planner, schema_of
+from app.agent.planning.planner import PlannedCall, Planner, described, schema_of
 from app.agent.planning.spelling import edit_distance, near_names
 from app.agent.planning.vocabulary import Vocabulary, tokens_of
 
@@ -39,6 +39,7 @@ __all__ = [
     "Step",
     "ToolPlan",
     "Vocabulary",
+    "described",
     "edit_distance",
     "near_names",
     "resolve",

@@ -12,9 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent.call_log import CallLog
-from app.agent.image_reference import image_arguments, image_reference, name_of, named_with_id
-from app.agent.planning.plan import Decision, OpenImage, Reply, Scene, Step, ToolPlan
+from app.agent.image_reference import (
+    image_arguments,
+    image_reference,
+    name_of,
+    named_with_id,
+    resource_of,
+    takes_list,
+    unsuitable_image,
+)
+from app.agent.planning.plan import Decision, OpenImage, Output, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_text import masked
+from app.agent.repeated_calls import NAME as REPEATED
+from app.tools.api import Resource
 
 _NOUN = (
     r"(?:images?|pictures?|films?|scans?|stud(?:y|ies)|exams?|radiographs?|x-?rays?|cxrs?|slides?|"
@@ -46,11 +56,18 @@ _OTHER = re.compile(
     rf"\b{_OF}{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|\b{_OF}prior(?!\w)", re.IGNORECASE
 )
 _MANY = re.compile(
-    rf"\b(?:both|all|alle[nr]?|beide[nr]?|sämtliche\w*|two|three|four|several|zwei|drei|vier|"
+    rf"\b(?P<count>both|all|alle[nr]?|beide[nr]?|sämtliche\w*|two|three|four|several|zwei|drei|vier|"
     rf"mehrere\w*)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_PLURAL}(?!\w)|"
-    rf"\b(?:every|each|either|jede[snmr]?)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_NOUN}(?!\w)|"
+    rf"\b(?P<each>every|each|either|per|pro|je|jede[snmr]?)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_NOUN}(?!\w)|"
     rf"\b{_OF}(?:first|last|latest|old|older|new|newer|newest|oldest|erst\w*|letzt\w*|alt\w*|"
     rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{_NOUN}(?!\w)",
+    re.IGNORECASE,
+)
+_COUNTS = {"both": 2, "beide": 2, "two": 2, "zwei": 2, "three": 3, "drei": 3, "four": 4, "vier": 4}
+_SOME = ("several", "mehrere")
+_GROUPS_EACH = re.compile(
+    r"\b(?:each|every|per|both|all|je|pro|jede\w*|alle\w*|beide\w*)\s+(?:the\s+|of\s+the\s+)?"
+    r"(?:group|condition|treatment|gruppe|bedingung)(?:s|n|en)?(?!\w)",
     re.IGNORECASE,
 )
 _COMPARED = re.compile(
@@ -76,10 +93,15 @@ class ImageChoice:
             which means the current image.
         unclear: The question's words for several images, or for another, unnamed image; "" if
             there are none.
+        many: The ids of the images on each of which the work is wanted ("in each image", "in the
+            control group"); () if it is wanted once.
+        group: The name of the group that these are.
     """
 
     ids: tuple[str, ...] = ()
     unclear: str = ""
+    many: tuple[str, ...] = ()
+    group: str = ""
 
     @property
     def only_id(self) -> str:
@@ -106,9 +128,53 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
     found = tuple(dict.fromkeys(named))
     if found:
         compared = _COMPARED.search(blank)
-        return ImageChoice(found, f"{compared[0]} {' and '.join(found)}" if compared else "")
-    other = _OTHER.search(blank) or (_MANY.search(blank) if len(images) > 1 else None)
+        unclear = f"{compared[0]} {' and '.join(found)}" if compared else ""
+        open_ = {note.get("id") for note in images}
+        several = len(found) > 1 and not unclear and open_.issuperset(found)
+        return ImageChoice(found, unclear, found if several else ())
+    other = _OTHER.search(blank)
+    if other is None and len(images) > 1:
+        group = named_group(blank, images)
+        if group:
+            return ImageChoice(many=ids_of(images, group), group=group)
+        if _GROUPS_EACH.search(blank) and any(note.get("group") for note in images):
+            return ImageChoice(many=ids_of(images))
+        other = _MANY.search(blank)
+        if other is not None and _means_all(other, len(images)):
+            return ImageChoice((), " ".join(other[0].split()), ids_of(images))
     return ImageChoice(found, " ".join(other[0].split()) if other else "")
+
+
+def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:
+    """Return the ids of the open images, or of those in one group."""
+    return tuple(str(note.get("id")) for note in images if not group or note.get("group") == group)
+
+
+def _means_all(match: re.Match[str], images: int) -> bool:
+    """Return whether "all images", "both films", "each slide" mean all that are open."""
+    if match["each"]:
+        return True
+    word = re.sub(r"n$|r$", "", (match["count"] or "").lower())
+    if not word or word.startswith(_SOME):
+        return False
+    return _COUNTS.get(word, images) == images
+
+
+def named_group(blank: str, images: Sequence[Mapping[str, Any]]) -> str:
+    """Return the one group of images that a question names ("in the control group"), or ""."""
+    groups = list(dict.fromkeys(str(note["group"]) for note in images if note.get("group")))
+    named = [group for group in groups if _names_group(blank, group)]
+    others = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]
+    return named[0] if len(named) == 1 and len(others) == 1 else ""
+
+
+def _names_group(blank: str, group: str) -> bool:
+    words = re.sub(r"[_\s-]+", r"[_\\s-]+", re.escape(group).replace(r"\ ", " "))
+    noun = r"(?:groups?|images?|pictures?|wells?|samples?|slides?|gruppen?|bilder[ns]?|proben?)"
+    return bool(
+        re.search(rf"(?<!\w){words}[\s-]+{noun}(?!\w)", blank, re.IGNORECASE)
+        or re.search(rf"(?<!\w){_OF}(?:group|gruppe)\s+{words}(?!\w)", blank, re.IGNORECASE)
+    )
 
 
 def may_concern_another_image(text: str) -> bool:
@@ -163,19 +229,75 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
     return replace(scene, earlier=earlier)
 
 
-def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
-    """Return `decision`, or a reply that asks which image is meant.
+def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
+    """Return `decision` for the images that are meant, or a reply that asks which image is meant.
 
-    The reply is returned if `which` is unclear or several images but a step takes the current one.
+    Where the work is wanted on each of several images, its steps are repeated for them. The reply
+    is returned if `which` is unclear, or several images, but a step takes the current one.
     """
-    if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
+    if not isinstance(decision, ToolPlan) or not (
+        which.unclear or which.many or len(which.ids) > 1
+    ):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
     guessed = not settled and any(
         source == OpenImage() for step in decision.steps for source in step.sources()
     )
+    if which.many and not settled:
+        repeated = repeated_plan(decision, which, scene)
+        if repeated is not None:
+            return repeated
     return Reply(_unclear_text(which, scene)) if guessed else decision
+
+
+def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan | None:
+    """Return a plan whose steps on an image run on each of the images; None if none can."""
+    if REPEATED not in scene.tools:
+        return None
+    steps = [_repeated_step(step, which, scene) for step in plan.steps]
+    ran = any(step.tool == REPEATED and not step.skip for step in steps)
+    return replace(plan, steps=tuple(steps)) if ran else None
+
+
+def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
+    schema = scene.tools.get(step.tool)
+    slots = image_arguments(schema) if schema is not None else []
+    if schema is None or not slots:
+        return step
+    given = step.arguments.get(slots[0])
+    source = given[0] if isinstance(given, list) and given else given
+    if isinstance(source, Output) and not source.fallback:
+        return replace(step, skip="what it would show is marked on each image itself")
+    accepts = scene.plans.rule(step.tool).accepts
+    notes = [note for note in map(scene.note, map(OpenImage, which.many)) if note is not None]
+    whys = [unsuitable_image(accepts, note) for note in notes]
+    shown = scene.note(source if isinstance(source, OpenImage) else None)
+    skip = step.skip
+    if shown is not None and skip and skip == unsuitable_image(accepts, shown):
+        skip = ""  # of the current image only
+    if whys and all(whys):
+        skip = whys[0]
+    field = schema.parameters["properties"][slots[0]]
+    if takes_list(field) and "maxItems" not in field and resource_of(field) is Resource.IMAGES:
+        return replace(step, arguments={**step.arguments, slots[0]: _sources(which)}, skip=skip)
+    if not schema.repeatable:
+        return replace(step, skip=skip or "it does more than compute, so it is not repeated")
+    literal = {
+        name: value
+        for name, value in step.arguments.items()
+        if name not in slots and not any(True for _ in Step("", {name: value}).sources())
+    }
+    every = len(which.many) == len(scene.images)
+    where: dict[str, Any] = {} if every else {"images": _sources(which)}
+    where = {"group": which.group} if which.group else where
+    arguments = {"tool": step.tool, **where, "arguments": literal}
+    why = f"for each image: {step.why}" if step.why else "for each image"
+    return Step(REPEATED, arguments, why, skip)
+
+
+def _sources(which: ImageChoice) -> list[OpenImage]:
+    return [OpenImage(name) for name in which.many]
 
 
 def _takes_several(step: Step, scene: Scene) -> bool:

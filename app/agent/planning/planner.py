@@ -12,7 +12,7 @@ from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
-    ask_if_unclear,
+    for_these_images,
     image_choice,
     may_concern_another_image,
     relevant_scene,
@@ -33,7 +33,8 @@ from app.agent.planning.plan import (
     ToolPlan,
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
-from app.tools.api import Tool
+from app.agent.repeated_calls import NAME as REPEATED
+from app.tools.api import Approval, Tool, ToolSpec
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
 
 
@@ -63,11 +64,12 @@ class Planner:
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
-        reading = read_question(blank, scene.plans, scene.tools)
-        relevant = relevant_scene(scene, which)
-        plan = ask_if_unclear(
-            _decide(question, text, blank, reading, which, relevant), which, relevant
-        )
+        named = _without_repetition(scene, blank)
+        reading = read_question(blank, named.plans, named.tools)
+        relevant = relevant_scene(named, which)
+        decided = _decide(question, text, blank, reading, which, relevant)
+        plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
+        repeated = isinstance(plan, ToolPlan) and any(s.tool == REPEATED for s in plan.steps)
         viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
@@ -80,8 +82,8 @@ class Planner:
             question=question,
             scene=scene,
             images=which.ids,
-            unclear_image=which.unclear,
-            may_concern_other_images=may_concern_another_image(text),
+            unclear_image="" if repeated else which.unclear,
+            may_concern_other_images=may_concern_another_image(text) and not repeated,
             viewer=viewer if viewer.startswith(CANNOT) else "",
             plan=plan,
         )
@@ -115,10 +117,13 @@ class Planner:
 
 def schema_of(tool: Tool) -> ToolSchema:
     """Return a tool's schema in the form that a model sees."""
-    spec = tool.spec
-    return ToolSchema(
-        spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases, spec.title
-    )
+    return described(tool.spec, tool.spec.Input.model_json_schema())
+
+
+def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
+    """Return a tool's schema, with the JSON schema of its arguments."""
+    repeatable = spec.approval in (Approval.READ, Approval.COMPUTE)
+    return ToolSchema(spec.name, spec.description, parameters, spec.phrases, spec.title, repeatable)
 
 
 def _plans_for(scene: Scene) -> Plans:
@@ -178,6 +183,13 @@ def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> D
     if rest is None:
         return None
     return plan_plain_question(rest, scene, image=image_choice(rest, scene.images).only_id)
+
+
+def _without_repetition(scene: Scene, blank: str) -> Scene:
+    """Return the scene without the tool whose name anybody says who means each image."""
+    if REPEATED in blank:
+        return scene
+    return replace(scene, tools={k: tool for k, tool in scene.tools.items() if k != REPEATED})
 
 
 def _without_planned_phrases(scene: Scene) -> Mapping[str, ToolSchema]:

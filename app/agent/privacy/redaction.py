@@ -25,6 +25,7 @@ from app.agent.privacy.identifiers import (
     smoothed,
 )
 from app.agent.privacy.key_words import is_path_key
+from app.tools.groups import is_condition
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
 
@@ -261,7 +262,8 @@ class Redactor:
         if isinstance(path, str) and path and name:
             self._names.setdefault(path, str(name))
             if path != str(name):
-                self._prose.update(path_names(path))
+                # "DMSO_2" is no patient, and without it no group could be spoken of.
+                self._prose.update(item for item in path_names(path) if not is_condition(item))
             self._given.add(str(name))
         self._collect({key: item for key, item in note.items() if key != "path"})
 

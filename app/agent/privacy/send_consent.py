@@ -178,6 +178,14 @@ class SendConsent:
         await self._consent()
         return bool(await self._allowed())
 
+    async def may_send(self) -> None:
+        """Ask for consent to send the conversation, unless it was given.
+
+        Raises:
+            ModelFailed: The user does not allow it.
+        """
+        await self._consent()
+
     async def _consent(self) -> None:
         model, consents = self.model, self.consents
         thread_id = self.request.thread.thread_id

@@ -30,7 +30,7 @@ from app.tools.api import Progress
 from app.tools.chest import published_programs
 from app.tools.chest.decoding import GeneratedTokens, SpecialIds, embedded_inputs, generate_tokens
 from app.tools.chest.published_programs import OWN, PUBLISHED
-from app.tools.chest.published_weights import (
+from app.tools.model_process.published_weights import (
     OtherLayout,
     check_weights,
     fill_parameters,

@@ -34,7 +34,8 @@ from transformers import (
 from app.tools.api import Progress, ToolFailed
 from app.tools.chest.checkpoint import load_state
 from app.tools.chest.decoding import SpecialIds, embedded_inputs, generate_tokens
-from app.tools.chest.published_weights import (
+from app.tools.chest.questions import remove_control_signs, tokens_left
+from app.tools.model_process.published_weights import (
     check_weights,
     current_name,
     load_model,
@@ -43,7 +44,6 @@ from app.tools.chest.published_weights import (
     uninitialised_modules,
     weight_files,
 )
-from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 TOWER = "model.vision_tower.vision_tower.vision_model."

@@ -49,7 +49,7 @@ from app.tools.chest.decoding import (
     rgb,
 )
 from app.tools.chest.published_programs import OWN, PUBLISHED
-from app.tools.chest.published_weights import (
+from app.tools.model_process.published_weights import (
     OtherLayout,
     check_weights,
     fill_parameters,

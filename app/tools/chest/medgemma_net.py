@@ -27,13 +27,13 @@ from app.paths import resources_dir
 from app.tools.api import Progress, ToolFailed
 from app.tools.chest.boxes import padded_square, read_medgemma
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
-from app.tools.chest.published_weights import (
+from app.tools.chest.questions import remove_control_signs, tokens_left
+from app.tools.model_process.published_weights import (
     check_weights,
     current_name,
     load_model,
     uninitialised_modules,
 )
-from app.tools.chest.questions import remove_control_signs, tokens_left
 from app.tools.model_process.serving import Work, serve
 
 WITH_IMAGE = "You are an expert radiologist."

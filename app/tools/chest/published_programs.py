@@ -13,14 +13,14 @@ import torch
 from transformers import dynamic_module_utils
 
 from app.tools.api import ToolFailed
-from app.tools.chest.published_weights import (
+from app.tools.model_process import memory
+from app.tools.model_process.published_weights import (
     FractionCallback,
     OtherLayout,
     altered_weights,
     marked_memory,
     unset_buffers,
 )
-from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
 from app.tools.models.places import are_allowed
 from app.tools.needs import command

@@ -22,7 +22,7 @@ from transformers import BertTokenizer, VisionEncoderDecoderModel, ViTImageProce
 
 from app.tools.api import Progress
 from app.tools.chest.decoding import SpecialIds, generate_tokens, rgb
-from app.tools.chest.published_weights import cpu_work, load_model
+from app.tools.model_process.published_weights import cpu_work, load_model
 from app.tools.model_process.serving import Work, serve
 
 MOST_TOKENS = 127  # without [CLS]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from app.paths import shipped_table
+from app.tools.api import REPEATING_TOOL
+from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
 from app.tools.pack_plan import (
     Accepts,
     Feed,
@@ -154,6 +156,7 @@ def _compact(value: Any) -> str:
 
 
 WORDINGS = (
+    FOR_EACH_WORDING,
     *(
         ResultWording("dicom_processor", "File", _file, kind, "what the file says", _facts)
         for kind in ("metadata", "metadata_alone")
@@ -590,6 +593,7 @@ PLAN = PackPlan(
                 NumberWords(("window_width",), ("width", "width of", "weite", "breite", "w", "ww")),
             ),
         ),
+        ToolRule(REPEATING_TOOL, why="runs a tool on each image"),
         ToolRule(
             _SHOW,
             why="shows the picture",

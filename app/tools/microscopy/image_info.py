@@ -74,16 +74,17 @@ class ImageInfo:
     def run(self, args: ImageInfoInput, context: ToolContext) -> ToolResult:
         """Return what the file of the image holds; for errors see `app.tools.api.Tool.run`."""
         snapshot = context.images.resolve(args.image_path)
-        output = _output(snapshot)
+        output = info_of(snapshot)
         spacing = snapshot.frame.spacing
         return ToolResult(
-            _summary(output, spacing.note),
+            info_text(output, spacing.note),
             output.model_dump(),
             {"image_path": args.image_path, "format": snapshot.instance.get("Format") or None},
         )
 
 
-def _output(snapshot: ImageSnapshot) -> ImageInfoOutput:
+def info_of(snapshot: ImageSnapshot) -> ImageInfoOutput:
+    """Return what the file of an image holds."""
     frame, axes = snapshot.frame, snapshot.instance.axes
     spacing, step = frame.spacing, axes.z_step_mm if axes is not None else None
     sizes = (spacing.row_mm, spacing.column_mm)
@@ -102,7 +103,8 @@ def _output(snapshot: ImageSnapshot) -> ImageInfoOutput:
     )
 
 
-def _summary(found: ImageInfoOutput, note: str) -> str:
+def info_text(found: ImageInfoOutput, note: str) -> str:
+    """Return a sentence on what a file holds; `note` says why its pixel size is unknown, or ""."""
     parts = [f"{found.columns} x {found.rows} pixels (columns x rows), {found.bits} bits"]
     many = len(found.channels)
     parts.append(f"{many} channel{'s' if many > 1 else ''}: {', '.join(found.channels)}")

@@ -129,6 +129,7 @@ _KINDS = (
 )  # fmt: skip
 
 _CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
+_CLEANED_FOR_CROPS = Feed("image_paths", (PREPROCESSOR,), "image_path")
 
 
 def _segmenter(
@@ -167,7 +168,7 @@ _TOOLS = (
         leave_out=phrases("crop*, cut*, ausschneid*, auszuschneiden"),
         accepts=_MICROGRAPH,
         requires=(_ANY_SEGMENTER,),
-        feeds=(_CLEANED, Feed("mask_path", SEGMENTERS, "mask_path")),
+        feeds=(_CLEANED_FOR_CROPS, Feed("mask_paths", SEGMENTERS, "mask_path")),
         empty=("count",),
     ),
     ToolRule(
@@ -176,7 +177,7 @@ _TOOLS = (
         leave_out=phrases("analy*, cluster*, umap, compar*, vergleich*, auswert*, phenotyp*"),
         accepts=_MICROGRAPH,
         requires=(AnyOf((CROPPER,)),),
-        feeds=(Feed("crops_path", (CROPPER,), "table_path"),),
+        feeds=(Feed("crops_paths", (CROPPER,), "crops_path"),),
         empty=("clusters",),
     ),
     ToolRule(
@@ -185,14 +186,18 @@ _TOOLS = (
         leave_out=phrases("visuali*, plot*, draw*, chart*"),
         accepts=_MICROGRAPH,
         feeds=(
-            Feed("table_path", (ANALYZER,), "table_path"),
-            Feed("table_path", SEGMENTERS, "table_path"),
+            Feed("table_paths", (ANALYZER,), "table_path"),
+            Feed("table_paths", SEGMENTERS, "table_path"),
         ),
     ),
     ToolRule(
         CAPTIONER,
         why="describes the picture",
         leave_out=phrases("caption*, describ*, description*, beschreib*, bildbeschreibung*"),
+        feeds=(
+            Feed("table_paths", (ANALYZER,), "table_path"),
+            Feed("table_paths", SEGMENTERS, "table_path"),
+        ),
         accepts=_MICROGRAPH,
     ),
     ToolRule(INFO, why="lists the channels of the picture", accepts=_MICROGRAPH),

@@ -209,9 +209,9 @@ class ObjectSegmenter:
         count = len(columns["label"])
         pixel_um2 = pixel_area_um2(snapshot.frame.spacing)
         name = snapshot.path.name
-        mask = save_labels(labels, context.out_dir, self._target.key)
-        context.images.add_derived(mask, snapshot)
         finding = self._finding(snapshot, labels, count, answer, context)
+        mask = save_labels(labels, context.out_dir, self._target.key, finding.id)
+        context.images.add_derived(mask, snapshot)
         table = _table(name, columns, pixel_um2, snapshot)
         csv = context.out_dir / f"{self._target.key}-{uuid.uuid4().hex[:8]}.csv"
         rows = write_table(
@@ -369,13 +369,33 @@ def _no_scale(spacing: Spacing) -> str:
     return f"no areas in µm²: the size of a pixel is unknown ({spacing.note or 'not in the file'})"
 
 
-def save_labels(labels: NDArray[Any], folder: Path, stem: str) -> Path:
-    """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path."""
+FINDING_MARK = "finding:"
+"""Beginning of a mask file's description, before the id of the finding with the same objects."""
+
+
+def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: str) -> Path:
+    """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path.
+
+    The file's description holds the id of the `finding` with these objects, so that cells that are
+    cut out by it can be traced back.
+    """
+    return save_pixels(labels, folder, stem, f"{FINDING_MARK}{finding}")
+
+
+def save_pixels(pixels: NDArray[Any], folder: Path, stem: str, description: str = "") -> Path:
+    """Write an image, grey or RGB, as a TIFF with its own number of bits; return its path."""
     import tifffile
 
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.tif"
     stream = io.BytesIO()
-    tifffile.imwrite(stream, labels, photometric="minisblack", compression="zlib")
+    tifffile.imwrite(
+        stream,
+        pixels,
+        photometric="rgb" if pixels.ndim == 3 else "minisblack",
+        compression="zlib",
+        description=description,
+        metadata=None,
+    )
     write_atomic(path, stream.getvalue())
     return path
 
@@ -392,7 +412,7 @@ def _table(
     count = len(columns["label"])
     heads: dict[str, list[Value]] = {"image": [image] * count}
     for name in ("group", "replicate"):
-        if known := getattr(snapshot, name, ""):
+        if known := str(getattr(snapshot, name)):
             heads[name] = [known] * count
     every = {**heads, **made}
     units = {
@@ -404,7 +424,6 @@ def _table(
             ("centroid_y", "px"),
             ("major_axis_px", "px"),
             ("minor_axis_px", "px"),
-            ("perimeter_px", "px"),
         )
         if name in every
     }
@@ -426,7 +445,7 @@ def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
         *("label", "area_px", "centroid_x", "centroid_y", "major_axis_px", "minor_axis_px"),
-        *("eccentricity", "perimeter_px", "solidity", "mean_intensity", "touches_border"),
+        *("eccentricity", "solidity", "mean_intensity", "touches_border"),
     )
     return {
         "labels": np.zeros(pixels.shape[:2], np.uint16),

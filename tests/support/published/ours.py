@@ -22,7 +22,7 @@ from app.tools.chest import (
     psp_net,
     report_net,
 )
-from app.tools.chest.published_weights import cpu_work
+from app.tools.model_process.published_weights import cpu_work
 from tests.support.published.alike import COLUMNS, ROWS, picture
 from tests.support.published.asked import LOCATE, MARKS, PHRASE, QUESTION, SMALL, SQUARE, STEADY
 from tests.support.published.cases import build

@@ -57,12 +57,8 @@ def test_the_image_that_is_named_is_meant(question: str):
         "CTR in the other image",
         "Is the heart enlarged in the second image?",
         "CTR of the prior",
-        "CTR on both images",
-        "heart size in images 1 and 2",
         "Is the heart bigger than in image 2?",
         "Herzgröße im anderen Bild",
-        "Herzgröße auf allen Bildern",
-        "run chest_xray_classifier on every image",
     ],
 )
 def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: str):
@@ -72,6 +68,44 @@ def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: s
         "Name the image: open are 1.dcm (image-1), 2.dcm (image-2); 1.dcm is the one" in found.text
     )
     assert next_action(Planner().interpret(question, scene()), ()) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "tool"),
+    [
+        ("CTR on both images", "cardiothoracic_ratio"),
+        ("heart size in images 1 and 2", "cardiothoracic_ratio"),
+        ("Herzgröße auf allen Bildern", "cardiothoracic_ratio"),
+        ("segment the lungs in both images", "chest_xray_segmentation"),
+        ("run chest_xray_classifier on every image", "chest_xray_classifier"),
+    ],
+)
+def test_what_is_wanted_of_each_image_is_one_call_that_repeats_the_tool(question: str, tool: str):
+    found = Planner().interpret(question, scene())
+    assert isinstance(found.plan, ToolPlan)
+    first = found.plan.steps[0]
+    assert (first.tool, first.arguments["tool"], first.skip) == ("for_each_image", tool, "")
+    assert "image_path" not in first.arguments["arguments"]
+    assert all(step.skip for step in found.plan.steps[1:])
+    assert not found.unclear_image
+
+
+@pytest.mark.parametrize(
+    "question", ["CTR on both images", "CTR of several images", "CTR on two of the images"]
+)
+def test_both_of_three_images_is_unclear(question: str):
+    assert isinstance(Planner().interpret(question, scene(3)).plan, Reply)
+
+
+def test_images_that_are_named_are_those_of_the_call():
+    plan = Planner().interpret("CTR of images 1 and 3", scene(3)).plan
+    assert isinstance(plan, ToolPlan)
+    assert plan.steps[0].arguments["images"] == [OpenImage("image-1"), OpenImage("image-3")]
+
+
+def test_a_comparison_of_two_images_stays_one_call_of_the_tool_that_compares():
+    plan = Planner().interpret("Compare both images", scene()).plan
+    assert not isinstance(plan, ToolPlan) or all(s.tool != "for_each_image" for s in plan.steps)
 
 
 @pytest.mark.parametrize(

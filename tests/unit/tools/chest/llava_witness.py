@@ -18,7 +18,7 @@ from torch import nn
 from transformers import CLIPVisionConfig, CLIPVisionModel, MistralConfig, MistralForCausalLM
 
 from app.tools.chest import llava_net
-from app.tools.chest.published_weights import cpu_work
+from app.tools.model_process.published_weights import cpu_work
 from tests.support.tiny import llava_med_qa
 
 _TOWER = "model.vision_tower.vision_tower.vision_model."

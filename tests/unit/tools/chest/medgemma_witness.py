@@ -11,8 +11,8 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from app.tools.chest import medgemma_net
-from app.tools.chest.published_weights import cpu_work
 from app.tools.model_process.memory import Placement
+from app.tools.model_process.published_weights import cpu_work
 from app.tools.model_process.serving import Work
 from tests.support.tiny import medgemma_qa
 

@@ -10,7 +10,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from app.tools.chest import report_net
-from app.tools.chest.published_weights import cpu_work
+from app.tools.model_process.published_weights import cpu_work
 
 
 def ours(payload: dict[str, Any]) -> dict[str, Any]:

@@ -17,14 +17,14 @@ from transformers import AutoModel, PreTrainedConfig, PreTrainedModel  # noqa: E
 
 from app.tools.api import ToolFailed  # noqa: E402
 from app.tools.chest import published_programs  # noqa: E402
-from app.tools.chest.published_weights import (  # noqa: E402
+from app.tools.model_process.memory import Placement  # noqa: E402
+from app.tools.model_process.published_weights import (  # noqa: E402
     FractionCallback,
     OtherLayout,
     cpu_work,
     load_model,
     marked_memory,
 )
-from app.tools.model_process.memory import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
 FOLDER = Path("models")

@@ -1,0 +1,330 @@
+"""Questions about many images: one call, one table, resumed, cancelled, judged image by image."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.agent.answers.result_summaries import write_summary
+from app.agent.call_log import CallLog
+from app.agent.context.model_messages import image_notes_text
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
+from app.agent.policy import Grants, Policy
+from app.agent.policy.approvals import Gate
+from app.agent.sessions import Thread
+from app.imaging.findings import Finding, Mask, new_id
+from app.tools.api import (
+    Approval,
+    CancelToken,
+    Resource,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    takes,
+)
+from app.tools.general.for_each_image import NAME, ForEachImage
+from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
+from app.tools.registry import Registry
+from app.tools.tables import table_of, write_table
+from tests.support import cells_pack as cells
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, request
+from tests.support.scripted_model import ScriptedModel, call, says
+from tests.unit.agent.test_enforcing import Played, check_transcript
+
+
+def registry(*more: FakeTool) -> Registry:
+    made = Registry()
+    cells.register(made)
+    made.register(ForEachImage())
+    for tool in more:
+        made.register(tool)
+    return made
+
+
+def micrographs(folder: Path, *counts: int, names: Sequence[str] = ()) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    titles = names or [f"well_{place}" for place in range(1, len(counts) + 1)]
+    return [
+        cells.micrograph(folder / f"{title}.png", count, seed=place)
+        for place, (title, count) in enumerate(zip(titles, counts, strict=True))
+    ]
+
+
+def run(
+    tmp_path: Path,
+    question: str,
+    pictures: Sequence[Path],
+    *,
+    model: Any = None,
+    tools: Registry | None = None,
+    thread: Thread | None = None,
+    approvals: Gate | None = None,
+    **changes: Any,
+) -> Played:
+    out = tmp_path / "out"
+    images, notes = cells.open_pictures(out, *pictures)
+    tools = tools or registry()
+    thread = thread or Thread.in_memory()
+    loop = AgentLoop(
+        model or OfflineModel(tools.plans), tools, plans=tools.plans, approvals=approvals
+    )
+    asked = request(out, question, notes=notes, thread=thread, images=images, **changes)
+    events = asyncio.run(collect(loop, asked))
+    check_transcript(thread.history)
+    return Played(events, thread, model)
+
+
+def finished(played: Played) -> Any:
+    return next(event for event in played.events if event.kind == "tool_finished")
+
+
+def rows(played: Played) -> list[dict[str, str]]:
+    with Path(finished(played).output["table_path"]).open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many cells in each image?",
+        "count the cells in all images",
+        "How many cells are there per image?",
+        "Wie viele Zellen sind in jedem Bild?",
+        "Zähle die Zellen in allen Bildern",
+        "number of cells for every slide",
+    ],
+)
+def test_how_many_cells_in_each_of_40_images_gives_one_table(tmp_path: Path, question: str):
+    counts = [1 + place % 16 for place in range(40)]
+    played = run(tmp_path, question, micrographs(tmp_path / "in", *counts))
+    assert played.ran == [NAME]
+    assert [int(row["count"]) for row in rows(played)] == counts
+    assert rows(played)[0]["image"] == "well_1.png"
+    told = played.events[-1].answer
+    assert "40 of 40 images" in told
+    assert f"{sum(counts)} in all" in told
+    assert "[1]" in told
+    tables = [item for item in finished(played).artifacts if item.role == "table"]
+    assert [item.options["image_column"] for item in tables] == ["image"]
+    assert played.plan[-1].goal == "done"
+
+
+def test_a_group_that_is_named_is_counted_alone_and_each_group_has_totals(tmp_path: Path):
+    names = ["control_1", "control_2", "treated_1", "treated_2"]
+    pictures = micrographs(tmp_path / "in", 3, 5, 7, 9, names=names)
+    of_one = run(tmp_path, "How many cells are in the treated group?", pictures)
+    assert [row["image"] for row in rows(of_one)] == ["treated_1.png", "treated_2.png"]
+    assert finished(of_one).output["groups"]["treated"]["totals"]["count"]["sum"] == 16
+    of_all = run(tmp_path, "How many cells in each image?", pictures)
+    assert {row["group"] for row in rows(of_all)} == {"control", "treated"}
+    groups = finished(of_all).output["groups"]
+    assert groups["control"]["totals"]["count"] == {"sum": 8, "mean": 4, "min": 3, "max": 5}
+    assert groups["control"]["replicates"] == 2
+
+
+def counting(stop_at: int = 0, fails_at: str = "") -> FakeTool:
+    def count(args: Any, context: ToolContext) -> ToolResult:
+        if stop_at and len(tool.calls) == stop_at:
+            context.cancel.wait(10)
+            context.cancel.check()
+        snapshot = context.images.resolve(args.image_path)
+        if fails_at and snapshot.path.name.startswith(fails_at):
+            raise ToolFailed("the picture is empty", remedy="Choose another.")
+        labels = snapshot.display[..., 1] > 100
+        provenance = context.provenance(tool.spec)
+        found = Finding(new_id(), snapshot.ref, Mask(labels), "Cells", None, "", provenance)
+        return ToolResult(
+            f"{int(labels.sum())} bright pixels.", {"pixels": int(labels.sum())}, {}, (found,)
+        )
+
+    tool = FakeTool("bright_pixels", ImageInput, count)
+    return tool
+
+
+def test_a_stopped_call_goes_on_where_it_stopped_and_ends_at_once(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", *range(1, 9))
+    tool, thread, cancel = counting(stop_at=5), Thread.in_memory(), CancelToken()
+    asked = {"tool": "bright_pixels"}
+    stopped: list[float] = []
+
+    def stop() -> None:
+        while len(tool.calls) < 5:
+            time.sleep(0.01)
+        stopped.append(time.monotonic())
+        cancel.cancel()
+
+    threading.Thread(target=stop).start()
+    with ScriptedModel([call(NAME, **asked)]) as model:
+        first = run(
+            tmp_path, "?", pictures, model=model, tools=registry(tool), thread=thread, cancel=cancel
+        )
+    assert time.monotonic() - stopped[0] < 1
+    assert first.events[-1].kind == "run_cancelled"
+    again = counting()
+    with ScriptedModel([call(NAME, **asked)], says("Done.")) as model:
+        second = run(
+            tmp_path, "?", pictures, model=model, tools=registry(again), thread=thread, run_id="r2"
+        )
+    assert len(again.calls) == 4
+    assert finished(second).output["reused"] == 4
+    assert len(rows(second)) == 8
+
+
+def test_one_images_failure_is_a_row_and_findings_are_of_their_own_images(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4, 5)
+    tool = counting(fails_at="well_2")
+    with ScriptedModel([call(NAME, tool="bright_pixels")], says("Done.")) as model:
+        played = run(tmp_path, "?", pictures, model=model, tools=registry(tool))
+    errors = [row["error"] for row in rows(played)]
+    assert errors == ["", "the picture is empty. Choose another.", ""]
+    found = finished(played).findings
+    images, _ = cells.open_pictures(tmp_path / "other", pictures[0], pictures[2])
+    wanted = [images.resolve(f"image-{place}") for place in (1, 2)]
+    assert [item.image for item in found] == [one.ref for one in wanted]
+    for item, one in zip(found, wanted, strict=True):
+        assert isinstance(item.geometry, Mask)
+        assert np.array_equal(item.geometry.pixels, one.display[..., 1] > 100)
+        assert item.provenance.call_id == finished(played).call_id
+        assert isinstance(item.geometry.pixels, np.memmap)
+
+
+def test_where_no_image_gives_a_result_the_call_fails_with_the_reason(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4)
+    tool = counting(fails_at="well")
+    with ScriptedModel([call(NAME, tool="bright_pixels")], says("None.")) as model:
+        played = run(tmp_path, "?", pictures, model=model, tools=registry(tool))
+    assert "gave no result on any of 2 images: the picture is empty" in played.failed(NAME)
+
+
+@pytest.mark.parametrize("effect", [Approval.WRITE, Approval.SEND, Approval.EXECUTE])
+def test_a_tool_that_acts_is_never_repeated(tmp_path: Path, effect: Approval):
+    acts = FakeTool("acts", ImageInput, lambda *_: ToolResult("", {}, {}), approval=effect)
+    with ScriptedModel([call(NAME, tool="acts")], says("No.")) as model:
+        played = run(
+            tmp_path, "?", micrographs(tmp_path / "in", 1, 2), model=model, tools=registry(acts)
+        )
+    assert "never run on many images at once" in played.failed(NAME)
+    assert acts.calls == []
+    with ScriptedModel([call(NAME, tool=NAME)], says("No.")) as model:
+        played = run(tmp_path, "?", micrographs(tmp_path / "in", 1, 2), model=model)
+    assert "it repeats others itself" in played.failed(NAME)
+
+
+@pytest.mark.parametrize("rule", ["deny", "ask"])
+def test_the_policy_judges_the_inner_tool(tmp_path: Path, rule: str):
+    gate = Gate(Policy.from_data({"tools": {"bright_pixels": rule}}), Grants())
+    tool = counting()
+    with ScriptedModel([call(NAME, tool="bright_pixels")], says("No.")) as model:
+        played = run(
+            tmp_path,
+            "?",
+            micrographs(tmp_path / "in", 1, 2),
+            model=model,
+            tools=registry(tool),
+            approvals=gate,
+        )
+    assert tool.calls == []
+    assert "policy of this installation" in played.failed(NAME)
+
+
+def test_a_file_elsewhere_is_refused_in_the_inner_arguments_too(tmp_path: Path):
+    outside = tmp_path / "secret.json"
+    outside.write_text("[]")
+    nested = {"crops_path": str(outside)}
+    with ScriptedModel([call(NAME, tool=cells.CELLS, arguments=nested)], says("No.")) as model:
+        played = run(tmp_path, "?", micrographs(tmp_path / "in", 1, 2), model=model)
+    assert "names neither an open image nor a file of this run" in played.failed(NAME)
+    with ScriptedModel([call(NAME, tool=cells.CELLS, arguments={"x": 1})], says("No.")) as model:
+        played = run(tmp_path, "?", micrographs(tmp_path / "in", 1, 2), model=model)
+    assert "wrong arguments" in played.failed(NAME)
+
+
+def test_what_the_inner_tool_needs_runs_first_on_the_same_images_and_feeds_each(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4, 5)
+    with ScriptedModel([call(NAME, tool=cells.CROPPER)], says("Cut.")) as model:
+        played = run(tmp_path, "Crop the cells in each image", pictures, model=model)
+    assert played.ran == [NAME, NAME]
+    outputs = [e.output for e in played.events if e.kind == "tool_finished"]
+    assert outputs[0]["tool"] == cells.CELLS
+    assert [row["output"]["crops"] for row in outputs[1]["results"]] == [3, 4, 5]
+
+
+def test_a_tool_that_the_question_leaves_out_is_not_repeated_either(tmp_path: Path):
+    with ScriptedModel([call(NAME, tool=cells.NUCLEI)], says("No.")) as model:
+        played = run(
+            tmp_path,
+            "Count the cells in each image, but don't use Nuclei_Segmenter_Tool",
+            micrographs(tmp_path / "in", 1, 2),
+            model=model,
+        )
+    assert ("left_out", cells.NUCLEI, "") in played.overrides
+
+
+def test_a_later_call_on_one_image_takes_that_images_mask(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4)
+    thread = Thread.in_memory()
+    run(tmp_path, "How many cells in each image?", pictures, thread=thread)
+    with ScriptedModel([call(cells.CROPPER, image_path="image-2")], says("Cut.")) as model:
+        later = run(tmp_path, "?", pictures, model=model, thread=thread, run_id="r2")
+    assert later.ran == [cells.CROPPER]
+    assert finished(later).output["crops"] == 4
+
+
+def test_progress_counts_the_images(tmp_path: Path):
+    played = run(tmp_path, "How many cells in each image?", micrographs(tmp_path / "in", 1, 2, 3))
+    texts = [event.text for event in played.events if event.kind == "tool_progress"]
+    assert texts
+    assert texts[0] == "1 of 3"
+
+
+class TableInput(ToolInput):
+    table: str = takes(Resource.TABLE)
+
+
+def test_a_result_of_a_table_alone_is_bound_to_no_image_and_the_answer_names_its_files(
+    tmp_path: Path,
+):
+    def sum_up(args: Any, context: ToolContext) -> ToolResult:
+        table = write_table(context.out_dir / "sums.csv", table_of([{"a": 1}, {"a": 2}]), "Sums")
+        return ToolResult("Summed up.", {"table_path": str(table.path)}, {}, (), (table,))
+
+    given = tmp_path / "out" / "given.csv"
+    given.parent.mkdir()
+    given.write_text("a\n1\n")
+    tool = FakeTool("sum_up", TableInput, sum_up)
+    accepts = Accepts(modalities=("SM",), what="a micrograph")
+    plans = Plans((PackPlan("p", tools=(ToolRule("sum_up", accepts=accepts),)),))
+    images, notes = cells.open_pictures(tmp_path / "out", *micrographs(tmp_path / "in", 1))
+    thread = Thread.in_memory()
+    with ScriptedModel([call("sum_up", table=str(given))], says("Done.")) as model:
+        loop = AgentLoop(model, FakeRegistry(tool), plans=plans)
+        other = [{**notes[0], "kind": "dicom", "modality": "MR"}]
+        asked = request(tmp_path / "out", "?", notes=other, thread=thread, images=images)
+        played = Played(asyncio.run(collect(loop, asked)), thread, model)
+    assert played.ran == ["sum_up"]
+    log = CallLog(thread.history, other, tmp_path / "out")
+    assert [item.images for item in log.all()] == [frozenset()]
+    assert not list(log.on_other_images({"/somewhere/else.png"}))
+    result = next(item for item in thread.history if item.role == "tool")
+    assert [(item["kind"], item["title"], item["rows"]) for item in result.data["files"]] == [
+        ("table", "Sums", 2)
+    ]
+    told = write_summary([result], (), (), ())
+    assert "- Table “Sums”: 2 rows [1]" in told
+
+
+def test_a_model_is_told_the_groups_in_one_line():
+    notes = [
+        {"id": f"image-{place}", "group": "ctrl" if place < 4 else "drug"} for place in range(6)
+    ]
+    assert "groups: ctrl: 4 images; drug: 2 images" in image_notes_text(notes, 1)
