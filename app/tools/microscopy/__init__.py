@@ -10,6 +10,7 @@ from app.tools.microscopy.image_captioner import ImageCaptioner
 from app.tools.microscopy.image_info import ImageInfo
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
+from app.tools.microscopy.plan import PLAN
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 
 
@@ -23,3 +24,4 @@ def register(registry: Registrar) -> None:
     registry.register(CellStateAnalyzer())
     registry.register(AnalysisVisualizer())
     registry.register(ImageCaptioner())
+    registry.plan(PLAN)
