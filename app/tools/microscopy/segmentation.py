@@ -379,16 +379,21 @@ def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: str) -> 
     The file's description holds the id of the `finding` with these objects, so that cells that are
     cut out by it can be traced back.
     """
+    return save_pixels(labels, folder, stem, f"{FINDING_MARK}{finding}")
+
+
+def save_pixels(pixels: NDArray[Any], folder: Path, stem: str, description: str = "") -> Path:
+    """Write an image, grey or RGB, as a TIFF with its own number of bits; return its path."""
     import tifffile
 
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.tif"
     stream = io.BytesIO()
     tifffile.imwrite(
         stream,
-        labels,
-        photometric="minisblack",
+        pixels,
+        photometric="rgb" if pixels.ndim == 3 else "minisblack",
         compression="zlib",
-        description=f"{FINDING_MARK}{finding}",
+        description=description,
         metadata=None,
     )
     write_atomic(path, stream.getvalue())
@@ -407,7 +412,7 @@ def _table(
     count = len(columns["label"])
     heads: dict[str, list[Value]] = {"image": [image] * count}
     for name in ("group", "replicate"):
-        if known := getattr(snapshot, name, ""):
+        if known := str(getattr(snapshot, name)):
             heads[name] = [known] * count
     every = {**heads, **made}
     units = {
@@ -419,7 +424,6 @@ def _table(
             ("centroid_y", "px"),
             ("major_axis_px", "px"),
             ("minor_axis_px", "px"),
-            ("perimeter_px", "px"),
         )
         if name in every
     }
@@ -441,7 +445,7 @@ def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
         *("label", "area_px", "centroid_x", "centroid_y", "major_axis_px", "minor_axis_px"),
-        *("eccentricity", "perimeter_px", "solidity", "mean_intensity", "touches_border"),
+        *("eccentricity", "solidity", "mean_intensity", "touches_border"),
     )
     return {
         "labels": np.zeros(pixels.shape[:2], np.uint16),
