@@ -9,6 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
+from app.agent.repeated_calls import results_of
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -147,7 +148,12 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                value = message.output.get(key)
+                # Of a call on many images: what each gave.
+                value = message.output.get(key) or [
+                    row["output"][key]
+                    for row in results_of(message)
+                    if row.get("output", {}).get(key)
+                ]
                 if value:
                     return value
         return None
