@@ -148,12 +148,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                # Of a call on many images: what each gave.
-                value = message.output.get(key) or [
-                    row["output"][key]
-                    for row in results_of(message)
-                    if row.get("output", {}).get(key)
-                ]
+                value = _output(message, key)
                 if value:
                     return value
         return None
@@ -242,6 +237,13 @@ class BlockedStep:
     reason: str
 
 
+def _output(message: Message, key: str) -> Any:
+    """Return a value of a result's output; of a call on many images, a list of what each gave."""
+    return message.output.get(key) or [
+        row["output"][key] for row in results_of(message) if row.get("output", {}).get(key)
+    ]
+
+
 class _Missing(Exception):
     """A source without a value; its text is the reason for the user."""
 
@@ -293,7 +295,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
                 state = f"returned no {key}"
