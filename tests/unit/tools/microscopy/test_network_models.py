@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
@@ -29,7 +30,8 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def put(name: str, **members: Any) -> None:
         module = ModuleType(name)
         module.__dict__.update(members)
-        module.__spec__ = SimpleNamespace(name=name)  # type: ignore[assignment]
+        module.__spec__ = ModuleSpec(name, None, origin="a stand-in")
+        module.__file__ = __file__  # torch asks every module for its source
         monkeypatch.setitem(sys.modules, name, module)
 
     return put
