@@ -148,12 +148,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                # Of a call on many images: what each gave.
-                value = message.output.get(key) or [
-                    row["output"][key]
-                    for row in results_of(message)
-                    if row.get("output", {}).get(key)
-                ]
+                value = message.output.get(key)
                 if value:
                     return value
         return None
@@ -293,7 +288,12 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                value = message.output.get(key)
+                # Of a call on many images: what each gave.
+                value = message.output.get(key) or [
+                    row["output"][key]
+                    for row in results_of(message)
+                    if row.get("output", {}).get(key)
+                ]
                 if value:
                     return value
                 state = f"returned no {key}"
