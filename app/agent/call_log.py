@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from app.agent.image_reference import image_reference
 from app.agent.messages import Message, ToolCall
-from app.agent.repeated_calls import inner_call, inner_message, output_on, results_of
+from app.agent.repeated_calls import inner_call, inner_message, results_of
 
 _MADE = re.compile(r"[^\n]{0,500}[/\\.][^\n]{0,500}")  # what may be the name of a file
 _PATHS = ("_path", "_paths")  # how names of arguments and of outputs end
@@ -217,17 +217,22 @@ class CallLog:
         return last is not None and not last.message.ok
 
 
-def output_of(ended: LoggedCall, key: str, images: Collection[str] = ()) -> Any | None:
+def output_of(
+    ended: LoggedCall, key: str, images: Collection[str] = (), *, many: bool = False
+) -> Any | None:
     """Return the value of `key` in the output of the call `ended`; None if missing or empty.
 
-    Of a call on many images: the value for the one in `images`, a list of values for several.
+    Of a call on many images: the value for the one in `images`, or with `many` a list of the values
+    for all of them (if empty, for all images). A table of them all has the rows of all tables.
     """
-    if results_of(ended.message):
-        found = [output_on(ended.message, image).get(key) for image in sorted(images)]
-        values = [value for value in found if value not in (None, "", [], {})]
-        if values:
-            return values[0] if len(images) == 1 else values
-    value = ended.message.output.get(key)
+    rows = [row for row in results_of(ended.message) if not images or row["image"] in images]
+    values = [(row.get("output") or {}).get(key) for row in rows]
+    values = [value for value in values if value not in (None, "", [], {})]
+    if values and (many or len(images) == 1):
+        return values if many else values[0]
+    output = ended.message.output
+    joined = output.get("objects_table_path") if values and key == "table_path" else None
+    value = joined or output.get(key)
     return None if value in ("", [], {}) else value
 
 

@@ -18,7 +18,6 @@ __all__ = [
     "expanded",
     "inner_call",
     "inner_message",
-    "output_on",
     "results_of",
 ]
 
@@ -76,13 +75,6 @@ def results_of(message: Message) -> list[dict[str, Any]]:
     if not isinstance(rows, list):
         return []
     return [row for row in cast("list[Any]", rows) if isinstance(row, dict) and "image" in row]
-
-
-def output_on(message: Message, image: str) -> dict[str, Any]:
-    """Return the output of a result of the repeating tool for one image; {} if there is none."""
-    row = next((row for row in results_of(message) if row["image"] == image), {})
-    output = row.get("output")
-    return cast("dict[str, Any]", output) if isinstance(output, dict) else {}
 
 
 def expanded(history: Sequence[Message]) -> list[Message]:

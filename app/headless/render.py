@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError, printable
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.imaging import guards
+from app.imaging.axes import MOST_TOGETHER, Axes
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
@@ -39,7 +40,7 @@ from app.tools.files import png_bytes
 from app.workspace import drawing, plane_marks
 from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of
-from app.workspace.viewport import Display
+from app.workspace.viewport import Display, own_looks, prepared
 from app.workspace.workspace import first_to_show
 
 if TYPE_CHECKING:
@@ -179,11 +180,16 @@ def _pixels(
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((applied.layer, LayerFrame(presented.shapes)),)
     model = acquired.get(synthetic.ATTRIBUTE)
-    window = request.window or _automatic_window(decoder, series, acquired, frame)
+    channel = instance.axes.place(index)[0] if instance.axes is not None else 0
+    window = request.window or _automatic_window(decoder, series, acquired, frame, channel)
     if not request.annotated:
         return _turned(pipeline.render(frame, window), turn), model, shown
     from app.views.canvas.annotated_render import render_annotated
 
+    axes = instance.axes
+    if axes is not None and len(axes.channels) > 1:
+        frame, window = _with_channels(decoder, instance, axes, frame), request.window
+        turn = replace(turn, channels=own_looks(axes), together=True)
     step = 0.0
     if request.plane is not Plane.ACQUIRED:
         plane = planes.frame_plane(frame)
@@ -201,6 +207,18 @@ def _pixels(
         marks=marks_on(findings, instance, frame, step),
     )
     return picture, model, shown
+
+
+def _with_channels(decoder: Decoder, image: Instance, axes: Axes, frame: Frame) -> Frame:
+    """Return a frame with the channels that the viewer shows together with it."""
+    channels: list[Frame] = []
+    for number, index in enumerate(axes.beside(frame.ref.frame)):
+        if number < MOST_TOGETHER or index == frame.ref.frame:
+            one = decoder.frame(image, index).result()
+            automatic = _automatic_window(decoder, image, image, one, number)
+            channels.append(prepared(one, None, automatic, None))
+    own = next(one for one in channels if one.ref == frame.ref)
+    return replace(own, channels=tuple(channels))
 
 
 def marks_on(
@@ -227,13 +245,14 @@ def marks_on(
 
 
 def _automatic_window(
-    decoder: Decoder, series: Series, image: Instance, frame: Frame
+    decoder: Decoder, series: Series | Instance, image: Instance, frame: Frame, channel: int = 0
 ) -> Window | None:
     """Return the automatic window of an image's series; None if the frame has one of its own."""
     if not windows.has_automatic_window(frame):
         return None
     samples: list[windows.GreySample] = []
-    for one in windows.sample_frames(image if windows.has_own_scale(image) else series):
+    source = image if windows.has_own_scale(image) else series
+    for one in windows.sample_frames(source, channel):
         with suppress(FileProblem):
             sampled = decoder.frame(*one).result()
             if windows.has_automatic_window(sampled):

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 Rgb = tuple[int, int, int]
 """Red, green and blue, 0..255."""
 
+MOST_TOGETHER = 6
+"""Channels that are shown together at first; of more, the user chooses."""
+
 WHITE: Rgb = (255, 255, 255)
 _BLUE, _GREEN, _RED, _MAGENTA = (0, 0, 255), (0, 255, 0), (255, 0, 0), (255, 0, 255)
 _CYAN, _YELLOW = (0, 255, 255), (255, 255, 0)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
+from app.imaging.axes import MOST_TOGETHER, channel_colors
 from app.imaging.exports import DicomExport, WrittenObject
 from app.imaging.layers import Layer, LayerFrame, unpack_frame
 from app.imaging.pixels.pipeline import render
@@ -380,11 +381,19 @@ class Decoder:
         return converted_reply(reply, instance.path, rows)
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
-        """Return the middle frame as uint8 [rows, columns(, 3)]; longer side at most `size` px."""
+        """Return the middle frame as uint8 [rows, columns(, 3)]; longer side at most `size` px.
+
+        Channels are shown together.
+        """
         if instance.kind == reformat.KIND:
             middle = self.frame(instance, instance.frames // 2)
             return mapped_future(middle, lambda frame: _small(frame, size))
         payload = {**_file(instance), "index": instance.frames // 2, "size": size}
+        axes = instance.axes
+        if axes is not None and len(axes.channels) > 1:
+            payload["index"] = axes.index(0, axes.depths // 2, axes.times // 2)
+            colors = channel_colors(axes.channels)[:MOST_TOGETHER]
+            payload["channels"] = [[payload["index"] + n, one] for n, one in enumerate(colors)]
         limit = frame_timeout_s(instance)
         reply = self._submit("image_entries:thumbnail_entry", payload, Priority.THUMBNAIL, limit)
         return converted_reply(reply, instance.path, lambda message: message["pixels"])

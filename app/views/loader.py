@@ -456,7 +456,7 @@ class SeriesWindow(QObject):
             if self._asked == (key, count):
                 return
             self._asked = (key, count)
-            self._fetch(self._asked, _samples(source, channel), [])
+            self._fetch(self._asked, sample_frames(source, channel), [])
             return
 
     def _fetch(
@@ -496,12 +496,3 @@ class SeriesWindow(QObject):
 
 def _channels(instance: Instance) -> int:
     return len(instance.axes.channels) if instance.axes is not None else 1
-
-
-def _samples(source: Series | Instance, channel: int) -> list[tuple[Instance, int]]:
-    """Return frames from which to compute the window of a channel, or of all frames."""
-    if isinstance(source, Series) or source.axes is None:
-        return sample_frames(source)
-    channels = len(source.axes.channels)
-    places = sample_frames(replace(source, frames=source.frames // channels, axes=None))
-    return [(source, place * channels + channel) for _, place in places]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.imaging.axes import Axes, Rgb, channel_colors
+from app.imaging.axes import MOST_TOGETHER, Axes, Rgb, channel_colors
 from app.imaging.layers import may_be_same_patient
 from app.imaging.pixels import presentation_pipeline
 from app.imaging.pixels.composite import Tint, can_compose
@@ -33,10 +33,6 @@ class FrameRequest:
     frame_index: int
     channels: tuple[int, ...] = ()
     """The frames of the channels that are shown together with this one; () for it alone."""
-
-
-MOST_TOGETHER = 6
-"""Channels that are shown together at first; of more, the user chooses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,11 +410,7 @@ class Viewport:
         own, axes = _display_of(self.presented(frame_index)), self.axes
         if axes is None:
             return own
-        looks = tuple(
-            ChannelLook(color, number < MOST_TOGETHER)
-            for number, color in enumerate(channel_colors(axes.channels))
-        )
-        return replace(own, channels=looks, together=True)
+        return replace(own, channels=own_looks(axes), together=True)
 
     def _remembered(self, frame_index: int) -> Display:
         """Return the display for an image whose series may have been shown before."""
@@ -476,6 +468,14 @@ class Viewport:
         channels = self._together(self.frame_index)
         request = FrameRequest(self._number, self.instance, self.frame_index, channels)
         self.requested.emit(request)
+
+
+def own_looks(axes: Axes) -> tuple[ChannelLook, ...]:
+    """Return how channels are shown together before the user changes anything."""
+    return tuple(
+        ChannelLook(color, number < MOST_TOGETHER)
+        for number, color in enumerate(channel_colors(axes.channels))
+    )
 
 
 def tints_of(frame: Frame, display: Display, axes: Axes | None) -> tuple[Tint, ...]:

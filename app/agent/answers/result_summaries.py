@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message, for_people
@@ -239,7 +240,23 @@ def render_result(message: Message, plans: Plans) -> list[str]:
     wording = plans.wording(message.tool)
     lines = _told(wording, message) or cited(_generic(message.output, _summary(message)))
     head = f"**{name_of_tool(message.tool, plans)}**"
+    lines = [*lines, *cited(_files(message))]
     return [head, *(f"- {written([line], message.evidence)}" for line in lines)]
+
+
+def _files(message: Message) -> list[str]:
+    """Return a line for each table and plot that a call made: its title, and a table's rows."""
+    found: Any = message.data.get("files")
+    lines: list[str] = []
+    for item in found if isinstance(found, list) else []:
+        kind, title = item.get("kind"), one_line(str(item.get("title") or ""), 120)
+        if kind == "table":
+            rows = item.get("rows")
+            count = f": {rows:,} row{'' if rows == 1 else 's'}" if isinstance(rows, int) else ""
+            lines.append(f"Table “{title}”{count}")
+        elif kind == "plot":
+            lines.append(f"Plot “{title}”")
+    return lines
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:

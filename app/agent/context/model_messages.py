@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -248,6 +249,10 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
     if len(notes) > len(lines):
         last = notes[-1].get("id", "")
         lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
+    groups = Counter(str(note["group"]) for note in notes if note.get("group"))
+    if groups:
+        told = "; ".join(f"{name}: {count} images" for name, count in groups.items())
+        lines.insert(0, f"groups: {told}")
     # Outside the marks stands nothing that is named by a file or a folder.
     return f"image_path: {current.get('id', '')}\n{as_data(chr(10).join(lines))}"
 

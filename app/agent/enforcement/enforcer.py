@@ -33,6 +33,7 @@ from app.agent.image_reference import (
     image_argument,
     image_arguments,
     image_reference,
+    resource_of,
     takes_list,
     unsuitable_image,
 )
@@ -41,7 +42,7 @@ from app.agent.loop.tool_execution import Tools, schema_of
 from app.agent.messages import ToolCall
 from app.agent.planning import Intent, ToolPlan, Vocabulary, tokens_of
 from app.agent.repeated_calls import as_repeated, inner_call
-from app.tools.api import Tool
+from app.tools.api import Resource, Tool
 from app.tools.pack_plan import AllOf, AnyOf, Plans, Priority, Successor
 
 _log = logging.getLogger(__name__)
@@ -258,7 +259,13 @@ class Enforcer:
     def _images_of(self, call: ToolCall) -> frozenset[str]:
         """Return the open images that a call is about; the current image if the call names none."""
         named = self._record.images_of(call.arguments)
-        return named or frozenset(filter(None, (self._record.current,)))
+        tool = self._tools.get(call.name)
+        if named or (tool is not None and not self._takes_image(tool)):
+            return named  # what is made of tables alone is of none but the tables' images
+        return frozenset(filter(None, (self._record.current,)))
+
+    def _takes_image(self, tool: Tool) -> bool:
+        return bool(image_argument(ToolSchema(tool.spec.name, "", schema_of(tool.spec.Input))))
 
     def _bound(
         self, tool: Tool, images: Collection[str], given: Mapping[str, Any] | None = None
@@ -277,7 +284,11 @@ class Enforcer:
         chosen = current if current in images or not images else min(images)
         shown = image_reference(self._record.note(chosen) or {})
         if name and shown and arguments.get(name) in (None, "", []):
-            arguments[name] = [shown] if takes_list(properties[name]) else shown
+            field = properties[name]
+            all_ = [item for item in sorted(images) if self._record.note(item)]
+            if resource_of(field) is not Resource.IMAGES or "maxItems" in str(field):
+                all_ = [shown]
+            arguments[name] = (all_ or [shown]) if takes_list(field) else shown
         for name, values in self._plans.rule(spec.name).usual:
             if name in properties and values and arguments.get(name) is None:
                 arguments[name] = list(values) if takes_list(properties[name]) else values[0]
@@ -310,7 +321,8 @@ class Enforcer:
                 continue
             last = self._record.latest(set(sources) & set(fresh) if newer else sources, images)
             key = item.key or (self._plans.rule(last.call.name).makes if last else "")
-            value = output_of(last, key, images) if last else None
+            many = takes_list(properties[item.argument])
+            value = output_of(last, key, images, many=many) if last else None
             if value is None:
                 continue
             if takes_list(properties[item.argument]) and not isinstance(value, list):

@@ -79,9 +79,27 @@ class Outcome:
     def message(self, call: ToolCall) -> Message:
         """Return the message for the model: summary, output and metadata, or the error."""
         if self.status == "ok":
-            data = {"summary": self.summary, "output": self.output, "metadata": self.metadata}
+            data: dict[str, Any] = {
+                "summary": self.summary,
+                "output": self.output,
+                "metadata": self.metadata,
+            }
+            files = [_file(item) for item in self.artifacts if item.role in TOLD_FILES]
+            if files:
+                data["files"] = files[:MOST_FILES]
             return result_message(call.id, call.name, data)
         return error_message(call.id, call.name, self.error, self.remedy)
+
+
+TOLD_FILES = ("table", "plot", "mask")
+"""Roles of files that the model and the answer are told of, by their titles."""
+MOST_FILES = 8
+
+
+def _file(artifact: Artifact) -> dict[str, Any]:
+    rows = artifact.options.get("rows")
+    told = {"kind": artifact.role, "title": artifact.title, "path": str(artifact.path)}
+    return {**told, "rows": rows} if isinstance(rows, int) else told
 
 
 def failed(error: str, remedy: str = "") -> Outcome:

@@ -130,12 +130,18 @@ def has_own_scale(instance: Instance) -> bool:
     return alone or instance.frames > 1
 
 
-def sample_frames(source: Series | Instance) -> list[tuple[Instance, int]]:
-    """Return up to nine evenly spread (image, frame) pairs from which to compute a window."""
-    count = source.frames if isinstance(source, Instance) else len(source.instances)
+def sample_frames(source: Series | Instance, channel: int = 0) -> list[tuple[Instance, int]]:
+    """Return up to nine evenly spread (image, frame) pairs from which to compute a window.
+
+    Of an image with several channels they are those of `channel`.
+    """
+    count, channels = len(source.instances) if isinstance(source, Series) else source.frames, 1
+    if isinstance(source, Instance) and source.axes is not None:
+        channels = len(source.axes.channels)
+        count //= channels
     places = sorted({round(step * (count - 1) / (_SAMPLES - 1)) for step in range(_SAMPLES)})
     if isinstance(source, Instance):
-        return [(source, place) for place in places]
+        return [(source, place * channels + channel) for place in places]
     return [(one := source.instances[place], one.frames // 2) for place in places]
 
 

@@ -20,6 +20,8 @@ from app.imaging.dicom.dicom_file import read_header, silence_pydicom, value_tex
 from app.imaging.dicom.instance_attributes import cached_header, uid_of
 from app.imaging.files import sources
 from app.imaging.files.sources import FileStatus
+from app.imaging.pixels import composite
+from app.imaging.pixels.composite import Tint, can_compose
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.regions import PixelRegion, clipped, cropped
 from app.imaging.pixels.thumbnails import shrink
@@ -84,10 +86,19 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels."""
+    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels.
+
+    "channels" are, if given, the frame and the colour of each channel to show together.
+    """
     silence_pydicom()
-    frame = _frame_of(payload)
-    return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
+    tints = [
+        Tint(_frame_of({**payload, "index": index}), None, (red, green, blue))
+        for index, (red, green, blue) in payload.get("channels", ())
+    ]
+    together = can_compose([one.frame for one in tints])
+    frame = tints[0].frame if together else _frame_of(payload)
+    pixels = composite.render(tints) if together else render(frame)
+    return {"pixels": shrink(pixels, payload["size"], frame.spacing.aspect)}
 
 
 def _frame_of(payload: Message) -> Frame:

@@ -575,12 +575,16 @@ def _main(totals: Data) -> str:
 
 
 def _figure(name: str, total: Mapping[str, float]) -> str:
-    words = name.replace("_", " ")
-    span = f"{number(total['mean'], 3)} on average ({number(total['min'], 3)} to "
-    span += f"{number(total['max'], 3)})"
+    mean, least, most = (_number(total[key]) for key in ("mean", "min", "max"))
+    span = f"{mean} on average ({least} to {most})"
     if name == "count":
         return f"{number(total['sum'])} in all, {span}"
-    return f"{words} {span}"
+    return f"{name.replace('_', ' ')} {span}"
+
+
+def _number(value: float) -> str:
+    whole = float(value).is_integer()
+    return f"{value:,.0f}" if whole else f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 WORDING = ResultWording(NAME, title="For each image", lines=_lines)

@@ -8,6 +8,7 @@ from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.cell_state_analyzer import CellStateAnalyzer
 from app.tools.microscopy.image_captioner import ImageCaptioner
 from app.tools.microscopy.image_info import ImageInfo
+from app.tools.microscopy.image_preprocessor import ImagePreprocessor
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
@@ -16,6 +17,7 @@ from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 def register(registry: Registrar) -> None:
     """Add the microscopy pack's tools and its plan to the registry."""
     registry.register(ImageInfo())
+    registry.register(ImagePreprocessor())
     registry.register(nuclei_segmenter())
     registry.register(cell_segmenter())
     registry.register(organoid_segmenter())

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import Progress
-from app.tools.microscopy.touching_objects import Labels, Pieces
+from app.tools.microscopy.touching_objects import Labels, Pieces, quantile
 from app.tools.microscopy.untyped import (
     feature,
     filters,
@@ -162,7 +162,7 @@ def _joined(pieces: Pieces, raised: Image) -> Labels:
     def level(piece: int) -> float:
         pixels = pieces.pixels[piece]
         if levels.get(piece, (0, 0.0))[0] != len(pixels):
-            levels[piece] = len(pixels), float(np.percentile(flat[pixels], 75))
+            levels[piece] = len(pixels), quantile(flat[pixels], 0.75)
         return levels[piece][1]
 
     def cost(one: int, other: int) -> float:
@@ -186,7 +186,7 @@ def _outlined(found: Labels, raised: Image, certain: NDArray[np.bool_], diameter
     heights = np.zeros(len(ends), np.float32)
     for number in range(1, len(ends)):
         pixels = order[ends[number - 1] : ends[number]]
-        heights[number] = np.percentile(raised.ravel()[pixels], 70)
+        heights[number] = quantile(raised.ravel()[pixels], 0.7)
     cut = np.where(raised > OUTLINE_HEIGHT * heights[grown], grown, 0)
     whole = _largest_parts(cut)
     opened = ndimage.grey_opening(whole, footprint=morphology.disk(max(1, round(diameter / 16))))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import Progress
-from app.tools.microscopy.touching_objects import Labels, Pieces
+from app.tools.microscopy.touching_objects import Labels, Pieces, quantile
 from app.tools.microscopy.untyped import feature, measure, morphology, ndimage, segmentation
 
 Image = NDArray[np.float32]
@@ -129,7 +129,7 @@ def _joined(
         """Return a piece's number of pixels, its upper level and its greatest half width."""
         pixels = pieces.pixels[piece]
         if piece not in known or known[piece][0] != len(pixels):
-            upper = float(np.percentile(flat[pixels], 75))
+            upper = quantile(flat[pixels], 0.75)
             known[piece] = len(pixels), upper, float(thickness[pixels].max())
         return known[piece]
 
@@ -137,18 +137,12 @@ def _joined(
         line = pieces.line(one, other)
         (area, upper, half), (other_area, other_upper, other_half) = form(one), form(other)
         # The lower third of the line: two cells may touch at a few pixels as dark as they are.
-        lower = float(np.percentile(np.minimum(flat[line[:, 0]], flat[line[:, 1]]), 30))
+        lower = quantile(np.minimum(flat[line[:, 0]], flat[line[:, 1]]), 0.3)
         price = min(upper, other_upper) - lower
         price -= 0.3 * max(0.0, 0.6 - min(area, other_area) / width**2)
         if min(half, other_half) < THIN:
             price -= 0.5
-        if price > limit:
-            return price
-        if len(np.unique(line[:, 0])) > 0.8 * width:
-            return price  # side by side: whether their union is convex says nothing
-        union = 1 - (area + other_area) / pieces.hull(one, other)
-        own = max(1 - area / pieces.hull(one), 1 - other_area / pieces.hull(other))
-        return price + 0.2 * max(0.0, union - own - 0.05)
+        return price
 
     return pieces.join(cost, limit)
 

@@ -8,64 +8,54 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.microscopy.touching_objects import hull_area
-from app.tools.microscopy.untyped import measure
-
-_FORM = (
-    "label",
-    "area",
-    "bbox",
-    "centroid",
-    "eccentricity",
-    "axis_major_length",
-    "axis_minor_length",
-    "perimeter",
-)
 
 
 def measured(labels: NDArray[Any], pixels: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """Return columns with a value for each object, in the order of their numbers.
 
+    All objects at once, since scikit-image's `regionprops` takes 3 ms for each. Axes and
+    eccentricity are those of the ellipse with the same second moments, as there.
+
     Args:
-        labels: [rows, columns]; objects are numbered from 1.
+        labels: [rows, columns]; objects are numbered from 1 without a gap.
         pixels: [rows, columns] or [rows, columns, 3], the stored values that are averaged.
 
     Returns:
         label, area_px, centroid_x, centroid_y (pixel centres are integers), major_axis_px,
-        minor_axis_px, eccentricity, perimeter_px, solidity (area / area of the convex hull of the
-        pixels), mean_intensity or mean_red, mean_green and mean_blue, and touches_border.
+        minor_axis_px, eccentricity, solidity (area / area of the convex hull of the pixels),
+        mean_intensity or mean_red, mean_green and mean_blue, and touches_border.
     """
-    form = measure.regionprops_table(labels, properties=_FORM)
-    areas = form["area"].astype(np.int64)
-    flat = labels.ravel()
     rows, columns = labels.shape
-    order = np.argsort(flat, kind="stable")[flat.size - int(areas.sum()) :]
-    parts = np.split(order, np.cumsum(areas)[:-1]) if len(areas) else []
+    inside = np.flatnonzero(labels)
+    owners = labels.ravel()[inside].astype(np.int64) - 1
+    count = int(owners.max()) + 1 if len(owners) else 0
+    y, x = np.divmod(inside, columns)
+
+    def mean(values: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(owners, weights=values, minlength=count) / areas
+
+    areas = np.bincount(owners, minlength=count)
+    centre_x, centre_y = mean(x), mean(y)
+    across, down = x - centre_x[owners], y - centre_y[owners]
+    # A pixel is a square, whose own second moment is 1/12.
+    xx, yy, xy = mean(across**2) + 1 / 12, mean(down**2) + 1 / 12, mean(across * down)
+    middle, reach = (xx + yy) / 2, np.hypot((xx - yy) / 2, xy)
+    long, short = middle + reach, np.maximum(middle - reach, 0)
+    order = np.argsort(owners, kind="stable")
+    parts = np.split(inside[order], np.cumsum(areas)[:-1]) if count else []
     hulls = np.array([hull_area(part, columns) for part in parts])
-    values = pixels.reshape(rows * columns, -1)
+    values = pixels.reshape(rows * columns, -1)[inside]
     names = ("mean_intensity",) if values.shape[1] == 1 else ("mean_red", "mean_green", "mean_blue")
-    most = int(form["label"].max()) + 1 if len(areas) else 1
-    means = {
-        name: np.round(
-            np.bincount(flat, weights=values[:, number], minlength=most)[form["label"]] / areas, 3
-        )
-        for number, name in enumerate(names)
-    }
-    border = (
-        (form["bbox-0"] == 0)
-        | (form["bbox-1"] == 0)
-        | (form["bbox-2"] == rows)
-        | (form["bbox-3"] == columns)
-    )
+    edge = (y == 0) | (x == 0) | (y == rows - 1) | (x == columns - 1)
     return {
-        "label": form["label"].astype(np.int64),
+        "label": np.arange(1, count + 1),
         "area_px": areas,
-        "centroid_x": np.round(form["centroid-1"], 2),
-        "centroid_y": np.round(form["centroid-0"], 2),
-        "major_axis_px": np.round(form["axis_major_length"], 2),
-        "minor_axis_px": np.round(form["axis_minor_length"], 2),
-        "eccentricity": np.round(form["eccentricity"], 4),
-        "perimeter_px": np.round(form["perimeter"], 2),
-        "solidity": np.round(areas / hulls, 4) if len(areas) else np.zeros(0),
-        **means,
-        "touches_border": border,
+        "centroid_x": np.round(centre_x, 2),
+        "centroid_y": np.round(centre_y, 2),
+        "major_axis_px": np.round(4 * np.sqrt(long), 2),
+        "minor_axis_px": np.round(4 * np.sqrt(short), 2),
+        "eccentricity": np.round(np.sqrt(1 - short / np.maximum(long, 1e-12)), 4),
+        "solidity": np.round(areas / hulls, 4) if count else np.zeros(0),
+        **{name: np.round(mean(values[:, place]), 3) for place, name in enumerate(names)},
+        "touches_border": np.bincount(owners, weights=edge, minlength=count) > 0,
     }

@@ -376,17 +376,22 @@ def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: Finding)
     The file's description is JSON with the "finding" that has these objects and the "image" whose
     they are (SOPInstanceUID), so that cells cut out by it can be traced back.
     """
+    origin = {"finding": finding.id, "image": finding.image.sop_instance_uid}
+    return save_pixels(labels, folder, stem, json.dumps(origin))
+
+
+def save_pixels(pixels: NDArray[Any], folder: Path, stem: str, description: str = "") -> Path:
+    """Write an image, grey or RGB, as a TIFF with its own number of bits; return its path."""
     import tifffile
 
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.tif"
-    origin = {"finding": finding.id, "image": finding.image.sop_instance_uid}
     stream = io.BytesIO()
     tifffile.imwrite(
         stream,
-        labels,
-        photometric="minisblack",
+        pixels,
+        photometric="rgb" if pixels.ndim == 3 else "minisblack",
         compression="zlib",
-        description=json.dumps(origin),
+        description=description,
         metadata=None,
     )
     write_atomic(path, stream.getvalue())
@@ -405,7 +410,7 @@ def _table(
     count = len(columns["label"])
     heads: dict[str, list[Value]] = {"image": [image] * count}
     for name in ("group", "replicate"):
-        if known := getattr(snapshot, name, ""):
+        if known := str(getattr(snapshot, name)):
             heads[name] = [known] * count
     every = {**heads, **made}
     units = {
@@ -417,7 +422,6 @@ def _table(
             ("centroid_y", "px"),
             ("major_axis_px", "px"),
             ("minor_axis_px", "px"),
-            ("perimeter_px", "px"),
         )
         if name in every
     }
@@ -439,7 +443,7 @@ def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
         *("label", "area_px", "centroid_x", "centroid_y", "major_axis_px", "minor_axis_px"),
-        *("eccentricity", "perimeter_px", "solidity", "mean_intensity", "touches_border"),
+        *("eccentricity", "solidity", "mean_intensity", "touches_border"),
     )
     return {
         "labels": np.zeros(pixels.shape[:2], np.uint16),

@@ -126,6 +126,12 @@ def hull_area(pixels: NDArray[np.intp], columns: int) -> float:
         return float(len(pixels))
 
 
+def quantile(values: NDArray[Any], share: float) -> float:
+    """Return the value below which a share of the values lies; far faster than `np.quantile`."""
+    place = int(share * (len(values) - 1))
+    return float(np.partition(values, place)[place])
+
+
 def _touching(labels: Labels) -> dict[tuple[int, int], NDArray[np.intp]]:
     index = np.arange(labels.size).reshape(labels.shape)
     found: list[NDArray[Any]] = []

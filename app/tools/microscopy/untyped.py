@@ -13,6 +13,7 @@ import skimage.feature
 import skimage.filters
 import skimage.measure
 import skimage.morphology
+import skimage.restoration
 import skimage.segmentation
 import skimage.transform
 
@@ -22,5 +23,6 @@ feature: Any = skimage.feature
 filters: Any = skimage.filters
 measure: Any = skimage.measure
 morphology: Any = skimage.morphology
+restoration: Any = skimage.restoration
 segmentation: Any = skimage.segmentation
 transform: Any = skimage.transform

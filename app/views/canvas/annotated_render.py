@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QGuiApplication, QImage, QPainter, QTransform
 
+from app.imaging.axes import Axes
 from app.imaging.findings import Heatmap, State
 from app.imaging.layers import Label, Layer, LayerFrame
 from app.imaging.pixels import pipeline, windows
-from app.imaging.pixels.composite import without_channel
+from app.imaging.pixels.composite import Tint, without_channel
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
@@ -193,7 +194,7 @@ def render_annotated(
     if look.detail is not None:
         shown = Shown(
             instance if named else _undated(instance),
-            without_channel(frame, instance.axes) if tints else frame,
+            _named(frame, instance.axes, tints),
             frame_index,
             position,
             series,
@@ -229,6 +230,15 @@ def render_annotated(
     if look.view is not None:
         canvas = _scaled(canvas, look.scale)
     return to_array(canvas)
+
+
+def _named(frame: Frame, axes: Axes | None, tints: Sequence[Tint]) -> Frame:
+    """Return a frame whose note names the channels that are shown together."""
+    if axes is None or not tints:
+        return frame
+    plain = without_channel(frame, axes)
+    names = " + ".join(axes.names[axes.place(one.frame.ref.frame)[0]] for one in tints)
+    return replace(plain, note=", ".join(text for text in (names, plain.note) if text))
 
 
 def _warning(makers: Sequence[str]) -> tuple[str, ...]:

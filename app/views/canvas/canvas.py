@@ -113,6 +113,7 @@ class Canvas(ImageView):
 
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
+    detail_changed = Signal()
     menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
     pointed = Signal(object)  # Shift over a pixel: its place in the image (QPointF), or None
     hovered = Signal(float)  # the mouse, not pressed: its y in the widget (px)
@@ -662,6 +663,7 @@ class Canvas(ImageView):
         """Set how much text the corners show."""
         self.detail = detail
         self._update_overlay()
+        self.detail_changed.emit()
 
     def delete_selected(self) -> None:
         """Remove the selected finding if it is drawn on this canvas."""

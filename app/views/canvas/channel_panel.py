@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from app.imaging.axes import COLORS, Channel, Rgb
 from app.views import wording
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.corner_text import Detail
 from app.views.canvas.text_overlay import MARGIN
 from app.views.theme import SPACE
 from app.views.translation import tr, translatable
@@ -93,6 +94,7 @@ class ChannelPanel(QFrame):
         self.hide()
         canvas.installEventFilter(self)
         canvas.picture_changed.connect(self.refresh)
+        canvas.detail_changed.connect(self.follow_detail)
         self._model.display_changed.connect(self.refresh)
         self._model.image_changed.connect(self.refresh)
 
@@ -123,7 +125,6 @@ class ChannelPanel(QFrame):
         self.together.setChecked(display.together)
         for number, (row, look) in enumerate(zip(self._rows, looks, strict=True)):
             row.refresh(look, selected=number == model.channel, together=display.together)
-        self.show()
         self._place()
 
     def _fill(self, names: Sequence[str], channels: Sequence[Channel]) -> None:
@@ -149,8 +150,14 @@ class ChannelPanel(QFrame):
         bar = self._area.verticalScrollBar().sizeHint().width()
         more = bar if inner.height() + head > height else 0
         width = max(inner.width(), self.together.sizeHint().width()) + 2 * SPACE.s + more
-        self.setVisible(bottom >= _LEAST and bool(self._rows) and self._model.axes is not None)
+        wanted = bool(self._rows) and self._model.axes is not None
+        self.setVisible(wanted and bottom >= _LEAST and self._canvas.detail is not Detail.NONE)
         self.setGeometry(round(MARGIN), bottom - height, width, height)
+
+    def follow_detail(self) -> None:
+        """Hide the panel with the texts, or show it again."""
+        if self._rows:
+            self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Resize and self._rows and self._model.axes is not None:

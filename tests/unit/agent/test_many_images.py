@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.agent.answers.result_summaries import write_summary
+from app.agent.call_log import CallLog
+from app.agent.context.model_messages import image_notes_text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
@@ -23,11 +26,22 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
 from app.imaging.findings import Finding, Mask, new_id
-from app.tools.api import Approval, CancelToken, ToolContext, ToolFailed, ToolResult
+from app.tools.api import (
+    Approval,
+    CancelToken,
+    Resource,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    takes,
+)
 from app.tools.general.for_each_image import NAME, ForEachImage
+from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
 from app.tools.registry import Registry
+from app.tools.tables import table_of, write_table
 from tests.support import cells_pack as cells
-from tests.support.fake_tools import FakeTool, ImageInput, collect, request
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, request
 from tests.support.scripted_model import ScriptedModel, call, says
 from tests.unit.agent.test_enforcing import Played, check_transcript
 
@@ -318,3 +332,46 @@ def test_what_each_of_many_images_gave_feeds_the_next_step():
     ready = resolve(steps[1], steps, {1: result}, Scene((), {}))
     assert isinstance(ready, ReadyStep)
     assert ready.arguments == {"masks": ["/out/a.tif", "/out/c.tif"]}
+
+
+class TableInput(ToolInput):
+    table: str = takes(Resource.TABLE)
+
+
+def test_a_result_of_a_table_alone_is_bound_to_no_image_and_the_answer_names_its_files(
+    tmp_path: Path,
+):
+    def sum_up(args: Any, context: ToolContext) -> ToolResult:
+        table = write_table(context.out_dir / "sums.csv", table_of([{"a": 1}, {"a": 2}]), "Sums")
+        return ToolResult("Summed up.", {"table_path": str(table.path)}, {}, (), (table,))
+
+    given = tmp_path / "out" / "given.csv"
+    given.parent.mkdir()
+    given.write_text("a\n1\n")
+    tool = FakeTool("sum_up", TableInput, sum_up)
+    accepts = Accepts(modalities=("SM",), what="a micrograph")
+    plans = Plans((PackPlan("p", tools=(ToolRule("sum_up", accepts=accepts),)),))
+    images, notes = cells.open_pictures(tmp_path / "out", *micrographs(tmp_path / "in", 1))
+    thread = Thread.in_memory()
+    with ScriptedModel([call("sum_up", table=str(given))], says("Done.")) as model:
+        loop = AgentLoop(model, FakeRegistry(tool), plans=plans)
+        other = [{**notes[0], "kind": "dicom", "modality": "MR"}]
+        asked = request(tmp_path / "out", "?", notes=other, thread=thread, images=images)
+        played = Played(asyncio.run(collect(loop, asked)), thread, model)
+    assert played.ran == ["sum_up"]
+    log = CallLog(thread.history, other, tmp_path / "out")
+    assert [item.images for item in log.all()] == [frozenset()]
+    assert not list(log.on_other_images({"/somewhere/else.png"}))
+    result = next(item for item in thread.history if item.role == "tool")
+    assert [(item["kind"], item["title"], item["rows"]) for item in result.data["files"]] == [
+        ("table", "Sums", 2)
+    ]
+    told = write_summary([result], (), (), ())
+    assert "- Table “Sums”: 2 rows [1]" in told
+
+
+def test_a_model_is_told_the_groups_in_one_line():
+    notes = [
+        {"id": f"image-{place}", "group": "ctrl" if place < 4 else "drug"} for place in range(6)
+    ]
+    assert "groups: ctrl: 4 images; drug: 2 images" in image_notes_text(notes, 1)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import SimpleITK as sitk  # noqa: N813 - as everybody calls it
 import tifffile
 
 from app.imaging.axes import Axes, Channel, channel_colors
@@ -192,3 +193,37 @@ def test_axes_survive_the_index(tmp_path: Path):
     row[row.index(24)] = 23
     with pytest.raises(TableError):
         TableReader().instances(table, [instance.path])
+
+
+def test_the_real_stack_is_depths_as_other_readers_have_them(shared_data: Path):
+    path = shared_data / "microscopy" / "nuclei" / "img3d.tif"
+    axes = read_instance(path).axes
+    assert axes == Axes((Channel(),), 31, 1)
+    whole, itk = tifffile.imread(path), sitk.GetArrayFromImage(sitk.ReadImage(str(path)))
+    np.testing.assert_array_equal(whole, itk)
+    for z in (0, 17, 30):
+        np.testing.assert_array_equal(read_frame(path, axes.index(0, z, 0)).stored, whole[z])
+    assert read_instance(path.with_name("img2d.tif")).axes == Axes()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.float32])
+def test_all_depths_of_bits_have_channels(tmp_path: Path, dtype: Any):
+    array = np.arange(3 * 8 * 9).reshape(3, 8, 9).astype(dtype)
+    path = tmp_path / "a.ome.tif"
+    tifffile.imwrite(path, array, ome=True, metadata={"axes": "CYX"}, photometric="minisblack")
+    axes = read_instance(path).axes
+    assert axes is not None
+    assert axes.names == ("Channel 1", "Channel 2", "Channel 3")
+    for channel in range(3):
+        frame = read_frame(path, channel)
+        assert frame.stored.dtype == dtype
+        np.testing.assert_array_equal(frame.stored, array[channel])
+
+
+def test_colour_stacks_have_depths_and_one_channel(tmp_path: Path):
+    array = np.random.default_rng(3).integers(0, 255, (4, 8, 9, 3), np.uint8)
+    path = tmp_path / "a.ome.tif"
+    tifffile.imwrite(path, array, ome=True, metadata={"axes": "ZYXS"}, photometric="rgb")
+    axes = read_instance(path).axes
+    assert axes == Axes((Channel(),), 4, 1)
+    np.testing.assert_array_equal(read_frame(path, 2).stored, array[2])

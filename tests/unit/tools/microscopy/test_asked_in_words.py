@@ -1,4 +1,4 @@
-"""A question about groups, asked offline: the whole chain of tools on all images, to the numbers."""
+"""A question about groups, asked offline: the whole chain of tools, to the numbers."""
 
 from __future__ import annotations
 
