@@ -51,8 +51,6 @@ from app.tools.api import (
 )
 
 _MOST_DECIDED = 60  # findings that a language model is told of
-_NAMED = ("picture", "tiff")
-"""Kinds of files whose names and folders may say their group."""
 _MOST_NOTES = 200  # images that a language model is told of
 
 
@@ -221,12 +219,12 @@ class RunImages:
     def grouping(self) -> groups.Grouping:
         """The groups of the open pictures; DICOM files have none, their names may be patients'."""
         if self._grouping is None:
-            pictures = (i.instance for i in self._opened if i.instance.kind in _NAMED)
+            pictures = (i.instance for i in self._opened if i.instance.kind in ("picture", "tiff"))
             self._grouping = groups.grouping(lexical(instance.path) for instance in pictures)
         return self._grouping
 
     def _member(self, instance: Instance) -> groups.Membership:
-        if instance.kind not in _NAMED:
+        if instance.kind not in ("picture", "tiff"):
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 

@@ -284,9 +284,25 @@ def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan 
     """Return a plan whose steps on an image run on each of the images; None if none can."""
     if REPEATED not in scene.tools:
         return None
-    steps = [_repeated_step(step, which, scene) for step in plan.steps]
+    steps: list[Step] = []
+    joined: set[int] = set()  # numbers of the steps that work on all images at once
+    for number, step in enumerate(plan.steps, start=1):
+        if any(isinstance(item, Output) and item.step in joined for item in step.sources()):
+            joined.add(number)  # it goes on from there
+            steps.append(step)
+            continue
+        made = _repeated_step(step, which, scene)
+        if made.tool != REPEATED and _many_images(made):
+            joined.add(number)
+        steps.append(made)
     ran = any(step.tool == REPEATED and not step.skip for step in steps)
     return replace(plan, steps=tuple(steps)) if ran else None
+
+
+def _many_images(step: Step) -> bool:
+    """Return whether a step takes several open images as one argument."""
+    lists = (value for value in step.arguments.values() if isinstance(value, list))
+    return any(sum(isinstance(item, OpenImage) for item in value) > 1 for value in lists)
 
 
 def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:

@@ -148,7 +148,11 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
+<<<<<<< HEAD
                 value = message.output.get(key)
+=======
+                value = _output(message, key)
+>>>>>>> main
                 if value:
                     return value
         return None
@@ -237,6 +241,13 @@ class BlockedStep:
     reason: str
 
 
+def _output(message: Message, key: str) -> Any:
+    """Return a value of a result's output; of a call on many images, a list of what each gave."""
+    return message.output.get(key) or [
+        row["output"][key] for row in results_of(message) if row.get("output", {}).get(key)
+    ]
+
+
 class _Missing(Exception):
     """A source without a value; its text is the reason for the user."""
 
@@ -288,12 +299,16 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
+<<<<<<< HEAD
                 # Of a call on many images: what each gave.
                 value = message.output.get(key) or [
                     row["output"][key]
                     for row in results_of(message)
                     if row.get("output", {}).get(key)
                 ]
+=======
+                value = _output(message, key)
+>>>>>>> main
                 if value:
                     return value
                 state = f"returned no {key}"
