@@ -148,11 +148,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-<<<<<<< HEAD
-                value = message.output.get(key)
-=======
                 value = _output(message, key)
->>>>>>> main
                 if value:
                     return value
         return None
@@ -299,16 +295,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-<<<<<<< HEAD
-                # Of a call on many images: what each gave.
-                value = message.output.get(key) or [
-                    row["output"][key]
-                    for row in results_of(message)
-                    if row.get("output", {}).get(key)
-                ]
-=======
                 value = _output(message, key)
->>>>>>> main
                 if value:
                     return value
                 state = f"returned no {key}"
