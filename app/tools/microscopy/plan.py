@@ -33,6 +33,7 @@ from app.tools.pack_plan import (
     QuestionKind,
     Successor,
     ToolRule,
+    pack_prompt,
     phrases,
     word_lists,
 )
@@ -208,6 +209,9 @@ _TOOLS = (
 
 PLAN = PackPlan(
     pack="microscopy",
+    title="Microscopy",
+    icon="shapes",
+    prompt=pack_prompt("microscopy"),
     kinds=_KINDS,
     tools=_TOOLS,
     alternatives=(_ANY_SEGMENTER,),
