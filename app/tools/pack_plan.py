@@ -116,6 +116,8 @@ class QuestionKind:
             the words of those kinds then ask for this kind's work ("I drew a box. Outline it").
         only_for: The images for which the kind counts, judged by the current one; by default, all.
             It is for words that other packs use as well.
+        over_groups: Whether the question is about the images of all groups, if several are open
+            and the question names no image: "compare treatment and control".
         again: Whether all its tools run again even if an earlier question already gave their
             results. If not, only the last tool runs, on the earlier result: "show the overlay".
     """
@@ -136,6 +138,7 @@ class QuestionKind:
     greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
+    over_groups: bool = False
     only_for: Accepts = field(default_factory=lambda: Accepts())
 
     @property

@@ -149,7 +149,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
         return None
@@ -238,6 +238,12 @@ class BlockedStep:
     reason: str
 
 
+def _output(message: Message, key: str) -> Any:
+    """Return a value of a result's output; of a call on many images, a list of what each gave."""
+    rows = [row.get("output") or {} for row in results_of(message)]
+    return [row[key] for row in rows if row.get(key)] or message.output.get(key)
+
+
 class _Missing(Exception):
     """A source without a value; its text is the reason for the user."""
 
@@ -298,9 +304,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                rows = [row.get("output") or {} for row in results_of(message)]
-                each = [row[key] for row in rows if row.get(key)]
-                value = each or message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
                 state = f"returned no {key}"

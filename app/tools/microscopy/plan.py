@@ -71,6 +71,7 @@ _KINDS = (
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
         unless=_WORDS["NO_TREATMENT"],
+        over_groups=True,
     ),
     QuestionKind(
         COMPARISON_OF,
@@ -78,12 +79,14 @@ _KINDS = (
         _COUNTABLE,
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
     ),
     QuestionKind(
         BARE_COMPARISON,
         (*_WORDS["DIFFERENCE"], *_WORDS["BARE_GROUPS"]),
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
         only_for=_SURELY_MICROGRAPH,
     ),
     QuestionKind(FULL, _WORDS["STATES"], beats=(MORPHOLOGY,), tools=_CHAIN),
