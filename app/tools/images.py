@@ -219,12 +219,12 @@ class RunImages:
     def grouping(self) -> groups.Grouping:
         """The groups of the open pictures; DICOM files have none, their names may be patients'."""
         if self._grouping is None:
-            pictures = (i.instance for i in self._opened if i.instance.kind == "picture")
+            pictures = (i.instance for i in self._opened if i.instance.kind in ("picture", "tiff"))
             self._grouping = groups.grouping(lexical(instance.path) for instance in pictures)
         return self._grouping
 
     def _member(self, instance: Instance) -> groups.Membership:
-        if instance.kind != "picture":
+        if instance.kind not in ("picture", "tiff"):
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 

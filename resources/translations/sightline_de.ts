@@ -1412,7 +1412,7 @@
         <message>
             <location filename="../../app/tools/plot_data.py" />
             <source>Ask for a plot by a column of fewer different values.</source>
-            <translation type="unfinished" />
+            <translation>Bitten Sie um ein Diagramm nach einer Spalte mit weniger verschiedenen Werten.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/pixels/regions.py" />
@@ -1448,7 +1448,7 @@
             <location filename="../../app/tools/plot_data.py" />
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
-            <translation type="unfinished" />
+            <translation>Bitten Sie erneut darum.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -2193,6 +2193,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>Click on a row or point</source>
+            <translation>Klick auf eine Zeile oder einen Punkt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -3340,7 +3345,7 @@
         <message>
             <location filename="../../app/views/results/exporting.py" />
             <source>Export the plot</source>
-            <translation type="unfinished" />
+            <translation>Diagramm exportieren</translation>
         </message>
         <message>
             <location filename="../../app/views/results/plot_pane.py" />
@@ -3898,7 +3903,7 @@
         <message>
             <location filename="../../app/tools/tables.py" />
             <source>Give a CSV file with a row of column names and one value per column.</source>
-            <translation type="unfinished" />
+            <translation>Geben Sie eine CSV-Datei mit einer Zeile der Spaltennamen und einem Wert je Spalte an.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
@@ -7175,12 +7180,12 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>numbered objects need a segmentation of their own</source>
-            <translation type="unfinished" />
+            <translation>nummerierte Objekte brauchen eine eigene Segmentierung</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>numbered objects on such a multi-frame image have no form in a segmentation</source>
-            <translation type="unfinished" />
+            <translation>nummerierte Objekte auf einem solchen Mehrbild lassen sich nicht als Segmentierung schreiben</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -7201,6 +7206,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>oblique: {0}° from {1}</source>
             <translation>schräg: {0}° von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>of a table or plot: select its object</source>
+            <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/codecs.py" />
@@ -9159,8 +9169,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>select it</source>
-            <translation>auswählen</translation>
+            <source>select it, or one of its objects</source>
+            <translation>ihn oder eines seiner Objekte auswählen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -10837,17 +10847,17 @@
         <message>
             <location filename="../../app/tools/plots.py" />
             <source>the plot cannot be read</source>
-            <translation type="unfinished" />
+            <translation>das Diagramm kann nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
             <source>the plot cannot be written ({0})</source>
-            <translation type="unfinished" />
+            <translation>das Diagramm kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
             <source>the plot names a table elsewhere</source>
-            <translation type="unfinished" />
+            <translation>das Diagramm nennt eine Tabelle an einem anderen Ort</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -11061,12 +11071,12 @@
         <message>
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be read ({0})</source>
-            <translation type="unfinished" />
+            <translation>die Tabelle kann nicht gelesen werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be written ({0})</source>
-            <translation type="unfinished" />
+            <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -12711,7 +12721,7 @@
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>{0} objects are too many for a segmentation</source>
-            <translation type="unfinished" />
+            <translation>{0} Objekte sind zu viele für eine Segmentierung</translation>
         </message>
         <message>
             <location filename="../../app/imaging/scanning/copies.py" />
@@ -13045,6 +13055,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>{shown} of {count} findings are shown</source>
             <translation>{shown} von {count} Befunden werden gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/results/plot_pane.py" />
+            <source>{shown} of {count} points are drawn; the table and the file have all.</source>
+            <translation>{shown} von {count} Punkten sind gezeichnet; Tabelle und Datei haben alle.</translation>
         </message>
         <message>
             <location filename="../../app/views/results/table_pane.py" />

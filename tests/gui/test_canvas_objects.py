@@ -78,6 +78,22 @@ def test_a_click_selects_an_object_and_its_number_and_area_are_told(scene: Scene
     assert told == [("finder-Nuclei", 7), ("finder-Nuclei", 9), ("", 0)]
 
 
+def test_of_a_cell_and_its_nucleus_the_nucleus_is_hit(scene: Scene):
+    scene.show()
+    cells = np.zeros((80, 100), np.uint16)
+    cells[20:60, 20:60] = 1
+    nuclei(scene)  # one of them in the cell
+    ref = scene.canvas.frame.ref
+    one = finding(ref, Instances(cells), "Cells", value=1.0, state=State.ACCEPTED)
+    scene.workspace.annotations.add([one])
+    scene.settle()
+    annotations, view = scene.workspace.annotations, scene.canvas.viewport()
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=scene.at(25, 35))
+    assert (annotations.selected, annotations.selected_object) == ("finder-Nuclei", 7)
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=scene.at(45, 45))
+    assert (annotations.selected, annotations.selected_object) == (one.id, 1)
+
+
 def test_a_selected_object_is_bright_and_filled(scene: Scene):
     scene.show()
     one = nuclei(scene)

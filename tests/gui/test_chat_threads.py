@@ -39,10 +39,13 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
+from app.agent.json_forms import plain
 from app.agent.llm.endpoint import WAITING_NOTE
 from app.agent.messages import Message
 from app.agent.privacy.consents import consent_request
 from app.agent.sessions import SessionStore, Thread
+from app.tools.plots import Plot, write_plot
+from app.tools.tables import table_of, write_table
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
@@ -714,3 +717,32 @@ def test_what_is_being_answered_is_not_deleted(chat: Chat, wait_until: Wait):
     chat.dock.header.delete.trigger()
     assert chat.dock.findChild(QMessageBox) is None
     wait_until(lambda: chat.dock.conversation._notes)
+
+
+def test_tables_and_plots_of_an_earlier_conversation_open_again(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    thread = chat.store.new_thread()
+    folder = thread.files_dir()
+    cells = table_of([{"label": 1, "area": 3.5}, {"label": 2, "area": 4.5}], {"area": "µm²"})
+    links = {"": "nuclei-id"}
+    table = write_table(folder / "t.csv", cells, "Nuclei", label_column="label", findings=links)
+    shown = Plot(kind="histogram", title="Areas", table="t.csv", x="area")
+    plot = write_plot(folder / "p.json", shown)
+    stranger = write_table(tmp_path / "t.csv", cells, "Elsewhere")
+    made = [plain(one) for one in (table, plot, stranger)]
+    started = (ToolStarted, {"call_id": "c", "tool": "t", "arguments": {}})
+    finished = (ToolFinished, {"call_id": "c", "tool": "t", "status": "ok", "summary": "s"})
+    result = {"status": "ok", "summary": "s", "output": {}, "metadata": {}, "artifacts": made}
+    thread.log_call("c", "t", {}, result, TIME, TIME)
+    add_run(thread, "r1", "q", started, finished, (RunFinished, {"answer": "a"}))
+    thread_id = thread.thread_id
+    thread.close()
+    show(chat, wait_until, thread_id)
+    buttons = chat.run.cards["c"].results
+    assert [one.accessibleName() for one in buttons] == ["Table: Nuclei (2 rows)", "Plot: Areas"]
+    QTest.mouseClick(buttons[0], LEFT)
+    (pane,) = chat.workspace.panes.all
+    assert (pane.path, pane.role) == (table.path, "table")
+    assert pane.options["findings"] == links
+    assert pane.options["units"] == {"area": "µm²"}

@@ -73,6 +73,14 @@ _GROUPS_EACH = re.compile(
 _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
+_GROUPS = re.compile(
+    r"\b(?:groups|conditions|treatments|gruppen|bedingungen|behandlungen)\b", re.IGNORECASE
+)
+_DIFFERENT = re.compile(
+    r"\b(?:than|als|compar\w*|versus|vs|between|differ\w*|chang\w*|vergl\w*|zwischen|"
+    r"unterschied\w*|unterscheid\w*|veränder\w*)\b",
+    re.IGNORECASE,
+)
 _PERHAPS = re.compile(
     rf"\b{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|"
     r"\b(?:both|prior|previous|earlier|compar\w*|chang\w*|progress\w*|before|beide\w*|"
@@ -139,6 +147,9 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
             return ImageChoice(many=ids_of(images, group), group=group)
         if _GROUPS_EACH.search(blank) and any(note.get("group") for note in images):
             return ImageChoice(many=ids_of(images))
+        compared = compared_groups(blank, images)
+        if compared:
+            return ImageChoice(many=compared)
         other = _MANY.search(blank)
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))
@@ -148,6 +159,24 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:
     """Return the ids of the open images, or of those in one group."""
     return tuple(str(note.get("id")) for note in images if not group or note.get("group") == group)
+
+
+def compared_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the ids of the images of the groups that a question compares; () if it compares none.
+
+    "Treatment and control" are those two; "what differs from the control", "compare the groups" are
+    all that have a group.
+    """
+    grouped = [note for note in images if note.get("group")]
+    groups = list(dict.fromkeys(str(note["group"]) for note in grouped))
+    if len(groups) < 2:
+        return ()
+    named = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]
+    if len(named) < 2:
+        if not _DIFFERENT.search(blank) or not (named or _GROUPS.search(blank)):
+            return ()
+        named = groups
+    return tuple(str(note.get("id")) for note in grouped if note["group"] in named)
 
 
 def _means_all(match: re.Match[str], images: int) -> bool:
@@ -255,9 +284,25 @@ def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan 
     """Return a plan whose steps on an image run on each of the images; None if none can."""
     if REPEATED not in scene.tools:
         return None
-    steps = [_repeated_step(step, which, scene) for step in plan.steps]
+    steps: list[Step] = []
+    joined: set[int] = set()  # numbers of the steps that work on all images at once
+    for number, step in enumerate(plan.steps, start=1):
+        if any(isinstance(item, Output) and item.step in joined for item in step.sources()):
+            joined.add(number)  # it goes on from there
+            steps.append(step)
+            continue
+        made = _repeated_step(step, which, scene)
+        if made.tool != REPEATED and _many_images(made):
+            joined.add(number)
+        steps.append(made)
     ran = any(step.tool == REPEATED and not step.skip for step in steps)
     return replace(plan, steps=tuple(steps)) if ran else None
+
+
+def _many_images(step: Step) -> bool:
+    """Return whether a step takes several open images as one argument."""
+    lists = (value for value in step.arguments.values() if isinstance(value, list))
+    return any(sum(isinstance(item, OpenImage) for item in value) > 1 for value in lists)
 
 
 def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:

@@ -9,6 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
+from app.agent.repeated_calls import results_of
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -147,7 +148,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
         return None
@@ -236,6 +237,13 @@ class BlockedStep:
     reason: str
 
 
+def _output(message: Message, key: str) -> Any:
+    """Return a value of a result's output; of a call on many images, a list of what each gave."""
+    return message.output.get(key) or [
+        row["output"][key] for row in results_of(message) if row.get("output", {}).get(key)
+    ]
+
+
 class _Missing(Exception):
     """A source without a value; its text is the reason for the user."""
 
@@ -287,7 +295,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
                 state = f"returned no {key}"

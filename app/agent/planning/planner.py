@@ -33,6 +33,7 @@ from app.agent.planning.plan import (
     ToolPlan,
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
+from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.api import Approval, Tool, ToolSpec
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
@@ -66,6 +67,7 @@ class Planner:
         which = image_choice(text, scene.images)
         named = _without_repetition(scene, blank)
         reading = read_question(blank, named.plans, named.tools)
+        which = _over_groups(which, reading, scene)
         relevant = relevant_scene(named, which)
         decided = _decide(question, text, blank, reading, which, relevant)
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
@@ -124,6 +126,17 @@ def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
     """Return a tool's schema, with the JSON schema of its arguments."""
     repeatable = spec.approval in (Approval.READ, Approval.COMPUTE)
     return ToolSchema(spec.name, spec.description, parameters, spec.phrases, spec.title, repeatable)
+
+
+def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:
+    """Return the images of all groups for a question that compares groups and names no image."""
+    kinds = pack_words(scene.plans.packs).kinds
+    grouped = [note for note in scene.images if note.get("group")]
+    if which != ImageChoice() or len({note["group"] for note in grouped}) < 2:
+        return which
+    if not any(kinds[key].over_groups for key in reading.kinds):
+        return which
+    return replace(which, many=tuple(str(note["id"]) for note in grouped))
 
 
 def _plans_for(scene: Scene) -> Plans:

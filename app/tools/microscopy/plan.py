@@ -33,6 +33,7 @@ from app.tools.pack_plan import (
     QuestionKind,
     Successor,
     ToolRule,
+    pack_prompt,
     phrases,
     word_lists,
 )
@@ -70,6 +71,7 @@ _KINDS = (
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
         unless=_WORDS["NO_TREATMENT"],
+        over_groups=True,
     ),
     QuestionKind(
         COMPARISON_OF,
@@ -77,12 +79,14 @@ _KINDS = (
         _COUNTABLE,
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
     ),
     QuestionKind(
         BARE_COMPARISON,
         (*_WORDS["DIFFERENCE"], *_WORDS["BARE_GROUPS"]),
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
         only_for=_SURELY_MICROGRAPH,
     ),
     QuestionKind(FULL, _WORDS["STATES"], beats=(MORPHOLOGY,), tools=_CHAIN),
@@ -205,6 +209,9 @@ _TOOLS = (
 
 PLAN = PackPlan(
     pack="microscopy",
+    title="Microscopy",
+    icon="shapes",
+    prompt=pack_prompt("microscopy"),
     kinds=_KINDS,
     tools=_TOOLS,
     alternatives=(_ANY_SEGMENTER,),

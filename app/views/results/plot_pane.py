@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QStackedWidget
 from shiboken6 import isValid
@@ -34,6 +35,9 @@ from app.workspace.workspace import Workspace
 _POINT, _RING = 6, 15  # px
 _BAR = 0.7  # width of bars and boxes, in places of categories
 _HALF_BOX, _HALF_VIOLIN, _JITTER = 0.3, 0.4, 0.12
+_MOST_POINTS = 25_000  # that are drawn: in 50 ms
+_POINTS_AT_ONCE = 4000  # in one turn of the event loop
+_SHADES = 32
 _MOST_DOTS = 2000  # values that are all drawn over boxes and violins; else outliers only
 _MOST_PICTURES = 500
 _PICTURES_AT_ONCE = 16
@@ -63,6 +67,8 @@ class PlotPane(PaneView):
         self.data: Drawn | None = None
         self._links: RowLinks | None = None
         self._dots: dict[int, tuple[float, float]] = {}  # where a row's point is
+        self._parts: deque[Callable[[], None]] = deque()  # points to be drawn
+        self._soon = QTimer(singleShot=True, interval=0)
         self._inks: list[Any] = []  # lines and error bars in the text's colour
         self.chart = pg.PlotWidget(background=THEME.panel)
         self.chart.setAccessibleName(pane.title)
@@ -91,6 +97,8 @@ class PlotPane(PaneView):
         self._item: Any = self.chart.getPlotItem()
         fit = tool_button("maximize", tr("Fit"), self._item.autoRange, 14)
         super().__init__(pane, pages, [fit, self.export_button], close)
+        self._soon.setParent(self)
+        self._soon.timeout.connect(self._draw_next)
         for name in ("left", "bottom"):
             self.chart.getAxis(name).setStyle(tickFont=ui_font(TYPE.caption))
         self._forget = workspace.annotations.object_changed.connect(self._follow)
@@ -110,6 +118,22 @@ class PlotPane(PaneView):
             self._show_gallery(self.data)
         else:
             self._draw(self.plot, self.data, titles)
+        self._draw_next()
+
+    def _draw_next(self) -> None:
+        """Draw the next of many points, in a turn of the event loop of its own; at last, fit."""
+        if self._parts:
+            self._parts.popleft()()
+        if self._parts:
+            self._soon.start()
+            return
+        if self._legend is not None:
+            size = self._legend.geometry().size()  # its own `size` is none
+            self._legend.setMinimumSize(size)
+            self._legend.setMaximumSize(size)
+        self._item.addItem(self._ring)
+        self._item.autoRange()
+        self._tint()
         self.export_button.setEnabled(True)
         self.ready = True
         annotations = self._workspace.annotations
@@ -144,13 +168,6 @@ class PlotPane(PaneView):
         for name, title in (("bottom", x_title), ("left", y_title)):
             # pyqtgraph takes it for HTML.
             self.chart.getAxis(name).setLabel(html.escape(title))
-        self._item.addItem(self._ring)
-        if self._legend is not None:
-            size = self._legend.geometry().size()  # its own `size` is none
-            self._legend.setMinimumSize(size)
-            self._legend.setMaximumSize(size)
-        self._item.autoRange()
-        self._tint()
 
     def _add(self, item: Any, *, ink: bool = False) -> None:
         self.chart.addItem(item)
@@ -168,9 +185,11 @@ class PlotPane(PaneView):
 
     def _draw_points(self, plot: Plot, data: Points) -> None:
         self._name_groups(len(data.groups) > 1)
-        shades: NDArray[Any] | None = None
-        if data.shade is not None:
-            shades = self._shaded(data.shade, plot.color)
+        drawn = sum(len(group.rows) for group in data.groups)
+        if drawn > _MOST_POINTS:
+            text = tr("{shown} of {count} points are drawn; the table and the file have all.")
+            self.tell(text.format(shown=f"{_MOST_POINTS:,}", count=f"{drawn:,}"))
+        share = min(_MOST_POINTS / max(drawn, 1), 1.0)
         for group in data.groups:
             if plot.kind == "line":
                 self._add(
@@ -181,35 +200,65 @@ class PlotPane(PaneView):
             if group.error is not None:
                 bars = pg.ErrorBarItem(x=group.x, y=group.y, height=2 * group.error, beam=0.1)
                 self._add(bars, ink=True)
-            brush: Any = group.color if shades is None else [shades[row] for row in group.rows]
+            if data.shade is not None:
+                for tint, chosen in self._shaded(data.shade, group.rows, plot.color):
+                    rows, x, y = group.rows[chosen], group.x[chosen], group.y[chosen]
+                    self._scatter(x, y, rows, tint, share=share)
+                continue
             name = group.name if plot.kind == "scatter" and self._legend is not None else None
-            self._scatter(group.x, group.y, group.rows, brush, name)
+            self._scatter(group.x, group.y, group.rows, group.color, name, share)
         for axis, names in (("bottom", data.x_names), ("left", data.y_names)):
             if names:
                 self._name_places(axis, names)
 
-    def _shaded(self, values: Floats, title: str) -> NDArray[Any]:
-        """Return each row's brush by its value, and show the scale beside the plot."""
+    def _shaded(
+        self, values: Floats, rows: NDArray[np.int64], title: str
+    ) -> list[tuple[Any, NDArray[np.bool_]]]:
+        """Return colours by the rows' values, each with its rows, and show their scale."""
         known = values[np.isfinite(values)]
         low, high = float(known.min()), float(known.max())
         colors: Any = pg.colormap.get(_MAP)
-        share = np.clip(np.nan_to_num((values - low) / ((high - low) or 1.0)), 0, 1)
+        share = np.nan_to_num((values[rows] - low) / ((high - low) or 1.0))
+        level = np.clip(share * _SHADES, 0, _SHADES - 1).astype(int)
         bar: Any = pg.ColorBarItem(values=(low, high), colorMap=colors, interactive=False, width=12)
         bar.setLabel("right", title)
         self._item.layout.addItem(bar, 2, 5)
         self._inks.append(bar)
-        return np.array([pg.mkBrush(one) for one in colors.map(share, mode="qcolor")])
+        shades = colors.map((np.arange(_SHADES) + 0.5) / _SHADES, mode="qcolor")
+        return [(shades[one], level == one) for one in np.unique(level).tolist()]
 
     def _scatter(
-        self, x: Floats, y: Floats, rows: NDArray[np.int64], brush: Any, name: str | None = None
+        self,
+        x: Floats,
+        y: Floats,
+        rows: NDArray[np.int64],
+        tint: Any,
+        name: str | None = None,
+        share: float = 1.0,
     ) -> None:
-        """Draw points that select the objects of their rows when they are clicked."""
+        """Have points drawn that select the objects of their rows when they are clicked.
+
+        Of `share` below 1, only so many are drawn, chosen at random, but always the same.
+        """
+        self._dots.update(zip(rows.tolist(), zip(x.tolist(), y.tolist(), strict=True), strict=True))
+        if share < 1:
+            chosen = np.random.default_rng(0).permutation(len(rows))[: round(share * len(rows))]
+            x, y, rows = x[chosen], y[chosen], rows[chosen]
+        for start in range(0, len(rows), _POINTS_AT_ONCE):
+            part = slice(start, start + _POINTS_AT_ONCE)
+            known_as = None if start else name
+            self._parts.append(
+                partial(self._add_dots, x[part], y[part], rows[part], tint, known_as)
+            )
+
+    def _add_dots(
+        self, x: Floats, y: Floats, rows: NDArray[np.int64], tint: Any, name: str | None
+    ) -> None:
         dots = pg.ScatterPlotItem(
-            x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=brush, name=name
+            x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=tint, name=name
         )
         dots.sigClicked.connect(self._clicked)
         self._add(dots)
-        self._dots.update(zip(rows.tolist(), zip(x.tolist(), y.tolist(), strict=True), strict=True))
 
     def _draw_bars(self, data: Bars) -> None:
         self._name_groups(len(data.parts) > 1)
@@ -241,8 +290,7 @@ class PlotPane(PaneView):
             # Beside each other by a fixed pattern, so that the plot looks the same each time.
             aside: Any = (np.arange(len(one.values)) * 0.618 % 1 - 0.5) * 2 * _JITTER
             x: Any = (place + (aside if every else 0 * aside))[chosen]
-            brush = color(THEME.text_muted, 0.75)
-            self._scatter(x, one.values[chosen], one.rows[chosen], brush)
+            self._scatter(x, one.values[chosen], one.rows[chosen], color(THEME.text_muted, 0.75))
         self._name_places("bottom", [one.name for one in data])
 
     def _draw_box(self, place: int, one: Distribution) -> None:
