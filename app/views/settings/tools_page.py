@@ -213,7 +213,7 @@ class ToolsPage(SettingsPage):
         self.prompt.setMaxLength(80)
         self.prompt.setPlaceholderText(USUAL_PROMPT)
         note = tr("The section that a language model is given. Fixed rules need none.")
-        form.add_row(tr("Section"), self.prompt, note=note)
+        form.add_row(tr("Prompt"), self.prompt, note=note)
         self.column.addLayout(form)
 
     def _add_models(self, settings: Settings, show_models: Callable[[], object] | None) -> None:
