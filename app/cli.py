@@ -293,6 +293,21 @@ def _ask(argv: list[str]) -> int:
     )
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
+    parser.add_argument(
+        "--pack",
+        action="append",
+        default=[],
+        dest="packs",
+        metavar="NAME",
+        help="use the tools of this pack only, and the general ones; may be repeated",
+    )
+    parser.add_argument(
+        "--system-prompt",
+        default="",
+        metavar="NAME",
+        help="the section of the prompts file to instruct a language model with",
+    )
+    parser.add_argument("--prompts", default="", metavar="FILE", help="a prompts file of your own")
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")

@@ -274,6 +274,21 @@ Scheme = Literal["system", "dark", "light"]
 _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
 
 
+class ProfileSettings(_Part):
+    """Which tool packs are active, and which prompt a language model is given.
+
+    Attributes:
+        packs_off: Names of packs whose tools and rules are left out ("chest"); never "general".
+        prompt: Name of the section of the prompts file to use; "" for the usual one.
+        prompt_file: A prompts file of the user's own, in the form of the shipped one; "" for that.
+            Its sections [TOOL_NAME] are added to the descriptions of these tools.
+    """
+
+    packs_off: Annotated[list[Text], Field(max_length=100)] = []
+    prompt: Annotated[str, Field(max_length=80)] = ""
+    prompt_file: Text = ""
+
+
 class Settings(_Part):
     """All settings, with defaults that work offline.
 
@@ -292,6 +307,7 @@ class Settings(_Part):
     llm: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
+    profile: ProfileSettings = ProfileSettings()
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
     theme: Scheme = "dark"

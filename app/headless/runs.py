@@ -55,6 +55,9 @@ def ask(
     *,
     base_url: str = "",
     session: str = "",
+    packs: Sequence[str] = (),
+    system_prompt: str = "",
+    prompts: str = "",
     plan_only: bool = False,
     as_json: bool = False,
 ) -> int:
@@ -69,10 +72,14 @@ def ask(
         out: Folder for masks and pictures; None for the conversation's own folder.
         base_url: The endpoint's address; "" for the one in the settings.
         session: The id of the conversation to go on with; "" for a new one.
+        packs: The tool packs to use; () for those of the settings.
+        system_prompt: The prompt for a language model; "" for that of the settings.
+        prompts: A prompts file of the user's own; "" for that of the settings.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
     """
     with open_program() as program:
+        program.use_profile(packs, system_prompt, prompts)
         opened = _open_images(program.decoder, images)
         model = program.language_model(llm, base_url)
         if plan_only:
@@ -190,7 +197,7 @@ def _plan_only(
         )
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         notes = RunImages(images, Path(folder), program.decoder).notes(remote=False)
-        calls = Planner(program.registry.plans).planned_calls(prompt, notes, program.registry.all())
+        calls = Planner(program.active.plans).planned_calls(prompt, notes, program.active.all())
     if as_json:
         print_json([plain(call) for call in calls])
     for number, call in enumerate(() if as_json else calls, start=1):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
-from app.imaging.axes import Axes
+from app.imaging.axes import Axes, dye_names
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding, State
 from app.imaging.pixels import pipeline, windows
@@ -219,12 +219,12 @@ class RunImages:
     def grouping(self) -> groups.Grouping:
         """The groups of the open pictures; DICOM files have none, their names may be patients'."""
         if self._grouping is None:
-            pictures = (i.instance for i in self._opened if i.instance.kind == "picture")
+            pictures = (i.instance for i in self._opened if i.instance.kind in ("picture", "tiff"))
             self._grouping = groups.grouping(lexical(instance.path) for instance in pictures)
         return self._grouping
 
     def _member(self, instance: Instance) -> groups.Membership:
-        if instance.kind != "picture":
+        if instance.kind not in ("picture", "tiff"):
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 
@@ -684,15 +684,17 @@ def _channel_number(name: str, axes: Axes, channel: int | str) -> int:
     """Return a channel's number from 0, from it or from its name in any case."""
     names = [one.casefold() for one in axes.names]
     text = str(channel).strip().casefold()
-    if isinstance(channel, str) and text in names:
-        return names.index(text)
+    # A model elsewhere is told the dyes alone.
+    for known in (names, [one.casefold() for one in dye_names(axes.names)]):
+        if isinstance(channel, str) and text in known:
+            return known.index(text)
     if isinstance(channel, int) or text.isdecimal():
         number = int(text)
         if 0 <= number < len(names):
             return number
     if len(names) == 1:
         raise ToolRetry(f"{name} has one channel, so there is no channel {channel}")
-    listed = ", ".join(f"{n} ({one})" for n, one in enumerate(axes.names))
+    listed = ", ".join(f"{n} ({one})" for n, one in enumerate(dye_names(axes.names)))
     raise ToolRetry(
         f"{name} has no channel {channel}", remedy=f"It has {len(names)}, by number: {listed}."
     )

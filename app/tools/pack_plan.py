@@ -40,6 +40,11 @@ def word_lists(name: str) -> dict[str, str]:
     return {section: words.strip() for section, words in found}
 
 
+def pack_prompt(pack: str) -> str:
+    """Return the text in `resources/prompts/{pack}.txt`, a pack's own instructions for a model."""
+    return (resources_dir() / "prompts" / f"{pack}.txt").read_text("utf-8").strip()
+
+
 def any_of(*words: str) -> str:
     """Join single words to one part of a phrase that matches any of them: "big|large".
 
@@ -111,6 +116,8 @@ class QuestionKind:
             the words of those kinds then ask for this kind's work ("I drew a box. Outline it").
         only_for: The images for which the kind counts, judged by the current one; by default, all.
             It is for words that other packs use as well.
+        over_groups: Whether the question is about the images of all groups, if several are open
+            and the question names no image: "compare treatment and control".
         again: Whether all its tools run again even if an earlier question already gave their
             results. If not, only the last tool runs, on the earlier result: "show the overlay".
     """
@@ -131,6 +138,7 @@ class QuestionKind:
     greedy: bool = False
     addressed: bool = False
     means: tuple[str, ...] = ()
+    over_groups: bool = False
     only_for: Accepts = field(default_factory=lambda: Accepts())
 
     @property
@@ -402,6 +410,10 @@ class PackPlan:
         own_images: Kinds of file and modalities that belong to this pack. Where a question about
             such an image has words of several packs, those of this pack count; words for what only
             another pack works on ("lungs") still ask for that pack.
+        title: Name of the pack for people; "" to use `pack`.
+        icon: Name of a file in resources/icons without its suffix; "" for none.
+        prompt: Text that is added to a language model's instructions when the model is offered one
+            of the pack's tools; see `pack_prompt`. At most 4,000 characters of it are used.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
             tool, so that every planner runs it.
     """
@@ -422,6 +434,9 @@ class PackPlan:
     suggested_for: Accepts = Accepts()
     own_images: Accepts = Accepts()
     marked_question: str = ""
+    title: str = ""
+    icon: str = ""
+    prompt: str = ""
 
     def owns(self, note: Mapping[str, Any]) -> bool:
         """Return whether an image, by its note, is among `own_images`."""

@@ -90,6 +90,20 @@ class Registry:
         """Return every tool, in the order in which they were registered."""
         return tuple(self._tools.values())
 
+    def without(self, packs: Collection[str]) -> Registry:
+        """Return a registry without the tools and plans of these packs; "general" always stays."""
+        off = set(packs) - {"general"}
+        kept = Registry()
+        kept._tools = {name: t for name, t in self._tools.items() if t.spec.pack not in off}
+        kept._plans = {name: plan for name, plan in self._plans.items() if name not in off}
+        kept.problems = self.problems
+        return kept
+
+    @property
+    def packs(self) -> tuple[str, ...]:
+        """The names of all packs, in the order in which they were registered."""
+        return tuple(dict.fromkeys([*(t.spec.pack for t in self._tools.values()), *self._plans]))
+
     def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
         """Add all tools of the registry `other` and the plans in `plans`: all of them, or nothing.
 

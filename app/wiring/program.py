@@ -15,7 +15,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from app import paths, settings
-from app.agent.context.model_messages import system_prompt
+from app.agent.context.model_messages import prompt_names, system_prompt, tool_texts
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
@@ -28,6 +28,7 @@ from app.agent.privacy.consents import Consents
 from app.agent.request import Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit.log import AuditLog, audit_key
+from app.errors import FileProblem, UsageError
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
@@ -201,7 +202,7 @@ class Program:
         name = key_name(chosen.kind, providers.endpoint_url(chosen.kind, fields))
         key = self.secrets.get(name, chosen=True)
         return self.models.get(
-            providers.ModelChoice(chosen.kind, fields, key, plans=self.registry.plans)
+            providers.ModelChoice(chosen.kind, fields, key, plans=self.active.plans)
         )
 
     @cached_property
@@ -217,15 +218,71 @@ class Program:
         """Return `settings_notices`, then a sentence for each rule that names an unknown tool."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
-        return [*self.settings_notices, *unknown]
+        return [*self.settings_notices, *unknown, *filter(None, [self._prompt_problem()])]
+
+    @property
+    def active(self) -> Registry:
+        """The tools of the packs that the settings leave active."""
+        return self.registry.without(self.settings.profile.packs_off)
+
+    def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
+        """Use only these packs (all if empty), and another prompt, without saving the choice.
+
+        Raises:
+            UsageError: There is no such pack or prompt, or the prompts file cannot be read.
+        """
+        known = self.registry.packs
+        if wrong := [name for name in packs if name not in known]:
+            raise UsageError(
+                f"there is no tool pack {wrong[0]!r}", remedy=f"There are: {', '.join(known)}."
+            )
+        change: dict[str, Any] = {}
+        if packs:
+            change["packs_off"] = [name for name in known if name not in packs]
+        change |= {"prompt": prompt} if prompt else {}
+        change |= {"prompt_file": file} if file else {}
+        profile = self.settings.profile.model_copy(update=change)
+        self.settings = self.settings.model_copy(update={"profile": profile})
+        try:
+            self._system_prompt()
+        except FileProblem as error:
+            path = Path(profile.prompt_file) if profile.prompt_file else None
+            with contextlib.suppress(FileProblem):
+                there = ", ".join(prompt_names(path))
+                raise UsageError(error.reason, remedy=f"Prompts there: {there}.") from error
+            raise UsageError(error.reason, subject=error.subject) from error
+
+    def _prompt_problem(self) -> str:
+        """Return a sentence on why the chosen prompt cannot be used, "" if it can."""
+        try:
+            self._system_prompt()
+        except FileProblem as error:
+            return f"The prompt of the settings cannot be used, the usual one is: {error.reason}."
+        return ""
+
+    def _system_prompt(self) -> tuple[str, dict[str, str]]:
+        """Return the chosen prompt, and the user's own texts for tools."""
+        profile = self.settings.profile
+        path = Path(profile.prompt_file) if profile.prompt_file else None
+        texts = tool_texts(path) if path is not None else {}
+        return system_prompt(profile.prompt, path), texts
 
     def loop(self, model: LanguageModel) -> AgentLoop:
-        """Return an agent loop with a model, all tools, and the settings' limits and rules."""
+        """Return an agent loop with a model, the active packs, and the settings' limits and rules.
+
+        A prompt that is not there is replaced by the usual one; `notices` says so.
+        """
         chosen = self.settings.limits
+        active = self.active
+        try:
+            system, texts = self._system_prompt()
+        except FileProblem:
+            system, texts = system_prompt(), {}
         return AgentLoop(
             model,
-            self.registry,
-            system=system_prompt(),
+            active,
+            system=system,
+            tool_texts=texts,
             limits=Limits(
                 steps=chosen.steps,
                 tool_calls=chosen.tool_calls,
@@ -236,7 +293,7 @@ class Program:
             ),
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
-            plans=self.registry.plans,
+            plans=active.plans,
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
         )

@@ -1402,7 +1402,7 @@
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
-            <translation type="unfinished" />
+            <translation>Fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/model_process/serving.py" />
@@ -2065,7 +2065,7 @@
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>Choose a model with vision.</source>
-            <translation type="unfinished" />
+            <translation>Wählen Sie ein Modell, das Bilder annimmt.</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -3783,7 +3783,7 @@
         <message>
             <location filename="../../app/tools/general/for_each_image.py" />
             <source>For each image</source>
-            <translation type="unfinished" />
+            <translation>Für jedes Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -5705,7 +5705,7 @@
         <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>Keep large data in files, and their paths here.</source>
-            <translation type="unfinished" />
+            <translation>Große Daten gehören in Dateien, hierher nur deren Pfade.</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -7109,7 +7109,7 @@
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>not every picture may be shown to {0}, or can be made</source>
-            <translation type="unfinished" />
+            <translation>nicht jedes Bild darf {0} gezeigt werden oder lässt sich erstellen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8274,6 +8274,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Progress</source>
             <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>Prompts there: {0}.</source>
+            <translation>Vorhandene Prompts: {0}.</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -10735,7 +10740,7 @@
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>the language model was not asked: {0}</source>
-            <translation type="unfinished" />
+            <translation>das Sprachmodell wurde nicht gefragt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -11259,7 +11264,7 @@
         <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>the values kept for a conversation exceed 1 MiB together</source>
-            <translation type="unfinished" />
+            <translation>die für eine Unterhaltung gemerkten Werte sind zusammen größer als 1 MiB</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_header.py" />
@@ -11349,6 +11354,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
+            <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
         </message>
@@ -11416,6 +11422,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>there is no such folder</source>
             <translation>einen solchen Ordner gibt es nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>there is no tool pack {0}</source>
+            <translation>es gibt kein Werkzeugpaket {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -12289,7 +12300,7 @@
         <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
-            <translation type="unfinished" />
+            <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -12728,7 +12739,7 @@
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
-            <translation type="unfinished" />
+            <translation>{0} nimmt keine Bilder an</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
@@ -12743,7 +12754,7 @@
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
             <source>{0} asks before each call by the policy of this installation, so it is not run on many images at once</source>
-            <translation type="unfinished" />
+            <translation>{0} fragt nach den Regeln dieser Installation vor jedem Aufruf und läuft daher nicht auf vielen Bildern zugleich</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -12804,12 +12815,12 @@
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>{0} gave no answer</source>
-            <translation type="unfinished" />
+            <translation>{0} gab keine Antwort</translation>
         </message>
         <message>
             <location filename="../../app/tools/general/for_each_image.py" />
             <source>{0} gave no result on any of {1} images: {2}{3}</source>
-            <translation type="unfinished" />
+            <translation>{0} ergab auf keinem von {1} Bildern etwas: {2}{3}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/model_results.py" />

@@ -19,6 +19,10 @@ from app.tools.pack_plan import AnyOf, Plans, Priority, QuestionKind
 _HEADER = re.compile(r"^\[([A-Z][A-Z0-9_]*)\]\s*$", re.MULTILINE)
 
 
+USUAL_PROMPT = "MEDICAL_ASSISTANT"
+_TOOL = "TOOL_"
+
+
 def load_prompts(path: Path | None = None) -> dict[str, str]:
     """Return the text of every section of a prompts file, by name; by default, of the shipped file.
 
@@ -134,13 +138,40 @@ NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
-def system_prompt() -> str:
+def system_prompt(name: str = "", path: Path | None = None) -> str:
     """Return the system prompt: the assistant's instructions, then rules on text in <data> marks.
+
+    `name` is the section with the instructions, "" for the usual one; `path` is a prompts file of
+    the user's own, which need not have the rules: they are always the shipped ones.
 
     Raises:
         FileProblem: The prompts file is missing or invalid, or lacks a required section.
     """
-    return f"{load_prompt('MEDICAL_ASSISTANT')}\n\n{load_prompt('DATA_RULES')}"
+    return f"{load_prompt(name or USUAL_PROMPT, path)}\n\n{load_prompt('DATA_RULES')}"
+
+
+def tool_texts(path: Path) -> dict[str, str]:
+    """Return what a prompts file adds to tools' descriptions, by the tool's name in lower case.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
+    sections = load_prompts(path)
+    return {
+        name.removeprefix(_TOOL).lower(): text
+        for name, text in sections.items()
+        if name.startswith(_TOOL) and text
+    }
+
+
+def prompt_names(path: Path | None = None) -> list[str]:
+    """Return the names of the instructions that a prompts file offers.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
+    own = ("DATA_RULES", "PLANNING", "PICTURES")
+    return [n for n in load_prompts(path) if n not in own and not n.startswith(_TOOL)]
 
 
 def marked_result(message: Message) -> Message:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app import __version__
@@ -58,6 +59,8 @@ from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import CancelToken, Tool
 from app.tools.pack_plan import NO_PLANS, Plans
 
+_LONGEST_PROMPT = 4_000  # characters of a pack's own instructions
+
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
 
 
@@ -72,6 +75,7 @@ class AgentLoop:
         plans: The packs' rules, which are enforced whether or not a language model plans.
         rules_first: Whether to answer without the model where the packs' rules are certain.
         audit: Writes the events of every run to the audit log, each before it is shown.
+        tool_texts: The user's own texts, added to the descriptions of tools, by the tool's name.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class AgentLoop:
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
         audit: Audited | None = None,
+        tool_texts: Mapping[str, str] | None = None,
     ) -> None:
         self.model = model
         self.tools = tools
@@ -99,6 +104,7 @@ class AgentLoop:
         self.planner = Planner(plans)
         self.rules_first = rules_first
         self.audit = audit
+        self.tool_texts = dict(tool_texts or {})
         self._window = ContextWindow(model_info(model))
 
     @property
@@ -373,11 +379,25 @@ class _Run:
         schemas = [s for s in self.calls.tools.schemas() if several or s.name != REPEATED]
         schemas = schemas if info.rules else may_need(intent, schemas)
         self.director.offered = frozenset(item.name for item in schemas)
+        texts = agent.tool_texts
+        schemas = [
+            replace(s, description=f"{s.description} {texts[s.name]}") if s.name in texts else s
+            for s in schemas
+        ]
         system, related = agent.system, related_tools(intent)
+        if not info.rules:
+            system = "\n\n".join([system, *self._pack_prompts()]).strip()
         if info.own_tools:
             planning = planning_text(agent.plans, self.director.offered, related and intent.kinds)
             system = f"{system}\n\n{planning}".strip()
         self.answers.offer(ready.told_after(system, related), schemas)
+
+    def _pack_prompts(self) -> list[str]:
+        """Return the own instructions of the packs of which the model is offered a tool."""
+        tools = map(self.agent.tools.get, self.director.offered)
+        packs = {tool.spec.pack for tool in tools if tool is not None}
+        plans = self.agent.plans.packs
+        return [p.prompt[:_LONGEST_PROMPT] for p in plans if p.prompt and p.pack in packs]
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules insert.

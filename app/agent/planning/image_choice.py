@@ -73,6 +73,14 @@ _GROUPS_EACH = re.compile(
 _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
+_GROUPS = re.compile(
+    r"\b(?:groups|conditions|treatments|gruppen|bedingungen|behandlungen)\b", re.IGNORECASE
+)
+_DIFFERENT = re.compile(
+    r"\b(?:than|als|compar\w*|versus|vs|between|differ\w*|chang\w*|vergl\w*|zwischen|"
+    r"unterschied\w*|unterscheid\w*|veränder\w*)\b",
+    re.IGNORECASE,
+)
 _PERHAPS = re.compile(
     rf"\b{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|"
     r"\b(?:both|prior|previous|earlier|compar\w*|chang\w*|progress\w*|before|beide\w*|"
@@ -139,6 +147,9 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
             return ImageChoice(many=ids_of(images, group), group=group)
         if _GROUPS_EACH.search(blank) and any(note.get("group") for note in images):
             return ImageChoice(many=ids_of(images))
+        compared = compared_groups(blank, images)
+        if compared:
+            return ImageChoice(many=compared)
         other = _MANY.search(blank)
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))
@@ -148,6 +159,24 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
 def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:
     """Return the ids of the open images, or of those in one group."""
     return tuple(str(note.get("id")) for note in images if not group or note.get("group") == group)
+
+
+def compared_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the ids of the images of the groups that a question compares; () if it compares none.
+
+    "Treatment and control" are those two; "what differs from the control", "compare the groups" are
+    all that have a group.
+    """
+    grouped = [note for note in images if note.get("group")]
+    groups = list(dict.fromkeys(str(note["group"]) for note in grouped))
+    if len(groups) < 2:
+        return ()
+    named = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]
+    if len(named) < 2:
+        if not _DIFFERENT.search(blank) or not (named or _GROUPS.search(blank)):
+            return ()
+        named = groups
+    return tuple(str(note.get("id")) for note in grouped if note["group"] in named)
 
 
 def _means_all(match: re.Match[str], images: int) -> bool:
@@ -168,13 +197,25 @@ def named_group(blank: str, images: Sequence[Mapping[str, Any]]) -> str:
     return named[0] if len(named) == 1 and len(others) == 1 else ""
 
 
-def _names_group(blank: str, group: str) -> bool:
-    words = re.sub(r"[_\s-]+", r"[_\\s-]+", re.escape(group).replace(r"\ ", " "))
+def _group_phrase(group: str) -> re.Pattern[str]:
+    """Return the pattern of "control group", "treated images", "of the group control"."""
+    name = r"[_\s-]+".join(map(re.escape, re.split(r"[_\s-]+", group)))
     noun = r"(?:groups?|images?|pictures?|wells?|samples?|slides?|gruppen?|bilder[ns]?|proben?)"
-    return bool(
-        re.search(rf"(?<!\w){words}[\s-]+{noun}(?!\w)", blank, re.IGNORECASE)
-        or re.search(rf"(?<!\w){_OF}(?:group|gruppe)\s+{words}(?!\w)", blank, re.IGNORECASE)
-    )
+    before = rf"(?<!\w){name}[\s-]+{noun}(?!\w)"
+    after = rf"(?<!\w){_OF}(?:group|gruppe)\s+{name}(?!\w)"
+    return re.compile(f"{before}|{after}", re.IGNORECASE)
+
+
+def _names_group(blank: str, group: str) -> bool:
+    return _group_phrase(group).search(blank) is not None
+
+
+def without_group(blank: str, group: str) -> str:
+    """Return a question without the phrase that names its group of images, in the same length.
+
+    "How many in the control group?" names where to count; it compares nothing with a control.
+    """
+    return _group_phrase(group).sub(lambda match: " " * len(match[0]), blank)
 
 
 def may_concern_another_image(text: str) -> bool:
@@ -235,9 +276,9 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
     Where the work is wanted on each of several images, its steps are repeated for them. The reply
     is returned if `which` is unclear, or several images, but a step takes the current one.
     """
-    if not isinstance(decision, ToolPlan) or not (
-        which.unclear or which.many or len(which.ids) > 1
-    ):
+    if not isinstance(decision, ToolPlan):
+        return decision
+    if not (which.unclear or which.many or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
@@ -255,9 +296,25 @@ def repeated_plan(plan: ToolPlan, which: ImageChoice, scene: Scene) -> ToolPlan 
     """Return a plan whose steps on an image run on each of the images; None if none can."""
     if REPEATED not in scene.tools:
         return None
-    steps = [_repeated_step(step, which, scene) for step in plan.steps]
+    steps: list[Step] = []
+    joined: set[int] = set()  # numbers of the steps that work on all images at once
+    for number, step in enumerate(plan.steps, start=1):
+        if any(isinstance(item, Output) and item.step in joined for item in step.sources()):
+            joined.add(number)  # it goes on from there
+            steps.append(step)
+            continue
+        made = _repeated_step(step, which, scene)
+        if made.tool != REPEATED and _many_images(made):
+            joined.add(number)
+        steps.append(made)
     ran = any(step.tool == REPEATED and not step.skip for step in steps)
     return replace(plan, steps=tuple(steps)) if ran else None
+
+
+def _many_images(step: Step) -> bool:
+    """Return whether a step takes several open images as one argument."""
+    lists = (value for value in step.arguments.values() if isinstance(value, list))
+    return any(sum(isinstance(item, OpenImage) for item in value) > 1 for value in lists)
 
 
 def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
@@ -278,8 +335,7 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
         skip = ""  # of the current image only
     if whys and all(whys):
         skip = whys[0]
-    field = schema.parameters["properties"][slots[0]]
-    if takes_list(field) and "maxItems" not in field and resource_of(field) is Resource.IMAGES:
+    if _takes_all(step, scene):
         return replace(step, arguments={**step.arguments, slots[0]: _sources(which)}, skip=skip)
     if not schema.repeatable:
         return replace(step, skip=skip or "it does more than compute, so it is not repeated")
@@ -294,6 +350,17 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
     arguments = {"tool": step.tool, **where, "arguments": literal}
     why = f"for each image: {step.why}" if step.why else "for each image"
     return Step(REPEATED, arguments, why, skip)
+
+
+def _takes_all(step: Step, scene: Scene) -> bool:
+    """Return whether a step's tool takes any number of images at once."""
+    schema = scene.tools.get(step.tool)
+    slots = image_arguments(schema) if schema is not None else []
+    if schema is None or not slots:
+        return False
+    field = schema.parameters["properties"][slots[0]]
+    unlimited = "maxItems" not in str(field)
+    return takes_list(field) and unlimited and resource_of(field) is Resource.IMAGES
 
 
 def _sources(which: ImageChoice) -> list[OpenImage]:

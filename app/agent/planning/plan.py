@@ -9,6 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
+from app.agent.repeated_calls import results_of
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -50,6 +51,7 @@ class EarlierOutput:
 
 
 Source = OpenImage | Output | EarlierOutput | MissingValue
+_MADE = (Output, EarlierOutput)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Scene:
         """
         for message in reversed(self.earlier):
             if message.role == "tool" and message.ok and tool in ("", message.tool):
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
         return None
@@ -236,6 +238,12 @@ class BlockedStep:
     reason: str
 
 
+def _output(message: Message, key: str) -> Any:
+    """Return a value of a result's output; of a call on many images, a list of what each gave."""
+    rows = [row.get("output") or {} for row in results_of(message)]
+    return [row[key] for row in rows if row.get(key)] or message.output.get(key)
+
+
 class _Missing(Exception):
     """A source without a value; its text is the reason for the user."""
 
@@ -250,10 +258,19 @@ def resolve(
     if step.skip:
         return BlockedStep(step.skip)
     notes: list[str] = []
+    # Images that gave nothing: lists of images and of what was made of them must agree.
+    sources = (source for source in step.sources() if isinstance(source, Output))
+    given = (results.get(source.step) for source in sources)
+    failed = {row["image"] for one in given if one for row in results_of(one) if "error" in row}
 
     def value_of(value: Any) -> Any:
         if isinstance(value, list):
-            return [value_of(item) for item in value]
+            found: list[Any] = []
+            for item in value:
+                made = value_of(item)
+                # A call on many images gives a list.
+                found += made if isinstance(made, list) and isinstance(item, _MADE) else [made]
+            return [item for item in found if item not in failed]
         if isinstance(value, (OpenImage, Output, EarlierOutput, MissingValue)):
             return _lookup(value, steps, results, scene, notes)
         return value
@@ -287,7 +304,7 @@ def _lookup(
             tool = steps[number - 1].tool
             message = results.get(number)
             if message is not None and message.ok:
-                value = message.output.get(key)
+                value = _output(message, key)
                 if value:
                     return value
                 state = f"returned no {key}"

@@ -460,6 +460,8 @@ _STATEMENTS = (
 
 PLAN = PackPlan(
     "chest",
+    title="Chest radiographs",
+    icon="stethoscope",
     statements=_STATEMENTS,
     suggestions=(
         "Where are the lungs, and is the heart enlarged?",

@@ -529,6 +529,8 @@ def _preset(center: str, width: str, *words: str) -> tuple[ValueWords, ValueWord
 
 PLAN = PackPlan(
     "general",
+    title="General",
+    icon="layers",
     kinds=(
         QuestionKind("everything", _EVERYTHING, tools=(_DICOM,)),
         QuestionKind("visible", _VISIBLE, tools=(_DICOM,), by_eye=True),

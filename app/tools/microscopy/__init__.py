@@ -11,6 +11,7 @@ from app.tools.microscopy.image_info import ImageInfo
 from app.tools.microscopy.image_preprocessor import ImagePreprocessor
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
+from app.tools.microscopy.plan import PLAN
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 
 
@@ -25,3 +26,4 @@ def register(registry: Registrar) -> None:
     registry.register(CellStateAnalyzer())
     registry.register(AnalysisVisualizer())
     registry.register(ImageCaptioner())
+    registry.plan(PLAN)

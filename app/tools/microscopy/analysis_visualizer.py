@@ -436,7 +436,18 @@ def _summary(
     counts = [plural(len(table.rows), "cell")]
     if "cluster" in table.columns:
         counts.append(plural(len(set(texts(table, "cluster")) - {""}), "cluster"))
-    lines = [f"Drawn: {', '.join(counts)}."]
+    told = comparison_lines(clusters, features, unit)
+    return " ".join([f"Drawn: {', '.join(counts)}.", *told, note])
+
+
+def comparison_lines(
+    clusters: Sequence[Mapping[str, Any]], features: Sequence[Mapping[str, Any]], unit: str
+) -> list[str]:
+    """Return a sentence on each difference between groups, or that there is none.
+
+    `clusters`, `features` and `unit` are as in the tool's output.
+    """
+    lines: list[str] = []
     for made, text in ((clusters, _share_text), (features, _feature_text)):
         tested = sorted(
             (one for one in made if one["p_adjusted"] is not None), key=lambda o: o["p_adjusted"]
@@ -448,7 +459,7 @@ def _summary(
             lines.append(f"No {what} differs between groups (adjusted p at least 0.05).")
         if not tested and made is clusters:
             lines += [text(one, unit) for one in made[:_TOLD]]
-    return " ".join([*lines, note])
+    return lines
 
 
 def _p_text(one: Mapping[str, Any], unit: str) -> str:

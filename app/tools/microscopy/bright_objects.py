@@ -43,7 +43,7 @@ _SMALLEST_DIAMETER = 6.0
 
 
 def bright_objects(
-    values: NDArray[Any], diameter: float | None, progress: Progress
+    values: NDArray[Any], diameter: float | None, progress: Progress, grown: float = 1.0
 ) -> tuple[Labels, float]:
     """Return the objects, numbered from 1, and the diameter in pixels that was used.
 
@@ -51,15 +51,18 @@ def bright_objects(
         values: [rows, columns], bright objects on a dark background, in any unit.
         diameter: Typical diameter of an object in pixels; None to take it from the image.
         progress: Told of each step.
+        grown: By how much a diameter taken from the image is multiplied, for objects of uneven
+            stain, of which only the darkest part is found at first.
     """
     progress(0.1, "Flattening the background")
     heights, noise = _heights(values)
     raised = ndimage.gaussian_filter(heights, 1.0)
     threshold = max(float(filters.threshold_otsu(raised)), _NOISE * noise)
     if diameter is None:
-        diameter = _diameter(ndimage.binary_fill_holes(raised > threshold))
-    if diameter is None:
-        return np.zeros(values.shape, np.int32), 0.0
+        width = _diameter(ndimage.binary_fill_holes(raised > threshold))
+        if width is None:
+            return np.zeros(values.shape, np.int32), 0.0
+        diameter = grown * width
     progress(0.25, "Finding objects")
     near = _brightest_near(raised, diameter)
     mask = (raised > HALF_HEIGHT * near) & (raised > max(0.3 * threshold, _NOISE * noise))

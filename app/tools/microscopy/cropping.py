@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from app.tools.api import ToolRetry
-from app.tools.microscopy.segmentation import FINDING_MARK
 
 BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
@@ -122,19 +122,16 @@ def entry(payload: Mapping[str, Any], progress: Callable[[float, str], None]) ->
     paths "crops_file" and "masks_file" to write.
 
     Returns:
-        "cells": for each crop its "label", "box", "area" and "centroid"; "dropped"; "finding", the
-        id of the finding with the mask's objects, or "".
+        "cells": for each crop its "label", "box", "area" and "centroid"; "dropped".
 
     Raises:
         ToolRetry: The mask does not fit the image, or is none.
     """
     pixels: NDArray[Any] = payload["pixels"]
-    labels, finding = payload.get("labels"), ""
+    labels = payload.get("labels")
     if labels is None:
         try:
-            with tifffile.TiffFile(payload["labels_file"]) as tiff:
-                page = tiff.pages.first
-                labels, finding = page.asarray(), _finding(page.description)
+            labels = tifffile.imread(payload["labels_file"], key=0)
         except (OSError, ValueError, tifffile.TiffFileError) as error:
             raise ToolRetry(
                 "the mask cannot be read", remedy="Give the mask_path that a segmenter returned."
@@ -157,12 +154,26 @@ def entry(payload: Mapping[str, Any], progress: Callable[[float, str], None]) ->
         {"label": c.label, "box": list(c.box), "area": c.area, "centroid": list(c.centroid)}
         for c in found
     ]
-    return {"cells": cells, "dropped": dropped, "finding": finding}
+    return {"cells": cells, "dropped": dropped}
 
 
-def _finding(description: str) -> str:
-    """Return the id of a finding from a mask file's description; "" if it has none."""
-    return description.removeprefix(FINDING_MARK) if description.startswith(FINDING_MARK) else ""
+def origins(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where masks come from; the host calls this in the model process.
+
+    Returns:
+        "origins": for each of payload["files"], its "finding" and "image" as written by
+        `segmentation.save_labels`; {} if the file does not say.
+    """
+    return {"origins": [_origin(Path(file)) for file in payload["files"]]}
+
+
+def _origin(path: Path) -> dict[str, str]:
+    try:
+        with tifffile.TiffFile(path) as tiff:
+            told = json.loads(tiff.pages.first.description)
+        return {key: str(told[key]) for key in ("finding", "image")}
+    except (OSError, ValueError, TypeError, KeyError, tifffile.TiffFileError):
+        return {}
 
 
 def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:

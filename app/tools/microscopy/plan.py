@@ -23,6 +23,7 @@ from app.tools.microscopy.names import (
     SEGMENTERS,
     VISUALIZER,
 )
+from app.tools.microscopy.result_wording import wordings
 from app.tools.pack_plan import (
     Accepts,
     AnyOf,
@@ -33,6 +34,7 @@ from app.tools.pack_plan import (
     QuestionKind,
     Successor,
     ToolRule,
+    pack_prompt,
     phrases,
     word_lists,
 )
@@ -70,6 +72,7 @@ _KINDS = (
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
         unless=_WORDS["NO_TREATMENT"],
+        over_groups=True,
     ),
     QuestionKind(
         COMPARISON_OF,
@@ -77,12 +80,14 @@ _KINDS = (
         _COUNTABLE,
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
     ),
     QuestionKind(
         BARE_COMPARISON,
         (*_WORDS["DIFFERENCE"], *_WORDS["BARE_GROUPS"]),
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
+        over_groups=True,
         only_for=_SURELY_MICROGRAPH,
     ),
     QuestionKind(FULL, _WORDS["STATES"], beats=(MORPHOLOGY,), tools=_CHAIN),
@@ -205,6 +210,9 @@ _TOOLS = (
 
 PLAN = PackPlan(
     pack="microscopy",
+    title="Microscopy",
+    icon="shapes",
+    prompt=pack_prompt("microscopy"),
     kinds=_KINDS,
     tools=_TOOLS,
     alternatives=(_ANY_SEGMENTER,),
@@ -225,6 +233,7 @@ PLAN = PackPlan(
             reason="a caption says what it shows",
         ),
     ),
+    wordings=wordings((COMPARISON, COMPARISON_OF, BARE_COMPARISON)),
     suggestions=("How many cells are there?", "Which cell states are there?"),
     suggested_for=_SURELY_MICROGRAPH,
     own_images=_SURELY_MICROGRAPH,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,7 +211,7 @@ class ObjectSegmenter:
         pixel_um2 = pixel_area_um2(snapshot.frame.spacing)
         name = snapshot.path.name
         finding = self._finding(snapshot, labels, count, answer, context)
-        mask = save_labels(labels, context.out_dir, self._target.key, finding.id)
+        mask = save_labels(labels, context.out_dir, self._target.key, finding)
         context.images.add_derived(mask, snapshot)
         table = _table(name, columns, pixel_um2, snapshot)
         csv = context.out_dir / f"{self._target.key}-{uuid.uuid4().hex[:8]}.csv"
@@ -369,17 +370,14 @@ def _no_scale(spacing: Spacing) -> str:
     return f"no areas in µm²: the size of a pixel is unknown ({spacing.note or 'not in the file'})"
 
 
-FINDING_MARK = "finding:"
-"""Beginning of a mask file's description, before the id of the finding with the same objects."""
-
-
-def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: str) -> Path:
+def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: Finding) -> Path:
     """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path.
 
-    The file's description holds the id of the `finding` with these objects, so that cells that are
-    cut out by it can be traced back.
+    The file's description is JSON with the "finding" that has these objects and the "image" whose
+    they are (SOPInstanceUID), so that cells cut out by it can be traced back.
     """
-    return save_pixels(labels, folder, stem, f"{FINDING_MARK}{finding}")
+    origin = {"finding": finding.id, "image": finding.image.sop_instance_uid}
+    return save_pixels(labels, folder, stem, json.dumps(origin))
 
 
 def save_pixels(pixels: NDArray[Any], folder: Path, stem: str, description: str = "") -> Path:

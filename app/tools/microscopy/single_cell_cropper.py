@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -104,20 +105,16 @@ class SingleCellCropper:
     def run(self, args: CropperInput, context: ToolContext) -> ToolResult:
         """Cut out the cells; for errors see `app.tools.api.Tool.run`."""
         names, masks = args.image_paths, args.mask_paths
-        if len(names) != len(masks):
-            raise ToolRetry(
-                f"{plural(len(names), 'image')} and {plural(len(masks), 'mask')} are given",
-                remedy="Give one mask for each image, in the same order.",
-            )
-        if len(names) > _MOST_IMAGES:
+        if max(len(names), len(masks)) > _MOST_IMAGES:
             raise ToolRetry(f"more than {_MOST_IMAGES} images", remedy="Give fewer at once.")
+        pairs = _paired(names, masks, context)
         stem = file_stem("crops", context)
         rows: list[dict[str, Value]] = []
         images: list[dict[str, Any]] = []
         files: list[Artifact] = []
-        for place, (name, mask) in enumerate(zip(names, masks, strict=True)):
+        for place, (name, mask, finding) in enumerate(pairs):
             context.cancel.check()
-            context.progress(place / len(names), f"Image {place + 1} of {len(names)}")
+            context.progress(place / len(pairs), f"Image {place + 1} of {len(pairs)}")
             snapshot = context.images.resolve(name)
             shown = image_name(snapshot)
             if shown in {one["image"] for one in images}:
@@ -125,7 +122,7 @@ class SingleCellCropper:
             found = self._crop(args, context, name, snapshot, mask, f"{stem}-{place + 1}")
             crop_file, mask_file = f"{stem}-{place + 1}.tif", f"{stem}-{place + 1}-masks.tif"
             rows += [
-                _row(shown, snapshot, cell, crop_file, mask_file, index, found["finding"])
+                _row(shown, snapshot, cell, crop_file, mask_file, index, finding)
                 for index, cell in enumerate(found["cells"])
             ]
             images.append(
@@ -181,9 +178,10 @@ class SingleCellCropper:
             "masks_file": str(context.out_dir / f"{stem}-masks.tif"),
             "device": "cpu",
         }
-        try:
-            payload["labels_file"] = str(own_file(mask, context, "the mask of a segmenter"))
-        except ToolRetry:  # else an open image may be one
+        file = _mask_file(mask, context)
+        if file is not None:
+            payload["labels_file"] = str(file)
+        else:  # an open image may be a mask
             payload["labels"] = np.asarray(context.images.resolve(mask).frame.stored)
         return context.host.call(
             "app.tools.microscopy.cropping:entry",
@@ -191,6 +189,51 @@ class SingleCellCropper:
             cancel=context.cancel,
             timeout_s=_TIMEOUT_S,
         )
+
+
+def _mask_file(mask: str, context: ToolContext) -> Path | None:
+    """Return a mask's file in the run's folder; None if it is none of those."""
+    try:
+        return own_file(mask, context, "the mask of a segmenter")
+    except ToolRetry:
+        return None
+
+
+def _paired(names: list[str], masks: list[str], context: ToolContext) -> list[tuple[str, str, str]]:
+    """Return (image, mask, id of the finding with its objects or "") for each image with a mask.
+
+    A mask that says of which image it is goes with that one, whatever the order: for many images
+    they come in any. Other masks go with the image at the same place.
+
+    Raises:
+        ToolRetry: A mask is of none of the images, or the numbers differ.
+    """
+    files = [_mask_file(mask, context) for mask in masks]
+    origins: list[dict[str, str]] = context.host.call(
+        "app.tools.microscopy.cropping:origins",
+        {"files": [str(file or "") for file in files], "device": "cpu"},
+        cancel=context.cancel,
+        timeout_s=_TIMEOUT_S,
+    )["origins"]
+    if len(names) != len(masks) and not all(origins):
+        raise ToolRetry(
+            f"{plural(len(names), 'image')} and {plural(len(masks), 'mask')} are given",
+            remedy="Give one mask for each image, in the same order.",
+        )
+    uids = [context.images.resolve(name).ref.sop_instance_uid for name in names]
+    pairs: dict[int, tuple[str, str, str]] = {}
+    for place, (mask, origin) in enumerate(zip(masks, origins, strict=True)):
+        found = place
+        if origin:
+            free = [n for n, uid in enumerate(uids) if uid == origin["image"] and n not in pairs]
+            if not free:
+                raise ToolRetry(
+                    f"the mask {Path(mask).name} is of none of these images, or of one twice",
+                    remedy="Give each image with the mask that a segmenter made of it.",
+                )
+            found = place if place in free else free[0]
+        pairs[found] = (names[found], mask, origin.get("finding", ""))
+    return [pairs[place] for place in sorted(pairs)]
 
 
 def _pixels(

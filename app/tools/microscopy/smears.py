@@ -25,9 +25,9 @@ from app.tools.microscopy.untyped import (
     transform,
 )
 
-VOTES = 0.6
+VOTES = 0.55
 """Votes for a cell, as a share of a whole circle whose edge is one pixel thick."""
-APART = 0.9
+APART = 1.0
 """Least distance of two centres, in radii."""
 _PURPLE = 0.22
 _ROWS = 240
@@ -52,13 +52,13 @@ def red_cells(
     )
     density = _density(small)
     white = _white_cells(density, None if diameter is None else diameter / scale)
-    threshold = 0.6 * float(filters.threshold_otsu(density[..., 1]))
+    threshold = 0.35 * float(filters.threshold_otsu(density[..., 1]))
     mask = (density[..., 1] > threshold) & ~white
     green = np.minimum(density[..., 1], 0.5)
-    radius = _radius(green) if diameter is None else diameter / scale / 2
+    radius = _radius(green, white) if diameter is None else diameter / scale / 2
     progress(0.4, "Separating cells that overlap")
     votes = np.max([_votes(green, radius * part) for part in _RADII], axis=0)
-    votes[ndimage.binary_dilation(white, iterations=max(1, round(radius / 6)))] = 0
+    votes[ndimage.binary_dilation(white, iterations=max(1, round(radius / 2)))] = 0
     centres = feature.peak_local_max(
         votes,
         min_distance=max(1, round(APART * radius)),
@@ -71,7 +71,7 @@ def red_cells(
     seeds = np.zeros(mask.shape, np.int32)
     seeds[tuple(centres.T)] = np.arange(1, len(centres) + 1)
     distance = ndimage.distance_transform_edt(seeds == 0)
-    mask = (mask | (seeds > 0)) & (distance < 1.3 * radius)
+    mask = (mask | (seeds > 0)) & (distance < 1.2 * radius)
     found = segmentation.watershed(distance, seeds, mask=mask)
     whole = transform.resize(
         found, pixels.shape[:2], order=0, preserve_range=True, anti_aliasing=False
@@ -111,14 +111,14 @@ def _white_cells(density: NDArray[np.float32], diameter: float | None) -> NDArra
     return np.asarray(closed[gap:-gap, gap:-gap], bool)
 
 
-def _radius(green: NDArray[np.float32]) -> float:
+def _radius(green: NDArray[np.float32], white: NDArray[np.bool_]) -> float:
     """Return the radius in pixels for which the clearest centres get most votes."""
     best, radius = 0.0, 10.0
     most = min(green.shape) / 4
     for wanted in 6.0 * 1.2 ** np.arange(20):
         if wanted > most:
             break
-        votes = _votes(green, float(wanted))
+        votes = np.where(white, 0, _votes(green, float(wanted)))
         peaks = feature.peak_local_max(votes, min_distance=round(wanted), exclude_border=False)
         clearest = np.sort(votes[tuple(peaks.T)])[-6:]
         score = float(clearest.mean()) if len(clearest) else 0.0

@@ -18,6 +18,10 @@ from app.agent.call_log import CallLog
 from app.agent.context.model_messages import image_notes_text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
+from app.agent.messages import Message
+from app.agent.planning import Scene, Step, resolve
+from app.agent.planning.image_choice import image_choice
+from app.agent.planning.plan import Output, ReadyStep
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
@@ -285,6 +289,49 @@ def test_progress_counts_the_images(tmp_path: Path):
     texts = [event.text for event in played.events if event.kind == "tool_progress"]
     assert texts
     assert texts[0] == "1 of 3"
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which cell states differ between treated and control?", (1, 2, 3, 4)),
+        ("Compare the groups", (1, 2, 3, 4)),
+        ("What changes against the control?", (1, 2, 3, 4, 5)),
+        ("Welche Zellzustände unterscheiden sich zwischen den Gruppen?", (1, 2, 3, 4, 5)),
+        ("Is the control out of focus?", ()),
+        ("Compare both lungs", ()),
+    ],
+)
+def test_a_comparison_of_groups_is_about_all_their_images(question: str, expected: tuple[int, ...]):
+    names = ["control", "control", "treated", "treated", "washout", ""]
+    if "treated" in question or question == "Compare the groups":
+        names[4] = ""
+    images = [{"id": f"image-{n}", "group": group} for n, group in enumerate(names, 1)]
+    chosen = image_choice(question, images)
+    assert chosen.many == tuple(f"image-{n}" for n in expected)
+
+
+def test_what_each_of_many_images_gave_feeds_the_next_step():
+    result = Message(
+        role="tool",
+        call_id="1",
+        tool=NAME,
+        ok=True,
+        data={
+            "output": {
+                "tool": cells.CELLS,
+                "results": [
+                    {"image": "/a.tif", "output": {"mask_path": "/out/a.tif"}},
+                    {"image": "/b.tif", "error": "it is blank"},
+                    {"image": "/c.tif", "output": {"mask_path": "/out/c.tif"}},
+                ],
+            }
+        },
+    )
+    steps = [Step(NAME, {"tool": cells.CELLS}), Step("crop", {"masks": Output(1, "mask_path")})]
+    ready = resolve(steps[1], steps, {1: result}, Scene((), {}))
+    assert isinstance(ready, ReadyStep)
+    assert ready.arguments == {"masks": ["/out/a.tif", "/out/c.tif"]}
 
 
 class TableInput(ToolInput):

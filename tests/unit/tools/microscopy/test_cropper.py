@@ -223,3 +223,27 @@ def test_crops_of_a_segmenter_s_mask_lead_back_to_its_objects(ready: Bench):
         page = tifffile.imread(ready.out / row["mask_file"], key=row["index"])
         np.testing.assert_array_equal(page > 0, inside == row["label"])
     assert len(rows_of(result)) >= 5
+
+
+def test_masks_find_their_images_in_any_order_and_one_may_be_missing(ready: Bench):
+    """The images have the same size: a wrong order would not be seen."""
+    pytest.importorskip("skimage")
+    images = experiment(0, side=3, replicates=2)[:3]
+    masks: list[str] = []
+    for number, image in enumerate(images, 1):
+        tifffile.imwrite(ready.folder / f"{number}.tif", image.pixels)
+        ready.open(ready.folder / f"{number}.tif")
+        asked = {"image_path": f"image-{number}"}
+        masks.append(ready.run(nuclei_segmenter(), **asked).output["mask_path"])
+    names = ["image-1", "image-2", "image-3"]
+    run = SingleCellCropper()
+    right = rows_of(ready.run(run, image_paths=names, mask_paths=masks))
+    turned = rows_of(ready.run(run, image_paths=names, mask_paths=masks[::-1]))
+    assert turned == right
+    two = rows_of(ready.run(run, image_paths=names, mask_paths=masks[1:]))
+    assert two == [
+        {**row, "crop_file": other["crop_file"], "mask_file": other["mask_file"]}
+        for row, other in zip((r for r in right if r["image"] != "1.tif"), two, strict=True)
+    ]
+    with pytest.raises(ToolRetry, match="of none of these images"):
+        ready.run(run, image_paths=names[:1], mask_paths=masks[1:2])

@@ -7,20 +7,24 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tifffile
 
 from app.agent.llm.base import ModelFailed
 from app.agent.planning import Intent, MissingValue, Planner, Scene, ToolPlan, schema_of
-from app.agent.planning.plan import Output
+from app.agent.planning.plan import OpenImage, Output, Step
 from app.tools.microscopy import names
 from app.tools.microscopy.plan import PLAN as OWN
 from app.tools.pack_plan import Plans
+from app.tools.registry import load_packs
 from tests.routing.table import registry_of
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import COUNTING, FULL, PLAN
 from tests.support.scripted_model import call as scripted
 from tests.support.scripted_model import says
 from tests.unit.agent.test_enforcing import play
+from tests.unit.tools.support import Bench
 
 TIFF = {"id": "image-1", "path": "/open/1.tif", "kind": "tiff", "content": "image"}
 PNG = {"id": "image-1", "path": "/open/1.png", "kind": "picture", "content": "image"}
@@ -243,3 +247,48 @@ def test_what_only_another_pack_works_on_asks_for_that_pack():
 def test_on_a_micrograph_to_look_is_to_describe_it():
     assert both("What do you see?", TIFF) == (cells.CAPTIONER,)
     assert cells.CAPTIONER not in both("What do you see?", FILM)
+
+
+def grouped(folder: Path) -> Bench:
+    """Return a bench with two open images of each of two groups."""
+    bench = Bench(folder)
+    for name in ("control_1", "control_2", "drug_1", "drug_2"):
+        tifffile.imwrite(folder / f"{name}.tif", np.zeros((8, 8), np.uint16))
+        bench.open(folder / f"{name}.tif")
+    return bench
+
+
+def planned(question: str, bench: Bench) -> list[Step]:
+    registry = load_packs(())
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+    notes = tuple(bench.images.notes(remote=False))
+    plan = Planner().interpret(question, Scene(notes, tools, plans=registry.plans)).plan
+    assert isinstance(plan, ToolPlan)
+    return list(plan.steps)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which cell states differ between treatment and control?", "compare the groups"],
+)
+def test_a_comparison_is_about_the_images_of_all_groups(question: str, tmp_path: Path):
+    steps = planned(question, grouped(tmp_path))
+    assert [step.tool for step in steps] == [
+        "for_each_image",
+        *(names.CROPPER, names.ANALYZER, names.VISUALIZER, names.CAPTIONER),
+    ]
+    assert steps[0].arguments["tool"] == names.CELLS
+    assert steps[1].arguments["image_paths"] == [OpenImage(f"image-{n}") for n in range(1, 5)]
+    assert not any(step.skip for step in steps)
+
+
+def test_a_comparison_that_names_an_image_is_about_that_one(tmp_path: Path):
+    steps = planned("Which cell states are in image-2, treatment or control?", grouped(tmp_path))
+    assert steps[0].tool == names.CELLS
+
+
+def test_a_count_is_about_the_shown_image_whatever_groups_are_open(tmp_path: Path):
+    bench = grouped(tmp_path)
+    assert [step.tool for step in planned("How many cells?", bench)] == [names.CELLS]
+    each = planned("How many cells in each image?", bench)
+    assert [step.tool for step in each] == ["for_each_image"]
