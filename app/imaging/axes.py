@@ -166,6 +166,18 @@ def channel_colors(channels: Sequence[Channel]) -> tuple[Rgb, ...]:
     return tuple(color or free[next(places) % len(free)] for color in found)
 
 
+def dye_names(names: Sequence[str]) -> list[str]:
+    """Return of each channel's name only the dye or method in it, e.g. "DAPI"; else "Channel 2".
+
+    Whoever took the image can have written anything into a name, the patient's too.
+    """
+    found: list[str] = []
+    for number, name in enumerate(names, start=1):
+        dye = next((hit.group() for words, _ in _BY_NAME if (hit := words.search(name))), "")
+        found.append(f"{dye} ({number})" if dye in found else dye or f"Channel {number}")
+    return found
+
+
 def _usual_color(channel: Channel) -> Rgb | None:
     for words, color in _BY_NAME:
         if channel.name and words.search(channel.name):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
-from app.imaging.axes import Axes
+from app.imaging.axes import Axes, dye_names
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding, State
 from app.imaging.pixels import pipeline, windows
@@ -684,15 +684,17 @@ def _channel_number(name: str, axes: Axes, channel: int | str) -> int:
     """Return a channel's number from 0, from it or from its name in any case."""
     names = [one.casefold() for one in axes.names]
     text = str(channel).strip().casefold()
-    if isinstance(channel, str) and text in names:
-        return names.index(text)
+    # A model elsewhere is told the dyes alone.
+    for known in (names, [one.casefold() for one in dye_names(axes.names)]):
+        if isinstance(channel, str) and text in known:
+            return known.index(text)
     if isinstance(channel, int) or text.isdecimal():
         number = int(text)
         if 0 <= number < len(names):
             return number
     if len(names) == 1:
         raise ToolRetry(f"{name} has one channel, so there is no channel {channel}")
-    listed = ", ".join(f"{n} ({one})" for n, one in enumerate(axes.names))
+    listed = ", ".join(f"{n} ({one})" for n, one in enumerate(dye_names(axes.names)))
     raise ToolRetry(
         f"{name} has no channel {channel}", remedy=f"It has {len(names)}, by number: {listed}."
     )

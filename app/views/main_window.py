@@ -606,7 +606,7 @@ class MainWindow(QMainWindow):
                 self.planes.look_at(point)
             return
         finding, shown = annotation.finding, self.canvas.frame
-        if shown is None or finding.image != shown.ref:
+        if shown is None or not shown.shows(finding.image):
             self.workspace.show_image(finding.image)
             return
         for item in self.canvas.annotation_items():

@@ -226,7 +226,8 @@ class MarkMenu(QMenu):
         if kept is None or picture is None:
             self._tell(tr("Nothing to paste"), tr("Copy a mark first."))
             return
-        places = slice_paste.slices_of(window.workspace, picture.job.instance)
+        job = picture.job
+        places = slice_paste.slices_of(window.workspace, job.instance, job.frame_index)
         if len(places) < 2:
             self._tell(tr("The shown series has a single slice"))
             return

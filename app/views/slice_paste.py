@@ -15,6 +15,7 @@ from app.imaging.space import planes
 from app.imaging.types import Frame, Instance
 from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
+from app.views.canvas.scrolling import frames_of
 from app.views.layouts import column, row
 from app.views.theme import SPACE
 from app.views.translation import tr, tr_report
@@ -28,11 +29,16 @@ from app.workspace.workspace import Workspace
 Places = Sequence[tuple[Instance, int]]
 
 
-def slices_of(workspace: Workspace, instance: Instance) -> list[tuple[Instance, int]]:
-    """Return each image and frame of the series that an image is of; of sections, the sections."""
+def slices_of(
+    workspace: Workspace, instance: Instance, shown: int = 0
+) -> list[tuple[Instance, int]]:
+    """Return each image and frame of the series that an image is of; of sections, the sections.
+
+    Of several channels and times they are those of the frame `shown`.
+    """
     series = None if instance.kind == REFORMAT else workspace.studies.series_of(instance)
     every = [one for one in series.instances if one.has_frames] if series else [instance]
-    return [(one, index) for one in every for index in range(max(one.frames, 1))]
+    return [(one, index) for one in every for index in frames_of(one, shown)]
 
 
 class SlicePasteDialog(QDialog):

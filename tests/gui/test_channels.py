@@ -25,6 +25,7 @@ from app.views.canvas.corner_text import Detail
 from app.views.canvas.scrolling import TimeBar
 from app.views.main_window import MainWindow
 from app.views.pictures.picture_source import source_of
+from app.views.slice_paste import slices_of
 from app.workspace.layout import LAYOUTS
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import move
@@ -246,6 +247,32 @@ def test_findings_of_a_channel_are_drawn_at_its_depth_only(
     window.actions_.together.trigger()
     settle(window, wait_until)
     assert len(window.canvas.annotation_items()) == 1
+
+
+def test_a_finding_chosen_in_the_list_keeps_the_selected_channel(
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+):
+    settle(window, wait_until)
+    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    here = images.resolve("image-1", channel="RFP")
+    below = images.resolve("image-1", channel="RFP", z=2)
+    found = [
+        finding(here.ref, Box(5, 5, 20, 20), "Here", id="here"),
+        finding(below.ref, Box(5, 5, 20, 20), "Below", id="below"),
+    ]
+    window.workspace.annotations.add(found)
+    settle(window, wait_until)
+    window.findings_list.shown.emit("here")
+    settle(window, wait_until)
+    assert shown(window) == (0, 0, 0)
+    window.findings_list.shown.emit("below")
+    settle(window, wait_until)
+    assert shown(window) == (2, 2, 0)
+    job = window.canvas.picture.job
+    places = slices_of(window.workspace, job.instance, job.frame_index)
+    assert [job.instance.axes.place(index) for _, index in places] == [
+        (2, z, 0) for z in range(DEPTHS)
+    ]
 
 
 def test_tools_get_the_selected_or_the_only_visible_channel(

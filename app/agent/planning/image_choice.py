@@ -197,13 +197,25 @@ def named_group(blank: str, images: Sequence[Mapping[str, Any]]) -> str:
     return named[0] if len(named) == 1 and len(others) == 1 else ""
 
 
-def _names_group(blank: str, group: str) -> bool:
-    words = re.sub(r"[_\s-]+", r"[_\\s-]+", re.escape(group).replace(r"\ ", " "))
+def _group_phrase(group: str) -> re.Pattern[str]:
+    """Return the pattern of "control group", "treated images", "of the group control"."""
+    name = r"[_\s-]+".join(map(re.escape, re.split(r"[_\s-]+", group)))
     noun = r"(?:groups?|images?|pictures?|wells?|samples?|slides?|gruppen?|bilder[ns]?|proben?)"
-    return bool(
-        re.search(rf"(?<!\w){words}[\s-]+{noun}(?!\w)", blank, re.IGNORECASE)
-        or re.search(rf"(?<!\w){_OF}(?:group|gruppe)\s+{words}(?!\w)", blank, re.IGNORECASE)
-    )
+    before = rf"(?<!\w){name}[\s-]+{noun}(?!\w)"
+    after = rf"(?<!\w){_OF}(?:group|gruppe)\s+{name}(?!\w)"
+    return re.compile(f"{before}|{after}", re.IGNORECASE)
+
+
+def _names_group(blank: str, group: str) -> bool:
+    return _group_phrase(group).search(blank) is not None
+
+
+def without_group(blank: str, group: str) -> str:
+    """Return a question without the phrase that names its group of images, in the same length.
+
+    "How many in the control group?" names where to count; it compares nothing with a control.
+    """
+    return _group_phrase(group).sub(lambda match: " " * len(match[0]), blank)
 
 
 def may_concern_another_image(text: str) -> bool:
@@ -264,9 +276,9 @@ def for_these_images(decision: Decision, which: ImageChoice, scene: Scene) -> De
     Where the work is wanted on each of several images, its steps are repeated for them. The reply
     is returned if `which` is unclear, or several images, but a step takes the current one.
     """
-    if not isinstance(decision, ToolPlan) or not (
-        which.unclear or which.many or len(which.ids) > 1
-    ):
+    if not isinstance(decision, ToolPlan):
+        return decision
+    if not (which.unclear or which.many or len(which.ids) > 1):
         return decision
     # "Compare with the earlier film": a tool with several image arguments selects them itself.
     settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
@@ -323,8 +335,7 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
         skip = ""  # of the current image only
     if whys and all(whys):
         skip = whys[0]
-    field = schema.parameters["properties"][slots[0]]
-    if takes_list(field) and "maxItems" not in field and resource_of(field) is Resource.IMAGES:
+    if _takes_all(step, scene):
         return replace(step, arguments={**step.arguments, slots[0]: _sources(which)}, skip=skip)
     if not schema.repeatable:
         return replace(step, skip=skip or "it does more than compute, so it is not repeated")
@@ -339,6 +350,17 @@ def _repeated_step(step: Step, which: ImageChoice, scene: Scene) -> Step:
     arguments = {"tool": step.tool, **where, "arguments": literal}
     why = f"for each image: {step.why}" if step.why else "for each image"
     return Step(REPEATED, arguments, why, skip)
+
+
+def _takes_all(step: Step, scene: Scene) -> bool:
+    """Return whether a step's tool takes any number of images at once."""
+    schema = scene.tools.get(step.tool)
+    slots = image_arguments(schema) if schema is not None else []
+    if schema is None or not slots:
+        return False
+    field = schema.parameters["properties"][slots[0]]
+    unlimited = "maxItems" not in str(field)
+    return takes_list(field) and unlimited and resource_of(field) is Resource.IMAGES
 
 
 def _sources(which: ImageChoice) -> list[OpenImage]:

@@ -51,6 +51,7 @@ class EarlierOutput:
 
 
 Source = OpenImage | Output | EarlierOutput | MissingValue
+_MADE = (Output, EarlierOutput)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +240,8 @@ class BlockedStep:
 
 def _output(message: Message, key: str) -> Any:
     """Return a value of a result's output; of a call on many images, a list of what each gave."""
-    return message.output.get(key) or [
-        row["output"][key] for row in results_of(message) if row.get("output", {}).get(key)
-    ]
+    rows = [row.get("output") or {} for row in results_of(message)]
+    return [row[key] for row in rows if row.get(key)] or message.output.get(key)
 
 
 class _Missing(Exception):
@@ -258,10 +258,19 @@ def resolve(
     if step.skip:
         return BlockedStep(step.skip)
     notes: list[str] = []
+    # Images that gave nothing: lists of images and of what was made of them must agree.
+    sources = (source for source in step.sources() if isinstance(source, Output))
+    given = (results.get(source.step) for source in sources)
+    failed = {row["image"] for one in given if one for row in results_of(one) if "error" in row}
 
     def value_of(value: Any) -> Any:
         if isinstance(value, list):
-            return [value_of(item) for item in value]
+            found: list[Any] = []
+            for item in value:
+                made = value_of(item)
+                # A call on many images gives a list.
+                found += made if isinstance(made, list) and isinstance(item, _MADE) else [made]
+            return [item for item in found if item not in failed]
         if isinstance(value, (OpenImage, Output, EarlierOutput, MissingValue)):
             return _lookup(value, steps, results, scene, notes)
         return value

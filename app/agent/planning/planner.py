@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent.image_reference import image_reference, unsuitable_image
+from app.agent.image_reference import image_reference, resource_of, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
@@ -16,6 +16,7 @@ from app.agent.planning.image_choice import (
     image_choice,
     may_concern_another_image,
     relevant_scene,
+    without_group,
 )
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
@@ -30,12 +31,13 @@ from app.agent.planning.plan import (
     Output,
     Reply,
     Scene,
+    Step,
     ToolPlan,
 )
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
-from app.tools.api import Approval, Tool, ToolSpec
+from app.tools.api import Approval, Resource, Tool, ToolSpec
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
 
 
@@ -65,12 +67,16 @@ class Planner:
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
+        if which.group:
+            blank = without_group(blank, which.group)
         named = _without_repetition(scene, blank)
         reading = read_question(blank, named.plans, named.tools)
         which = _over_groups(which, reading, scene)
         relevant = relevant_scene(named, which)
         decided = _decide(question, text, blank, reading, which, relevant)
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
+        if which.group and isinstance(plan, ToolPlan):
+            plan = replace(plan, steps=tuple(_for_group(s, which.group, scene) for s in plan.steps))
         repeated = isinstance(plan, ToolPlan) and any(s.tool == REPEATED for s in plan.steps)
         viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
@@ -196,6 +202,16 @@ def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> D
     if rest is None:
         return None
     return plan_plain_question(rest, scene, image=image_choice(rest, scene.images).only_id)
+
+
+def _for_group(step: Step, group: str, scene: Scene) -> Step:
+    """Return the step with the group that the question names, if its tool takes one."""
+    schema = scene.tools.get(step.tool)
+    fields: Mapping[str, Any] = schema.parameters.get("properties", {}) if schema else {}
+    free = (n for n, f in fields.items() if resource_of(f) is Resource.GROUP)
+    added = {name: group for name in free if name not in step.arguments}
+    images = step.tool == REPEATED  # it has its images, or the group already
+    return step if images or not added else replace(step, arguments={**step.arguments, **added})
 
 
 def _without_repetition(scene: Scene, blank: str) -> Scene:

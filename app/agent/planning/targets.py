@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from app.agent.image_reference import image_argument, unsuitable_image
+from app.agent.image_reference import as_value, image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.image_choice import numbered_image
 from app.agent.planning.plan import (
@@ -208,7 +208,7 @@ def feed_arguments(
         if name in known and name not in arguments and name not in found:
             source = feeding_source(rule, name, steps, scene)
             if source is not None:
-                found[name] = source
+                found[name] = as_value(schema, name, source)
     return found
 
 

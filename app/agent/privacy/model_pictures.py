@@ -31,6 +31,7 @@ from app.agent.privacy.confidentiality_profile import is_code
 from app.agent.privacy.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
+from app.imaging.axes import dye_names
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
 from app.settings import write_atomic
@@ -214,7 +215,15 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     parts = [f"{name}: {_code('Modality', instance.get('Modality')) or 'picture'}"]
     view = _code("ViewPosition", projections.projection_name(instance))
     parts += [f"view {view}"] if view else []
-    if instance.frames > 1:
+    axes = instance.axes
+    if axes is not None and axes.frames > 1:
+        names = dye_names(axes.names)
+        channel, z, time = axes.place(snapshot.ref.frame)
+        if len(names) > 1:
+            parts.append(f"channel {channel} ({names[channel]}) of {len(names)}, counted from 0")
+        parts += [f"depth {z} of {axes.depths}, counted from 0"] if axes.depths > 1 else []
+        parts += [f"time point {time} of {axes.times}, counted from 0"] if axes.times > 1 else []
+    elif instance.frames > 1:
         parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")
     if window is not None:
         parts.append(f"grey window center {window.center:g} width {window.width:g}")

@@ -25,6 +25,7 @@ from app.agent.privacy.identifiers import (
     smoothed,
 )
 from app.agent.privacy.key_words import is_path_key
+from app.imaging.axes import dye_names
 from app.tools.groups import is_condition
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
@@ -228,7 +229,7 @@ class Redactor:
             )
             for call in message.tool_calls
         ]
-        images = [self.value(note) for note in message.images]
+        images = [self.value(_with_dyes(note)) for note in message.images]
         # Only the caption is sent; the path is where the provider finds the file.
         pictures = [
             item.model_copy(update={"caption": self.text(item.caption)})
@@ -414,6 +415,14 @@ def _undumped(match: re.Match[str]) -> str:
     value = re.split(r"[\[:=]", match[0])[-1].strip(" '\"]")
     free = is_coded(key) and not is_code(key, value)
     return f"{match[1]} {REMOVED}" if free or is_identifying(match[1]) else match[0]
+
+
+def _with_dyes(note: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the note on an image with the dyes of its channels in place of their names."""
+    names = note.get("channels")
+    if not isinstance(names, list | tuple):
+        return note
+    return {**note, "channels": dye_names([str(one) for one in names])}
 
 
 def _files_of(call: ToolCall) -> dict[str, Any]:

@@ -278,10 +278,11 @@ class _Drawing:
         for name in features:
             self._plot(
                 kind=self._args.distribution,
-                title=f"{name.replace('_', ' ').capitalize()} by {by}",
+                title=f"{_title(name)} by {by}",
                 table=cells,
                 x=by,
                 y=name,
+                y_title=_title(name),
                 color=by,
                 **self._linked,
             )
@@ -338,6 +339,14 @@ class _Drawing:
         path = self._context.out_dir / f"{self._stem}-statistics.csv"
         self.made.append(write_table(path, table_of(rows), "Comparison of groups"))
         return path
+
+
+def _title(feature: str) -> str:
+    """Return a feature's name for people: "Area (µm²)"."""
+    for suffix, unit in (("_um2", " (µm²)"), ("_px", " (px)")):
+        if feature.endswith(suffix):
+            return feature.removesuffix(suffix).replace("_", " ").capitalize() + unit
+    return feature.replace("_", " ").capitalize()
 
 
 def _comparison_row(kind: str, one: Mapping[str, Any]) -> dict[str, Value]:
@@ -436,7 +445,18 @@ def _summary(
     counts = [plural(len(table.rows), "cell")]
     if "cluster" in table.columns:
         counts.append(plural(len(set(texts(table, "cluster")) - {""}), "cluster"))
-    lines = [f"Drawn: {', '.join(counts)}."]
+    told = comparison_lines(clusters, features, unit)
+    return " ".join([f"Drawn: {', '.join(counts)}.", *told, note])
+
+
+def comparison_lines(
+    clusters: Sequence[Mapping[str, Any]], features: Sequence[Mapping[str, Any]], unit: str
+) -> list[str]:
+    """Return a sentence on each difference between groups, or that there is none.
+
+    `clusters`, `features` and `unit` are as in the tool's output.
+    """
+    lines: list[str] = []
     for made, text in ((clusters, _share_text), (features, _feature_text)):
         tested = sorted(
             (one for one in made if one["p_adjusted"] is not None), key=lambda o: o["p_adjusted"]
@@ -448,7 +468,7 @@ def _summary(
             lines.append(f"No {what} differs between groups (adjusted p at least 0.05).")
         if not tested and made is clusters:
             lines += [text(one, unit) for one in made[:_TOLD]]
-    return " ".join([*lines, note])
+    return lines
 
 
 def _p_text(one: Mapping[str, Any], unit: str) -> str:
@@ -478,7 +498,7 @@ def _feature_text(one: Mapping[str, Any], unit: str) -> str:
     interval = one["interval"]
     ci = f", 95% CI {interval[0]:.3g} to {interval[1]:.3g}" if interval else ""
     return (
-        f"{str(one['subject']).replace('_', ' ').capitalize()}: {mine:.3g} in {one['group']}, "
+        f"{_title(str(one['subject']))}: {mine:.3g} in {one['group']}, "
         f"{other:.3g} in {one['reference']}; difference {one['difference']:+.3g}{ci}, "
         f"{_p_text(one, unit)}."
     )

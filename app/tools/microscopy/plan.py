@@ -23,6 +23,7 @@ from app.tools.microscopy.names import (
     SEGMENTERS,
     VISUALIZER,
 )
+from app.tools.microscopy.result_wording import wordings
 from app.tools.pack_plan import (
     Accepts,
     AnyOf,
@@ -232,6 +233,7 @@ PLAN = PackPlan(
             reason="a caption says what it shows",
         ),
     ),
+    wordings=wordings((COMPARISON, COMPARISON_OF, BARE_COMPARISON)),
     suggestions=("How many cells are there?", "Which cell states are there?"),
     suggested_for=_SURELY_MICROGRAPH,
     own_images=_SURELY_MICROGRAPH,

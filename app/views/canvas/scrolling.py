@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Sequence
 
 from PySide6.QtCore import QElapsedTimer, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QCursor, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
@@ -302,6 +303,14 @@ class Scroller(QObject):
 def steps_of(instance: Instance) -> int:
     """Return how many steps one image is scrolled in."""
     return instance.axes.steps if instance.axes is not None else max(instance.frames, 1)
+
+
+def frames_of(instance: Instance, shown: int) -> Sequence[int]:
+    """Return the frames that are scrolled through from frame `shown`: of its channel and time."""
+    axes = instance.axes
+    if axes is None or not 0 <= shown < axes.frames:
+        return range(max(instance.frames, 1))
+    return [axes.at_step(shown, step) for step in range(axes.steps)]
 
 
 def frame_duration(instance: Instance, index: int) -> float:

@@ -20,7 +20,7 @@ from app.views import wording
 from app.views.canvas.annotated_render import Look, Marks, ScreenView, render_annotated
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.rendering import can_colour
-from app.views.canvas.scrolling import frame_duration
+from app.views.canvas.scrolling import frame_duration, frames_of
 from app.workspace import drawing, plane_marks
 from app.workspace.annotations import Annotation
 from app.workspace.layers import OVERLAYS, LayerStyle, overlay_layer
@@ -178,14 +178,6 @@ def visible(shapes: LayerFrame, style: LayerStyle) -> LayerFrame:
     return replace(shapes, shapes=kept)
 
 
-def _steps(instance: Instance, shown: int) -> Sequence[int]:
-    """Return the frames of an image that are scrolled through, from the frame that is shown."""
-    axes = instance.axes
-    if axes is None or not 0 <= shown < axes.frames:
-        return range(max(instance.frames, 1))
-    return [axes.at_step(shown, step) for step in range(axes.steps)]
-
-
 def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> PictureSource | None:
     """Return what a canvas shows; None if it shows no image. Quick, for the GUI thread."""
     picture, model = canvas.picture, canvas.model
@@ -198,7 +190,7 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
     acquired = instance
     if instance.kind == REFORMAT:
         stack, acquired = (instance,), model.acquired or instance
-    frames = tuple((one, number) for one in stack for number in _steps(one, index))
+    frames = tuple((one, number) for one in stack for number in frames_of(one, index))
     here = (instance.sop_instance_uid, index)
     known = ((one.sop_instance_uid, number) for one, number in frames)
     place = next((at for at, one in enumerate(known) if one == here), 0)

@@ -501,3 +501,11 @@ def test_a_vascular_term_in_a_description_stays():
     assert Redactor([message]).text("Are the runoff vessels patent?") == (
         "Are the runoff vessels patent?"
     )
+
+
+def test_of_a_channel_s_name_only_the_dye_is_sent():
+    names = ["DAPI Doe Jane", "GFP-Actin", "Jane's own", "GFP 2"]
+    note = {"id": "image-1", "path": "/a/b.tif", "channels": names}
+    asked = Message(role="user", text="How many cells?", images=[note])
+    (sent,) = Redactor([asked]).messages([asked])
+    assert sent.images[0]["channels"] == ["DAPI", "GFP", "Channel 3", "GFP (4)"]

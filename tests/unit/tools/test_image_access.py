@@ -11,6 +11,7 @@ import pytest
 import SimpleITK as sitk  # noqa: N813
 import tifffile
 
+from app.agent.privacy.model_pictures import caption
 from app.errors import Cancelled, FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance, Window
@@ -86,6 +87,21 @@ def test_a_wrong_place_names_those_that_there_are(
     assert said in str(error.value.reason)
     if "channel" in place:
         assert "0 (DAPI), 1 (GFP), 2 (RFP), 3 (Cy5)" in error.value.remedy
+
+
+def test_a_dye_names_its_channel(decoder: Decoder, tmp_path: Path):
+    path = tmp_path / "a.ome.tif"
+    metadata = {"axes": "CYX", "Channel": {"Name": ["GFP-Actin", "Doe DAPI", "own"]}}
+    tifffile.imwrite(path, STACK[0, 0, :3], ome=True, metadata=metadata, photometric="minisblack")
+    images = run_images(decoder, tmp_path / "out", path)
+    for name, channel in (("dapi", 1), ("GFP", 0), ("gfp-actin", 0), ("channel 3", 2), ("own", 2)):
+        assert images.resolve("image-1", channel=name).channel == channel
+    with pytest.raises(ToolRetry) as error:
+        images.resolve("image-1", channel="YFP")
+    assert "0 (GFP), 1 (DAPI), 2 (Channel 3)" in error.value.remedy
+    assert "Doe" not in str(error.value)
+    sent = caption("image-1", images.resolve("image-1", channel=1), 40, 30)
+    assert "channel 1 (DAPI) of 3, counted from 0" in sent
 
 
 def test_notes_say_what_there_is(stack: RunImages):
