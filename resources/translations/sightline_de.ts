@@ -567,7 +567,7 @@
             <translation>ein Dokument darin nennt vielleicht den Patienten und kann nicht bereinigt werden</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>a file of this model is missing or damaged</source>
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
         </message>
@@ -778,6 +778,11 @@
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a text file</source>
             <translation>eine Textdatei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>A text file with sections such as [TEACHER]. Empty: the program's own.</source>
+            <translation>Eine Textdatei mit Abschnitten wie [TEACHER]. Leer: die des Programms.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_files.py" />
@@ -1308,6 +1313,11 @@
             <translation>Ordnen Sie die Viewports an und wählen Sie dann „Dieses Layout für solche Studien behalten“.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Arranging cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Arrow</source>
             <translation>Pfeil</translation>
@@ -1393,6 +1403,11 @@
             <location filename="../../app/tools/chest/generator.py" />
             <source>Ask again with more steps. If it happens again, its files may be damaged: see the model panel.</source>
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>Ask again.</source>
+            <translation>Fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/model_process/serving.py" />
@@ -1838,6 +1853,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/image_captioner.py" />
+            <source>Caption the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Cardiomegaly</source>
             <translation>Kardiomegalie</translation>
@@ -1915,7 +1935,7 @@
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>Check it with `{0} models verify`, then get or install the model again.</source>
             <translation>Prüfen Sie es mit `{0} models verify`, dann beschaffen oder installieren Sie das Modell erneut.</translation>
         </message>
@@ -1978,6 +1998,11 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Chest findings</source>
             <translation>Thoraxbefunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Chest radiographs</source>
+            <translation>Thoraxaufnahmen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -2048,6 +2073,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>Choose a model with vision.</source>
+            <translation>Wählen Sie ein Modell, das Bilder annimmt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Choose a range of slices without it.</source>
             <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
@@ -2064,6 +2094,7 @@
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
+            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/plots.py" />
             <location filename="../../app/tools/tables.py" />
             <source>Choose an output folder with free space that you may write to.</source>
@@ -2143,6 +2174,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Claude, through Anthropic's own API.</source>
             <translation>Claude, über die API von Anthropic.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Clean up images</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/browser/problem_list.py" />
@@ -2364,6 +2400,11 @@
             <location filename="../../app/tools/chest/compare.py" />
             <source>Compare with a prior</source>
             <translation>Mit Voraufnahme vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Comparing</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/registration.py" />
@@ -2636,6 +2677,11 @@
             <translation>stürzte ab (Signal {0})</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>Crop cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/hanging/ct-chest.toml" />
             <source>CT of the chest: soft tissue, lung and bone</source>
             <translation>CT Thorax: Weichteil, Lunge und Knochen</translation>
@@ -2659,6 +2705,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
             <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cropping.py" />
+            <source>Cutting out cells</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -3065,6 +3116,11 @@
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Drawing</source>
             <translation>Wird gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Drawing the map; the first time takes half a minute</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -3536,6 +3592,11 @@
             <translation>Textstelle im Bild finden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>Find cell states</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
@@ -3728,6 +3789,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>For all images of the series with as many pixels</source>
             <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/for_each_image.py" />
+            <source>For each image</source>
+            <translation>Für jedes Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -4300,6 +4366,11 @@
             <translation>Modell aus einem Ordner installieren</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/dinov3_net.py" />
+            <source>Install DINOv3 (ViT or ConvNeXt) in transformers' form.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/medgemma_net.py" />
             <source>Install it again, with all of its files.</source>
             <translation>Installieren Sie es erneut, mit allen Dateien.</translation>
@@ -4381,6 +4452,11 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Instructions from</source>
+            <translation>Anweisungen aus</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
             <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
@@ -4457,6 +4533,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
+            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/models/sources.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
@@ -5641,6 +5718,11 @@
             <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
         </message>
         <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>Keep large data in files, and their paths here.</source>
+            <translation>Große Daten gehören in Dateien, hierher nur deren Pfade.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Keep private numbers that the standard lists as safe</source>
             <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
@@ -6070,7 +6152,7 @@
             <translation>Lädt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <location filename="../../app/tools/model_process/serving.py" />
             <source>Loading the model</source>
             <translation>Modell wird geladen</translation>
@@ -6489,6 +6571,11 @@
             <translation>Speicher</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Microscopy</source>
+            <translation>Mikroskopie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Middle, or Space + left</source>
             <translation>Mitte, oder Leertaste + links</translation>
@@ -6741,6 +6828,11 @@
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <source>no cardiothoracic ratio: {0}</source>
             <translation>kein Herz-Thorax-Quotient: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>no cell is left to cut out: {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -7033,6 +7125,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>not drawn: its place on this image is unknown</source>
             <translation>nicht gezeichnet: Der Ort auf diesem Bild ist unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>not every picture may be shown to {0}, or can be made</source>
+            <translation>nicht jedes Bild darf {0} gezeigt werden oder lässt sich erstellen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7497,6 +7594,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -8012,6 +8114,16 @@
             <translation>Position in der Serie</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Prepare at most {0} together.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Prepare fewer at a time.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <source>Preparing {plane} sections: {done} of {total} images</source>
             <translation>Schnitte werden vorbereitet ({plane}): {done} von {total} Bildern</translation>
@@ -8184,6 +8296,16 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>Prompts there: {0}.</source>
+            <translation>Vorhandene Prompts: {0}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>proposed</source>
             <translation>vorgeschlagen</translation>
@@ -8336,6 +8458,11 @@
             <translation>Wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Reading cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>reading it ended the reader, so it is damaged</source>
             <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
@@ -8372,6 +8499,7 @@
             <location filename="../../app/tools/chest/compare.py" />
             <location filename="../../app/tools/chest/expert.py" />
             <location filename="../../app/tools/chest/medgemma.py" />
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>Reading the images</source>
             <translation>Bilder werden gelesen</translation>
         </message>
@@ -8748,6 +8876,11 @@
             <translation>Um 90° nach rechts gedreht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/preprocessing.py" />
+            <source>Rounding</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Row {number}: {problem}</source>
             <translation>Zeile {number}: {problem}</translation>
@@ -8798,7 +8931,7 @@
             <translation>Führen Sie einmal `python3 installer/bootstrap.py run` aus, oder `pip install pydicom-data`</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>Run `{0} models verify {1}`, and install it again.</source>
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
@@ -9102,6 +9235,11 @@
             <translation>siehe {0} (nicht in diesem Dokument)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>Segment the image again, or lower min_area, or use border 'keep'.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Segment what I marked</source>
             <translation>Markiertes segmentieren</translation>
@@ -9391,6 +9529,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Show cell analysis</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -10440,6 +10583,11 @@
             <translation>Der Ordner enthält Dateien dieser Namen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/dinov3_net.py" />
+            <source>the folder holds another model ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the gantry was tilted</source>
             <translation>die Gantry war gekippt</translation>
@@ -10613,6 +10761,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>The language model runs on this computer: nothing leaves it. A tool that would send data asks you first.</source>
             <translation>Das Sprachmodell läuft auf diesem Computer: Nichts verlässt ihn. Ein Werkzeug, das Daten senden würde, fragt Sie vorher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the language model was not asked: {0}</source>
+            <translation>das Sprachmodell wurde nicht gefragt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -10960,6 +11113,11 @@
             <translation>Die gespeicherten Markierungen konnten nicht gelesen werden</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The section that a language model is given. Fixed rules need none.</source>
+            <translation>Der Abschnitt, den ein Sprachmodell bekommt. Feste Regeln brauchen keinen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
@@ -11134,6 +11292,11 @@
             <translation>der Wert von {0} in seinem Kopf ist ungültig</translation>
         </message>
         <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>the values kept for a conversation exceed 1 MiB together</source>
+            <translation>die für eine Unterhaltung gemerkten Werte sind zusammen größer als 1 MiB</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>the volume has no voxels</source>
             <translation>das Volumen hat keine Voxel</translation>
@@ -11221,6 +11384,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
+            <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
         </message>
@@ -11290,6 +11454,11 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>there is no tool pack {0}</source>
+            <translation>es gibt kein Werkzeugpaket {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is not enough space: {0} GB are needed, {1} GB are free</source>
             <translation>der Platz reicht nicht: {0} GB werden gebraucht, {1} GB sind frei</translation>
@@ -11328,6 +11497,11 @@
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>these are weights of another model than {0}</source>
             <translation>dies sind Gewichte eines anderen Modells als {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>these images together are larger than 2 GB</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11540,7 +11714,7 @@
             <translation>dieses Modellpaket hat das Format {0}, nicht {1}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>this model's files cannot be loaded: they are damaged, incomplete or of another model</source>
             <translation>die Dateien dieses Modells können nicht geladen werden: Sie sind beschädigt, unvollständig oder von einem anderen Modell</translation>
         </message>
@@ -11758,6 +11932,11 @@
             <translation>Werkzeug beendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Tool packs and instructions</source>
+            <translation>Werkzeugpakete und Anweisungen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tool run again</source>
             <translation>Werkzeug erneut ausgeführt</translation>
@@ -11952,6 +12131,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Use its tools and rules</source>
+            <translation>Seine Werkzeuge und Regeln verwenden</translation>
         </message>
         <message>
             <location filename="../../app/tools/images.py" />
@@ -12152,6 +12336,11 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>what is to be kept as {0} is no JSON value</source>
+            <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -12448,6 +12637,16 @@
             <translation>schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Writing</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cropping.py" />
+            <source>Writing cells</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/segmentation.py" />
             <source>Writing the mask and the table</source>
             <translation type="unfinished" />
@@ -12578,6 +12777,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>{0} accepts no pictures</source>
+            <translation>{0} nimmt keine Bilder an</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
             <translation>{0} und {1} schließen einander aus</translation>
@@ -12588,6 +12792,11 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../app/agent/loop/inner_calls.py" />
+            <source>{0} asks before each call by the policy of this installation, so it is not run on many images at once</source>
+            <translation>{0} fragt nach den Regeln dieser Installation vor jedem Aufruf und läuft daher nicht auf vielen Bildern zugleich</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} by {1}°: each slice is shifted against the one before</source>
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
@@ -12596,6 +12805,16 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>{0} cannot be downloaded: its card has no address</source>
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>{0} cannot be grouped into states: at least {1} are needed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/api.py" />
+            <source>{0} cannot be run within another tool's call here</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12634,6 +12853,16 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>{0} gave no answer</source>
+            <translation>{0} gab keine Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/for_each_image.py" />
+            <source>{0} gave no result on any of {1} images: {2}{3}</source>
+            <translation>{0} ergab auf keinem von {1} Bildern etwas: {2}{3}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
@@ -12657,6 +12886,11 @@
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>{0} image has the SOP Instance UID of another one</source>
             <translation>{0} Bild hat die SOP Instance UID eines anderen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>{0} images are too many at once</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />

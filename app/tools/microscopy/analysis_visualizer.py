@@ -278,10 +278,11 @@ class _Drawing:
         for name in features:
             self._plot(
                 kind=self._args.distribution,
-                title=f"{name.replace('_', ' ').capitalize()} by {by}",
+                title=f"{_title(name)} by {by}",
                 table=cells,
                 x=by,
                 y=name,
+                y_title=_title(name),
                 color=by,
                 **self._linked,
             )
@@ -338,6 +339,14 @@ class _Drawing:
         path = self._context.out_dir / f"{self._stem}-statistics.csv"
         self.made.append(write_table(path, table_of(rows), "Comparison of groups"))
         return path
+
+
+def _title(feature: str) -> str:
+    """Return a feature's name for people: "Area (µm²)"."""
+    for suffix, unit in (("_um2", " (µm²)"), ("_px", " (px)")):
+        if feature.endswith(suffix):
+            return feature.removesuffix(suffix).replace("_", " ").capitalize() + unit
+    return feature.replace("_", " ").capitalize()
 
 
 def _comparison_row(kind: str, one: Mapping[str, Any]) -> dict[str, Value]:
@@ -489,7 +498,7 @@ def _feature_text(one: Mapping[str, Any], unit: str) -> str:
     interval = one["interval"]
     ci = f", 95% CI {interval[0]:.3g} to {interval[1]:.3g}" if interval else ""
     return (
-        f"{str(one['subject']).replace('_', ' ').capitalize()}: {mine:.3g} in {one['group']}, "
+        f"{_title(str(one['subject']))}: {mine:.3g} in {one['group']}, "
         f"{other:.3g} in {one['reference']}; difference {one['difference']:+.3g}{ci}, "
         f"{_p_text(one, unit)}."
     )

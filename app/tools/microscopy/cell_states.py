@@ -57,7 +57,7 @@ def scores(embedding: Embedding) -> Floats:
 
 def usual_epochs(cells: int) -> int:
     """Return the epochs for which the small network is trained: fewer for many cells."""
-    return max(4, min(20, 20_000 // max(cells, 1)))
+    return max(4, min(20, 10_000 // max(cells, 1)))
 
 
 def measured(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
