@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import Progress
+from app.tools.microscopy.bright_objects import pixel_noise
 from app.tools.microscopy.touching_objects import Labels, Pieces, quantile
 from app.tools.microscopy.untyped import feature, measure, morphology, ndimage, segmentation
 
@@ -36,6 +37,10 @@ CONTRAST = 0.4
 _GROWTH = 0.2
 _GROWTH_LEVEL = 0.4
 _SMALLEST_WIDTH = 4.0
+_NOISE = 2.0 * 0.244
+"""Deviations of noise's curvature that an object must have; at scale 1 it is 0.244 of the noise's
+own, the root of 3 / (16 pi), which is the integral of the square of a Gaussian's second derivative.
+"""
 
 
 def dark_objects(
@@ -66,7 +71,8 @@ def dark_objects(
     noise = 1.4826 * float(np.median(np.abs(detail[~core]))) if not core.all() else 0.0
     found = _joined(_pieces(level, core), level, core, width, LIMIT + noise)
     progress(0.8, "Outlining")
-    return _kept(found, ridge, level, width), width
+    least = _NOISE * pixel_noise(raised) * max(width / 10, 0.8) ** -1.5
+    return _kept(found, ridge, level, width, least), width
 
 
 def _width(raised: Image) -> float:
@@ -147,14 +153,18 @@ def _joined(
     return pieces.join(cost, limit)
 
 
-def _kept(found: Labels, ridge: Image, level: Image, width: float) -> Labels:
-    """Drop what is small or faint, and grow the rest from its core to its outline."""
+def _kept(found: Labels, ridge: Image, level: Image, width: float, least: float) -> Labels:
+    """Drop what is small or faint, and grow the rest from its core to its outline.
+
+    `least` is the curvature up to which an object may be noise.
+    """
     areas = np.bincount(found.ravel())
     kept = areas >= 0.8 * width**2
     kept[0] = False
     strength = np.zeros(len(areas))
     np.add.at(strength, found.ravel(), ridge.ravel())
     strength /= np.maximum(areas, 1)
+    kept &= strength > least
     if kept.any():
         kept &= strength > CONTRAST * np.percentile(strength[kept], 75)
     found = np.where(kept[found], found, 0)

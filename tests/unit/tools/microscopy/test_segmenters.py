@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 import tifffile
 from scipy.ndimage import find_objects
+from skimage.measure import regionprops_table
 
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy.cell_segmenter import cell_segmenter
+from app.tools.microscopy.classical import entry
 from app.tools.microscopy.image_kind import ImageKind, guess_kind
+from app.tools.microscopy.measures import measured
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.tables import read_table
@@ -130,6 +133,61 @@ def test_an_image_of_noise_has_none(bench: Bench, model_process: ProcessHost, to
     result = run(bench, model_process, tool(), noise, image_type="fluorescence")
     assert result.output["count"] == 0
     assert result.summary.startswith("No ")
+
+
+ODD = {
+    "one pixel": np.array([[3]], np.uint8),
+    "a line": np.random.default_rng(0).integers(0, 255, (1, 200)).astype(np.uint8),
+    "a bright pixel": np.pad(np.array([[255]], np.uint8), 30),
+    "an edge": np.repeat(np.array([0, 200], np.uint8), 40)[None].repeat(80, axis=0),
+    "negative noise": np.random.default_rng(1).normal(-500, 100, (80, 90)).astype(np.int16),
+    "not numbers": np.where(
+        np.eye(80) > 0, np.nan, np.random.default_rng(2).normal(0, 1, (80, 80))
+    ),
+    "one colour": np.full((50, 60, 3), (200, 100, 150), np.uint8),
+    "coloured noise": np.random.default_rng(3).integers(0, 255, (60, 70, 3)).astype(np.uint8),
+}
+
+
+@pytest.mark.parametrize("kind", ["fluorescence", "phase", "tissue", "blood"])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_images_are_answered_without_a_warning(name: str, kind: str):
+    pixels = ODD[name]
+    if pixels.ndim == 2 and kind in ("tissue", "blood"):
+        pixels = np.stack([pixels] * 3, axis=2)
+    guess_kind(pixels)
+    for target in ("nuclei", "cells", "organoids"):
+        payload = {"pixels": pixels, "kind": kind, "target": target}
+        payload |= {"diameter": None, "min_area": None}
+        answer = entry(payload, lambda fraction, text: None)
+        assert answer["labels"].shape == pixels.shape[:2]
+        assert len(answer["columns"]["label"]) == answer["labels"].max()
+
+
+def test_measures_are_those_of_scikit_image():
+    truth = discs([(60, 60), (68, 74), (120, 150)], 14)
+    truth[110:130, 20:60] = 4
+    found = measured(truth.astype(np.uint16), fluorescence(truth))
+    witness = regionprops_table(
+        truth,
+        fluorescence(truth),
+        properties=(
+            *("area", "centroid", "eccentricity", "axis_major_length", "axis_minor_length"),
+            *("solidity", "mean_intensity"),
+        ),
+    )
+    assert found["area_px"].tolist() == witness["area"].tolist()
+    for mine, theirs, within in (
+        ("centroid_y", "centroid-0", 0.01),
+        ("centroid_x", "centroid-1", 0.01),
+        ("eccentricity", "eccentricity", 1e-3),
+        ("major_axis_px", "axis_major_length", 0.01),
+        ("minor_axis_px", "axis_minor_length", 0.01),
+        ("mean_intensity", "mean_intensity", 0.01),
+        # Its hull is of pixel centres widened to diamonds, ours of the pixels' corners.
+        ("solidity", "solidity", 0.05),
+    ):
+        np.testing.assert_allclose(found[mine], witness[theirs], atol=within)
 
 
 def test_one_nucleus(bench: Bench, model_process: ProcessHost):
