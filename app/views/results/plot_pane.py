@@ -33,12 +33,12 @@ from app.workspace.viewport import Pane
 from app.workspace.workspace import Workspace
 
 _POINT, _RING = 6, 15  # px
-_NAMES_IN_LINE = 3
 _BAR = 0.7  # width of bars and boxes, in places of categories
 _HALF_BOX, _HALF_VIOLIN, _JITTER = 0.3, 0.4, 0.12
 _MOST_POINTS = 25_000  # that are drawn: in 50 ms
 _POINTS_AT_ONCE = 4000  # in one turn of the event loop
 _SHADES = 32
+_WIDEST = 30  # letters of all names below an axis that fit beside each other
 _MOST_DOTS = 2000  # values that are all drawn over boxes and violins; else outliers only
 _MOST_PICTURES = 500
 _PICTURES_AT_ONCE = 16
@@ -329,10 +329,11 @@ class PlotPane(PaneView):
         self._add(curve, ink=True)
 
     def _name_places(self, axis: str, names: Sequence[str]) -> None:
-        if axis == "bottom" and len(names) > _NAMES_IN_LINE:
-            # Every other name one line lower, so that they do not cover each other.
-            names = [f"\n{name}" if place % 2 else name for place, name in enumerate(names)]
         item = self.chart.getAxis(axis)
+        if axis == "bottom" and sum(map(len, names)) > _WIDEST:
+            names = [name.replace(" ", "\n") for name in names]
+            lines = max(name.count("\n") for name in names)
+            item.setStyle(tickTextHeight=18 * (lines + 1))
         item.setStyle(hideOverlappingLabels=False)  # the last one would be missing
         item.setTicks([list(enumerate(names))])
 
