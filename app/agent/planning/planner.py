@@ -131,7 +131,15 @@ def schema_of(tool: Tool) -> ToolSchema:
 def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
     """Return a tool's schema, with the JSON schema of its arguments."""
     repeatable = spec.approval in (Approval.READ, Approval.COMPUTE)
-    return ToolSchema(spec.name, spec.description, parameters, spec.phrases, spec.title, repeatable)
+    return ToolSchema(
+        spec.name,
+        spec.description,
+        parameters,
+        spec.phrases,
+        spec.title,
+        repeatable,
+        spec.other_names,
+    )
 
 
 def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:
