@@ -780,6 +780,11 @@
             <translation>eine Textdatei</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>A text file with sections such as [TEACHER]. Empty: the program's own.</source>
+            <translation>Eine Textdatei mit Abschnitten wie [TEACHER]. Leer: die des Programms.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>a TIFF file cannot be larger than 4 GB</source>
             <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
@@ -1993,6 +1998,11 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Chest findings</source>
             <translation>Thoraxbefunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Chest radiographs</source>
+            <translation>Thoraxaufnahmen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -4442,6 +4452,11 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Instructions from</source>
+            <translation>Anweisungen aus</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
             <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
@@ -6556,6 +6571,11 @@
             <translation>Speicher</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Microscopy</source>
+            <translation>Mikroskopie</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Middle, or Space + left</source>
             <translation>Mitte, oder Leertaste + links</translation>
@@ -8274,6 +8294,11 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <source>Progress</source>
             <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
         </message>
         <message>
             <location filename="../../app/wiring/program.py" />
@@ -11088,6 +11113,11 @@
             <translation>Die gespeicherten Markierungen konnten nicht gelesen werden</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The section that a language model is given. Fixed rules need none.</source>
+            <translation>Der Abschnitt, den ein Sprachmodell bekommt. Feste Regeln brauchen keinen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
@@ -11902,6 +11932,11 @@
             <translation>Werkzeug beendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Tool packs and instructions</source>
+            <translation>Werkzeugpakete und Anweisungen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tool run again</source>
             <translation>Werkzeug erneut ausgeführt</translation>
@@ -12096,6 +12131,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Use its tools and rules</source>
+            <translation>Seine Werkzeuge und Regeln verwenden</translation>
         </message>
         <message>
             <location filename="../../app/tools/images.py" />

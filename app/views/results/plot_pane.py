@@ -38,6 +38,7 @@ _HALF_BOX, _HALF_VIOLIN, _JITTER = 0.3, 0.4, 0.12
 _MOST_POINTS = 25_000  # that are drawn: in 50 ms
 _POINTS_AT_ONCE = 4000  # in one turn of the event loop
 _SHADES = 32
+_WIDEST = 30  # letters of all names below an axis that fit beside each other
 _MOST_DOTS = 2000  # values that are all drawn over boxes and violins; else outliers only
 _MOST_PICTURES = 500
 _PICTURES_AT_ONCE = 16
@@ -334,6 +335,10 @@ class PlotPane(PaneView):
         self._add(curve, ink=True)
 
     def _name_places(self, axis: str, names: Sequence[str]) -> None:
+        if axis == "bottom" and sum(map(len, names)) > _WIDEST:
+            names = [name.replace(" ", "\n") for name in names]
+            lines = max(name.count("\n") for name in names)
+            self.chart.getAxis(axis).setStyle(tickTextHeight=18 * (lines + 1))
         self.chart.getAxis(axis).setTicks([list(enumerate(names))])
 
     def _tint(self) -> None:
