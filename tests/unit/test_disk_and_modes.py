@@ -109,7 +109,8 @@ def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(tmp_path: Path)
     import resource
     import signal
 
-    from app.agent.json_forms import _write_png
+    from app.agent.json_forms import geometry_json
+    from app.imaging.findings import Mask
     from app.settings import write_atomic
     from app.tools.files import save_png
 
@@ -123,7 +124,7 @@ def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(tmp_path: Path)
             lambda: write_png(tmp_path / "a.png", noise),
             lambda: save_png(noise, tmp_path, "b"),
             lambda: write_atomic(tmp_path / "c", noise.tobytes()),
-            lambda: _write_png(noise, tmp_path, "d"),
+            lambda: geometry_json(Mask(noise > 100), tmp_path, "d"),
         ):
             with pytest.raises((OSError, SightlineError)):
                 work()

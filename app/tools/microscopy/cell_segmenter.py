@@ -6,8 +6,8 @@ from app.tools.api import ToolSpec
 from app.tools.microscopy.names import CELLS, OTHER_NAMES
 from app.tools.microscopy.segmentation import (
     NEEDS,
+    CellSegmentationInput,
     ObjectSegmenter,
-    SegmentationInput,
     SegmentationOutput,
     Target,
 )
@@ -23,7 +23,7 @@ SPEC = ToolSpec(
         "smear; in H&E by their nuclei. Returns the count, mask_path (a TIFF that numbers the "
         "cells) and table_path (area, position, form and intensity of each)."
     ),
-    Input=SegmentationInput,
+    Input=CellSegmentationInput,
     Output=SegmentationOutput,
     needs=NEEDS,
     timeout_s=300.0,

@@ -6,10 +6,10 @@ from app.tools.api import ToolSpec
 from app.tools.microscopy.names import NUCLEI, OTHER_NAMES
 from app.tools.microscopy.segmentation import (
     NEEDS,
+    NUCLEI_TARGET,
     ObjectSegmenter,
     SegmentationInput,
     SegmentationOutput,
-    Target,
 )
 
 SPEC = ToolSpec(
@@ -34,4 +34,4 @@ SPEC = ToolSpec(
 
 def nuclei_segmenter() -> ObjectSegmenter:
     """Return the tool."""
-    return ObjectSegmenter(SPEC, Target("nuclei", "nucleus", "nuclei"))
+    return ObjectSegmenter(SPEC, NUCLEI_TARGET)

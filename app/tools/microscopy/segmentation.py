@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +30,13 @@ from app.tools.api import (
 )
 from app.tools.files import plain
 from app.tools.microscopy import networks
-from app.tools.microscopy.image_kind import WORDS, ImageKind, KindGuess, guess_kind
+from app.tools.microscopy.image_kind import (
+    WORDS,
+    ImageKind,
+    KindGuess,
+    guess_kind,
+    suggested_target,
+)
 from app.tools.needs import require_packages
 from app.tools.tables import Table, Value, write_table
 
@@ -85,6 +91,16 @@ class SegmentationInput(ToolInput):
     )
 
 
+class CellSegmentationInput(SegmentationInput):
+    """Arguments of `cell_segmenter`."""
+
+    objects: Literal["cells", "auto"] = Field(
+        default="cells",
+        description="auto if nobody said what is to be outlined: nuclei where the image shows a "
+        "nuclear stain or tissue, else cells.",
+    )
+
+
 class Areas(BaseModel):
     """Areas of the objects; None if there are none."""
 
@@ -118,6 +134,7 @@ class Target:
         return f"{count:,} {self.one if count == 1 else self.many}"
 
 
+NUCLEI_TARGET = Target("nuclei", "nucleus", "nuclei")
 NEEDS = (
     Need("package", "skimage"),
     *(Need("package", name, optional=True) for name in networks.PACKAGES),
@@ -145,6 +162,8 @@ class ObjectSegmenter:
             networks.require(args.model)
         context.progress(0.02, "Reading the image")
         snapshot, pixels = chosen_pixels(args.image_path, args.channel, context)
+        if isinstance(args, CellSegmentationInput) and args.objects == "auto":
+            return self._of_picture(args, snapshot, pixels, context)
         spacing = snapshot.frame.spacing
         diameter, least = _in_pixels(args, spacing)
         guess = guess_kind(pixels)
@@ -177,6 +196,31 @@ class ObjectSegmenter:
         context.progress(0.95, "Writing the mask and the table")
         notes += [str(note) for note in answer.get("notes", ())]
         return self._result(args, snapshot, guess, answer, notes, context)
+
+    def _of_picture(
+        self,
+        args: CellSegmentationInput,
+        snapshot: ImageSnapshot,
+        pixels: NDArray[Any],
+        context: ToolContext,
+    ) -> ToolResult:
+        """Outline what the picture shows; raise ToolRetry if it does not tell."""
+        guess = guess_kind(pixels)
+        target = suggested_target(guess.kind) if guess.sure else ""
+        if target == "nuclei" and guess.kind is ImageKind.FLUORESCENCE:
+            named = _is_nuclear(snapshot, pixels)
+            target = "nuclei" if named or not snapshot.channel_names else "cells"
+        if not target:
+            raise ToolRetry(
+                "the picture does not tell what is to be outlined",
+                remedy="Say which: cells, nuclei or organoids.",
+            )
+        chosen = NUCLEI_TARGET if target == "nuclei" else self._target
+        result = ObjectSegmenter(self._spec, chosen).run(
+            args.model_copy(update={"objects": "cells"}), context
+        )
+        told = f"Taken for {target} by the picture ({WORDS[guess.kind]}). {result.summary}"
+        return replace(result, summary=told)
 
     def _notes(self, guess: KindGuess, snapshot: ImageSnapshot, pixels: NDArray[Any]) -> list[str]:
         """Return what the user should know before trusting the count."""

@@ -11,6 +11,7 @@ import tifffile
 from scipy.ndimage import find_objects
 from skimage.measure import regionprops_table
 
+from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
@@ -20,6 +21,7 @@ from app.tools.microscopy.image_kind import ImageKind, guess_kind
 from app.tools.microscopy.measures import measured
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
+from app.tools.registry import load_packs
 from app.tools.tables import read_table
 from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, phase, write_tiff
 from tests.unit.tools.support import Bench
@@ -334,3 +336,18 @@ def test_the_same_objects_whatever_their_number_of_bits(bench: Bench, model_proc
     result = run(bench, model_process, nuclei_segmenter(), faint, min_area=60)
     assert f1(truth, np.where(mask(result) > 0, mask(result), 0)) >= 0.8
     assert len(find_objects(mask(result))) >= 2
+
+
+@pytest.mark.parametrize(
+    ("question", "objects"),
+    [("how many cells?", "cells"), ("segment this", "auto"), ("count the objects", "auto")],
+)
+def test_where_nothing_is_named_the_picture_decides(question: str, objects: str):
+    note = {"id": "image-1", "path": "/open/1.tif", "kind": "tiff", "content": "image"}
+    registry = load_packs(())
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+    plan = Planner().interpret(question, Scene((note,), tools, plans=registry.plans)).plan
+    assert isinstance(plan, ToolPlan)
+    assert [(step.tool, step.arguments["objects"]) for step in plan.steps] == [
+        ("cell_segmenter", objects)
+    ]
