@@ -16,7 +16,7 @@ import math
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -358,6 +358,7 @@ def _key(spec: ToolSpec, arguments: Mapping[str, Any], row: Row, snapshot: Image
         *(spec.name, spec.version, others, row.group, row.replicate),
         *(ref.sop_instance_uid, ref.frame, ref.pixel_sha256, snapshot.inverted),
         picture_sources.window_json(snapshot.window),
+        asdict(snapshot.frame.spacing),  # the user may have calibrated the image since
         [finding.id for finding in snapshot.drawn],
     ]
     text = json.dumps(parts, sort_keys=True, default=str)
@@ -479,12 +480,16 @@ class _ObjectsTable:
                 if first:
                     self._columns, self._options = columns, dict(table.options)
                     writer.writerow(columns)
+                named = str(table.options.get("image_column") or "")
+                place = columns.index(named) if named in columns else None
                 for line in lines:
+                    if place is not None:  # files of two folders may have the same name
+                        line[place] = image
                     writer.writerow(line)
                     self._rows += 1
         told = table.options.get("findings")
         ids = cast("dict[str, str]", told) if isinstance(told, dict) else {}
-        self._findings |= {name or image: finding for name, finding in ids.items()}
+        self._findings |= dict.fromkeys([image], next(iter(ids.values()))) if ids else {}
 
     def artifact(self, title: str) -> Artifact | None:
         """Return the table as an artifact; None if no image has one."""

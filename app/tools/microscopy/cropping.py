@@ -12,12 +12,15 @@ import numpy as np
 import tifffile
 from numpy.typing import NDArray
 from scipy import ndimage
+from skimage import measure
 
 from app.tools.api import ToolRetry
 
 BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
 _BIG = 3 * 1024**3
+_MOST_PIECES = 2
+"""Separate areas of one number, in the mean, up to which an image counts as a mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,12 @@ def crops(
     dropped = {AT_BORDER: 0, TOO_SMALL: 0}
     made: list[Crop] = []
     rows, columns = labels.shape
-    for number, place in enumerate(ndimage.find_objects(labels), 1):
-        if place is None:
+    # Numbers may be large and far apart: SciPy makes a list as long as the largest.
+    numbers, places = np.unique(labels, return_inverse=True)
+    dense = places.reshape(labels.shape) + (1 if numbers[0] > 0 else 0)
+    numbered = numbers if numbers[0] > 0 else numbers[1:]
+    for number, place in zip(numbered.tolist(), ndimage.find_objects(dense), strict=True):
+        if place is None or number <= 0:
             continue
         (top, bottom), (left, right) = ((one.start, one.stop) for one in place)
         inside = labels[place] == number
@@ -188,4 +195,12 @@ def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:
             f"the mask has {labels.shape[1]} x {labels.shape[0]} pixels and the image "
             f"{shape[1]} x {shape[0]}: it is the mask of another image",
             remedy="Give each image with its own mask, in the same order.",
+        )
+    numbers = int(np.count_nonzero(np.unique(labels)))
+    pieces = int(np.max(measure.label(labels, background=0, connectivity=2)))
+    if pieces > _MOST_PIECES * max(numbers, 1):
+        raise ToolRetry(
+            f"the mask has {pieces:,} separate areas but only {numbers:,} numbers, so its values "
+            "do not number the objects: it is a picture, or a mask of two values",
+            remedy="Give the mask_path that a segmenter returned.",
         )

@@ -7,6 +7,7 @@ import csv
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
 from app.imaging.findings import Finding, Mask, new_id
+from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     Approval,
     CancelToken,
@@ -36,6 +38,7 @@ from app.tools.api import (
     ToolResult,
     takes,
 )
+from app.tools.general import for_each_image
 from app.tools.general.for_each_image import NAME, ForEachImage
 from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
 from app.tools.registry import Registry
@@ -375,3 +378,43 @@ def test_a_model_is_told_the_groups_in_one_line():
         {"id": f"image-{place}", "group": "ctrl" if place < 4 else "drug"} for place in range(6)
     ]
     assert "groups: ctrl: 4 images; drug: 2 images" in image_notes_text(notes, 1)
+
+
+def test_rows_of_two_files_of_one_name_keep_their_own_images_and_findings(tmp_path: Path):
+    pictures = [tmp_path / group / "img.png" for group in "ab"]
+    for picture, count in zip(pictures, (3, 5), strict=True):
+        picture.parent.mkdir()
+        cells.micrograph(picture, count, seed=count)
+    tool = counting()
+    plain_run = tool.run
+
+    def with_table(args: Any, context: ToolContext) -> ToolResult:
+        result = plain_run(args, context)
+        (finding,), path = result.findings, context.out_dir / f"t-{context.call_id}.csv"
+        table = table_of([{"image": "img.png", "label": 1}])
+        links = {"image_column": "image", "label_column": "label"}
+        artifact = write_table(path, table, "Cells", **links, findings={"img.png": finding.id})
+        return replace(result, artifacts=(artifact,))
+
+    tool.run = with_table
+    with ScriptedModel([call(NAME, tool="bright_pixels")], says("Done.")) as model:
+        played = run(tmp_path, "?", pictures, model=model, tools=registry(tool))
+    found = finished(played)
+    objects = found.artifacts[1]
+    with objects.path.open(newline="") as stream:
+        named = [row["image"] for row in csv.DictReader(stream)]
+    assert named == ["img.png", "img.png (image-2)"]
+    assert objects.options["findings"] == {
+        name: one.id for name, one in zip(named, found.findings, strict=True)
+    }
+
+
+def test_a_result_is_made_again_where_the_size_of_a_pixel_has_changed(tmp_path: Path):
+    images, _ = cells.open_pictures(tmp_path / "out", *micrographs(tmp_path / "in", 3))
+    spec, snapshot = counting().spec, images.resolve("image-1")
+    spacing = Spacing(0.001, 0.001, SpacingSource.MANUAL)
+    scaled = replace(snapshot, frame=replace(snapshot.frame, spacing=spacing))
+    row = for_each_image.Row("image-1", "a", "a")
+    assert for_each_image._key(spec, {}, row, snapshot) != for_each_image._key(
+        spec, {}, row, scaled
+    )

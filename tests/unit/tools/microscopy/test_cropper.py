@@ -247,3 +247,22 @@ def test_masks_find_their_images_in_any_order_and_one_may_be_missing(ready: Benc
     ]
     with pytest.raises(ToolRetry, match="of none of these images"):
         ready.run(run, image_paths=names[:1], mask_paths=masks[1:2])
+
+
+def test_a_micrograph_and_a_mask_of_two_values_number_no_objects(ready: Bench):
+    pixels, labels = scene()
+    noise = np.random.default_rng(3).integers(0, 200, labels.shape).astype(np.uint8)
+    for wrong in (noise, (labels > 0).astype(np.uint8) * 255):
+        with pytest.raises(ToolRetry, match="do not number the objects"):
+            crop(ready, pixels, wrong)
+    assert not list(ready.out.glob("crops*"))
+
+
+def test_numbers_of_a_mask_may_be_as_large_as_its_type_allows(ready: Bench):
+    pixels, labels = scene()
+    far = np.where(labels > 0, np.uint32(2**32 - 1) - labels, 0).astype(np.uint32)
+    near = rows_of(crop(ready, pixels, labels))
+    found = {
+        2**32 - 1 - int(row["label"]): row["area_px"] for row in rows_of(crop(ready, pixels, far))
+    }
+    assert found == {int(row["label"]): row["area_px"] for row in near}

@@ -13,13 +13,14 @@ from scipy.ndimage import find_objects
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy import segmentation
 from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.image_kind import ImageKind, guess_kind
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.tables import read_table
 from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, phase, write_tiff
-from tests.unit.tools.support import Bench
+from tests.unit.tools.support import Bench, write_dicom
 
 SHAPE = (200, 240)
 APART = discs(grid(25, 36, SHAPE, 1), 9)
@@ -265,3 +266,34 @@ def test_the_same_objects_whatever_their_number_of_bits(bench: Bench, model_proc
     result = run(bench, model_process, nuclei_segmenter(), faint, min_area=60)
     assert f1(truth, np.where(mask(result) > 0, mask(result), 0)) >= 0.8
     assert len(find_objects(mask(result))) >= 2
+
+
+def test_values_that_are_no_numbers_are_background_and_told(
+    bench: Bench, model_process: ProcessHost
+):
+    pixels = fluorescence(APART, bits=16).astype(np.float32)
+    whole = run(bench, model_process, nuclei_segmenter(), pixels).output["count"]
+    pixels[:4, :5], pixels[-1, -1] = np.nan, np.inf
+    result = run(bench, model_process, nuclei_segmenter(), pixels)
+    assert result.output["count"] == whole == int(APART.max())
+    assert "21 values that are no numbers were taken as background" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "None touches the image's border."),
+        (1, "1 touches the image's border and is counted."),
+        (1200, "1,200 touch the image's border and are counted."),
+    ],
+)
+def test_how_many_touch_the_border_is_said_in_words(count: int, text: str):
+    assert segmentation._touching(count) == text
+
+
+def test_a_film_is_said_to_be_no_microscope_s_image(bench: Bench, model_process: ProcessHost):
+    bench.host = model_process
+    pixels = fluorescence(APART, bits=16)
+    bench.open(write_dicom(bench.folder / "a.dcm", pixels, Modality="CT"))
+    result = bench.run(nuclei_segmenter(), image_path="image-1")
+    assert "this is a CT image, not one of a microscope" in result.summary
