@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tifffile
@@ -197,7 +197,7 @@ def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:
             remedy="Give each image with its own mask, in the same order.",
         )
     numbers = int(np.count_nonzero(np.unique(labels)))
-    pieces = int(np.max(measure.label(labels, background=0, connectivity=2)))
+    pieces = int(np.max(cast("Any", measure.label(labels, background=0, connectivity=2))))
     if pieces > _MOST_PIECES * max(numbers, 1):
         raise ToolRetry(
             f"the mask has {pieces:,} separate areas but only {numbers:,} numbers, so its values "

@@ -297,3 +297,20 @@ def test_a_film_is_said_to_be_no_microscope_s_image(bench: Bench, model_process:
     bench.open(write_dicom(bench.folder / "a.dcm", pixels, Modality="CT"))
     result = bench.run(nuclei_segmenter(), image_path="image-1")
     assert "this is a CT image, not one of a microscope" in result.summary
+
+
+def test_the_plane_of_a_stack_is_told(bench: Bench, model_process: ProcessHost):
+    bench.host = model_process
+    path = bench.folder / "stack.ome.tif"
+    plane = fluorescence(APART, bits=16)
+    tifffile.imwrite(path, np.stack([plane, plane, plane]), metadata={"axes": "ZYX"})
+    bench.open(path)
+    result = bench.run(nuclei_segmenter(), image_path="image-1")
+    assert "looked at depth 1 of 3 only" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("area", "text"), [(67.442, "67.44"), (279.5, "279.5"), (1234567.0, "1,234,567")]
+)
+def test_areas_are_written_without_powers_of_ten(area: float, text: str):
+    assert segmentation._area(area) == text
