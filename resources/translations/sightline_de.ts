@@ -957,6 +957,11 @@
             <translation>Lungenumrisse werden zur Deckung gebracht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>all cells are exactly alike, so there are no states to tell apart</source>
+            <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -1315,7 +1320,7 @@
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
             <source>Arranging cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden angeordnet</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -1855,7 +1860,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_captioner.py" />
             <source>Caption the image</source>
-            <translation type="unfinished" />
+            <translation>Bild beschreiben</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -1948,6 +1953,11 @@
             <location filename="../../app/tools/chest/image_suitability.py" />
             <source>Check that it was exposed and sent correctly, or open another image.</source>
             <translation>Prüfen Sie, ob es richtig belichtet und gesendet wurde, oder öffnen Sie ein anderes Bild.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Check that the crops show cells: the image may be blank, or the channel wrong.</source>
+            <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2178,7 +2188,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>Clean up images</source>
-            <translation type="unfinished" />
+            <translation>Bilder aufbereiten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/problem_list.py" />
@@ -2404,7 +2414,7 @@
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
             <source>Comparing</source>
-            <translation type="unfinished" />
+            <translation>Gruppen werden verglichen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/registration.py" />
@@ -2644,17 +2654,17 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_segmenter.py" />
             <source>Count cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen zählen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
             <source>Count nuclei</source>
-            <translation type="unfinished" />
+            <translation>Zellkerne zählen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
             <source>Count organoids</source>
-            <translation type="unfinished" />
+            <translation>Organoide zählen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -2679,7 +2689,7 @@
         <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>Crop cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen ausschneiden</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/ct-chest.toml" />
@@ -2709,7 +2719,7 @@
         <message>
             <location filename="../../app/tools/microscopy/cropping.py" />
             <source>Cutting out cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden ausgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -2823,7 +2833,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_info.py" />
             <source>Describe the image file</source>
-            <translation type="unfinished" />
+            <translation>Bilddatei beschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3120,7 +3130,7 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Drawing the map; the first time takes half a minute</source>
-            <translation type="unfinished" />
+            <translation>Die Karte wird gezeichnet; beim ersten Mal dauert das eine halbe Minute</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -3594,7 +3604,7 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Find cell states</source>
-            <translation type="unfinished" />
+            <translation>Zellzustände finden</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3609,23 +3619,23 @@
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Finding cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/large_objects.py" />
             <source>Finding large objects</source>
-            <translation type="unfinished" />
+            <translation>Große Objekte werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Finding nuclei</source>
-            <translation type="unfinished" />
+            <translation>Zellkerne werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Finding objects</source>
-            <translation type="unfinished" />
+            <translation>Objekte werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -3697,7 +3707,7 @@
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <source>Flattening the background</source>
-            <translation type="unfinished" />
+            <translation>Der Hintergrund wird geglättet</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -4368,7 +4378,7 @@
         <message>
             <location filename="../../app/tools/microscopy/dinov3_net.py" />
             <source>Install DINOv3 (ViT or ConvNeXt) in transformers' form.</source>
-            <translation type="unfinished" />
+            <translation>Installieren Sie DINOv3 (ViT oder ConvNeXt) in der Form von transformers.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/medgemma_net.py" />
@@ -4378,7 +4388,7 @@
         <message>
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>Install it into Sightline's environment (`pip install {0}`; its weights have licences of their own), or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Installieren Sie es in Sightlines Umgebung (`pip install {0}`; die Gewichte haben eigene Lizenzen), oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6139,7 +6149,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Load it once with stardist itself, or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Laden Sie es einmal mit stardist selbst, oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -6160,7 +6170,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Loading the network</source>
-            <translation type="unfinished" />
+            <translation>Das Netz wird geladen</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -6542,7 +6552,7 @@
         <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
-            <translation type="unfinished" />
+            <translation>Die Breite der Objekte wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -6832,7 +6842,7 @@
         <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>no cell is left to cut out: {0}</source>
-            <translation type="unfinished" />
+            <translation>es bleibt keine Zelle zum Ausschneiden: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -7598,7 +7608,7 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
-            <translation type="unfinished" />
+            <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -7769,7 +7779,7 @@
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Outlining</source>
-            <translation type="unfinished" />
+            <translation>Umrisse werden gezogen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/medsam2.py" />
@@ -8116,12 +8126,12 @@
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>Prepare at most {0} together.</source>
-            <translation type="unfinished" />
+            <translation>Bereiten Sie höchstens {0} zusammen auf.</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>Prepare fewer at a time.</source>
-            <translation type="unfinished" />
+            <translation>Bereiten Sie weniger auf einmal auf.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
@@ -8460,7 +8470,7 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Reading cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -8878,7 +8888,7 @@
         <message>
             <location filename="../../app/tools/microscopy/preprocessing.py" />
             <source>Rounding</source>
-            <translation type="unfinished" />
+            <translation>Werte werden gerundet</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9237,7 +9247,7 @@
         <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>Segment the image again, or lower min_area, or use border 'keep'.</source>
-            <translation type="unfinished" />
+            <translation>Segmentieren Sie das Bild erneut, senken Sie min_area, oder nehmen Sie border 'keep'.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -9278,17 +9288,17 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with Cellpose</source>
-            <translation type="unfinished" />
+            <translation>Cellpose segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with InstanSeg</source>
-            <translation type="unfinished" />
+            <translation>InstanSeg segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with StarDist</source>
-            <translation type="unfinished" />
+            <translation>StarDist segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9404,14 +9414,14 @@
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
-            <translation type="unfinished" />
+            <translation>Überlappende Zellen werden getrennt</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <location filename="../../app/tools/microscopy/large_objects.py" />
             <source>Separating objects that touch</source>
-            <translation type="unfinished" />
+            <translation>Objekte, die sich berühren, werden getrennt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -9533,7 +9543,7 @@
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
             <source>Show cell analysis</source>
-            <translation type="unfinished" />
+            <translation>Zellanalyse zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -9643,7 +9653,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Sightline fetches nothing by itself: put the model where its package looks for it, once with the network, or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Sightline holt nichts von selbst: Legen Sie das Modell dorthin, wo sein Paket es sucht, einmal mit Netzverbindung, oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -10585,7 +10595,7 @@
         <message>
             <location filename="../../app/tools/microscopy/dinov3_net.py" />
             <source>the folder holds another model ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Ordner enthält ein anderes Modell ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -11020,12 +11030,12 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model StarDist {0} is not there</source>
-            <translation type="unfinished" />
+            <translation>das vortrainierte Modell StarDist {0} fehlt</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model {0} cannot be loaded ({1})</source>
-            <translation type="unfinished" />
+            <translation>das vortrainierte Modell {0} kann nicht geladen werden ({1})</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_files.py" />
@@ -11501,7 +11511,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>these images together are larger than 2 GB</source>
-            <translation type="unfinished" />
+            <translation>diese Bilder sind zusammen größer als 2 GB</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12639,17 +12649,17 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Writing</source>
-            <translation type="unfinished" />
+            <translation>Wird geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/cropping.py" />
             <source>Writing cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/segmentation.py" />
             <source>Writing the mask and the table</source>
-            <translation type="unfinished" />
+            <translation>Maske und Tabelle werden geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
@@ -12789,7 +12799,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -12809,12 +12819,12 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
-            <translation type="unfinished" />
+            <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
             <source>{0} cannot be run within another tool's call here</source>
-            <translation type="unfinished" />
+            <translation>{0} kann hier nicht im Aufruf eines anderen Werkzeugs laufen</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12890,7 +12900,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>{0} images are too many at once</source>
-            <translation type="unfinished" />
+            <translation>{0} Bilder sind zu viele auf einmal</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -12910,7 +12920,7 @@
         <message>
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht installiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />

@@ -23,6 +23,10 @@ Image = NDArray[np.float32]
 
 WIDTH_OF_SCALE = 4.7
 """Width of a bar with halos, divided by the scale at which its ridge answers most."""
+DIAMETER_OF_SCALE = 3.4
+"""Diameter of a disc with halos, divided by the scale at which its middle answers most."""
+_ROUND = 0.5
+"""Least curvature, as a share of the greatest, from which objects are round; it is 0.3 in rods."""
 LEVEL = 0.5
 """Level between the darkest and the brightest nearby from which a pixel may be a core's."""
 RIDGE = 0.4
@@ -76,15 +80,27 @@ def dark_objects(
 
 
 def _width(raised: Image) -> float:
-    """Return the width at which the ridges of an image answer most, by normalised scale."""
-    best, width = 0.0, _SMALLEST_WIDTH
-    for scale in 1.2 * 1.25 ** np.arange(12):
-        if scale > min(raised.shape) / 8:
-            break
-        response = float(np.percentile(_ridge_at(raised, float(scale)), 98))
-        if response > best:
-            best, width = response, WIDTH_OF_SCALE * float(scale)
-    return max(width, _SMALLEST_WIDTH)
+    """Return the width of the objects, by the scale at which their curvature answers most.
+
+    A rod is curved across only, a round object in every direction: where the least curvature is
+    at some scale nearly the greatest, the objects are round and that scale is theirs.
+    """
+    ridges: list[float] = []
+    domes: list[float] = []
+    scales = [
+        float(scale) for scale in 1.2 * 1.25 ** np.arange(14) if scale <= min(raised.shape) / 8
+    ]
+    for scale in scales:
+        hessian = feature.hessian_matrix(raised, sigma=scale, use_gaussian_derivatives=False)
+        least, most = -feature.hessian_matrix_eigvals(hessian)
+        ridges.append(float(np.percentile(np.maximum(most, 0), 98)) * scale**1.5)
+        domes.append(float(np.percentile(np.maximum(least, 0), 98)) * scale**2)
+    if not scales:
+        return _SMALLEST_WIDTH
+    dome = int(np.argmax(domes))
+    if domes[dome] > _ROUND * ridges[dome] * scales[dome] ** 0.5:
+        return max(DIAMETER_OF_SCALE * scales[dome], _SMALLEST_WIDTH)
+    return max(WIDTH_OF_SCALE * scales[int(np.argmax(ridges))], _SMALLEST_WIDTH)
 
 
 def _ridge_at(raised: Image, scale: float) -> Image:
@@ -159,7 +175,7 @@ def _kept(found: Labels, ridge: Image, level: Image, width: float, least: float)
     `least` is the curvature up to which an object may be noise.
     """
     areas = np.bincount(found.ravel())
-    kept = areas >= 0.8 * width**2
+    kept = areas >= 0.35 * width**2
     kept[0] = False
     strength = np.zeros(len(areas))
     np.add.at(strength, found.ravel(), ridge.ravel())

@@ -471,7 +471,9 @@ def _summary(target: Target, output: dict[str, Any], notes: list[str]) -> str:
             f"{target.counted(count)} ({output['model']}; diameter "
             f"{parameters['diameter_px']:.0f} px{origin}, least area "
             f"{parameters['min_area_px']:.0f} px). Median area {areas['median']:,g} "
-            f"{areas['units']}. {output['touching_border']:,} touch the image's border and are "
-            "counted."
+            f"{areas['units']}."
         )
+        if cut := output["touching_border"]:
+            which = "1 touches" if cut == 1 else f"{cut:,} touch"
+            text += f" {which} the image's border and {'is' if cut == 1 else 'are'} counted."
     return f"{text} Note: {'; '.join(notes)}." if notes else text

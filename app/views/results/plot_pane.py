@@ -128,10 +128,6 @@ class PlotPane(PaneView):
         if self._parts:
             self._soon.start()
             return
-        if self._legend is not None:
-            size = self._legend.geometry().size()  # its own `size` is none
-            self._legend.setMinimumSize(size)
-            self._legend.setMaximumSize(size)
         self._item.addItem(self._ring)
         self._item.autoRange()
         self._tint()
@@ -166,6 +162,10 @@ class PlotPane(PaneView):
                 pass
             case _:
                 self._draw_distributions(data, violins=plot.kind == "violin")
+        if self._legend is not None:  # before the layout stretches it
+            size = self._legend.geometry().size()  # its own `size` is none
+            self._legend.setMinimumSize(size)
+            self._legend.setMaximumSize(size)
         for name, title in (("bottom", x_title), ("left", y_title)):
             # pyqtgraph takes it for HTML.
             self.chart.getAxis(name).setLabel(html.escape(title))
@@ -204,10 +204,12 @@ class PlotPane(PaneView):
             if data.shade is not None:
                 for tint, chosen in self._shaded(data.shade, group.rows, plot.color):
                     rows, x, y = group.rows[chosen], group.x[chosen], group.y[chosen]
-                    self._scatter(x, y, rows, tint, share=share)
+                    self._scatter(x, y, rows, tint, share)
                 continue
-            name = group.name if plot.kind == "scatter" and self._legend is not None else None
-            self._scatter(group.x, group.y, group.rows, group.color, name, share)
+            if plot.kind == "scatter" and self._legend is not None:
+                # Named at once: the points come in turns.
+                self._add(pg.ScatterPlotItem(size=_POINT, brush=group.color, name=group.name))
+            self._scatter(group.x, group.y, group.rows, group.color, share)
         for axis, names in (("bottom", data.x_names), ("left", data.y_names)):
             if names:
                 self._name_places(axis, names)
@@ -234,7 +236,6 @@ class PlotPane(PaneView):
         y: Floats,
         rows: NDArray[np.int64],
         tint: Any,
-        name: str | None = None,
         share: float = 1.0,
     ) -> None:
         """Have points drawn that select the objects of their rows when they are clicked.
@@ -247,17 +248,10 @@ class PlotPane(PaneView):
             x, y, rows = x[chosen], y[chosen], rows[chosen]
         for start in range(0, len(rows), _POINTS_AT_ONCE):
             part = slice(start, start + _POINTS_AT_ONCE)
-            known_as = None if start else name
-            self._parts.append(
-                partial(self._add_dots, x[part], y[part], rows[part], tint, known_as)
-            )
+            self._parts.append(partial(self._add_dots, x[part], y[part], rows[part], tint))
 
-    def _add_dots(
-        self, x: Floats, y: Floats, rows: NDArray[np.int64], tint: Any, name: str | None
-    ) -> None:
-        dots = pg.ScatterPlotItem(
-            x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=tint, name=name
-        )
+    def _add_dots(self, x: Floats, y: Floats, rows: NDArray[np.int64], tint: Any) -> None:
+        dots = pg.ScatterPlotItem(x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=tint)
         dots.sigClicked.connect(self._clicked)
         self._add(dots)
 
@@ -335,11 +329,13 @@ class PlotPane(PaneView):
         self._add(curve, ink=True)
 
     def _name_places(self, axis: str, names: Sequence[str]) -> None:
+        item = self.chart.getAxis(axis)
         if axis == "bottom" and sum(map(len, names)) > _WIDEST:
             names = [name.replace(" ", "\n") for name in names]
             lines = max(name.count("\n") for name in names)
-            self.chart.getAxis(axis).setStyle(tickTextHeight=18 * (lines + 1))
-        self.chart.getAxis(axis).setTicks([list(enumerate(names))])
+            item.setStyle(tickTextHeight=18 * (lines + 1))
+        item.setStyle(hideOverlappingLabels=False)  # the last one would be missing
+        item.setTicks([list(enumerate(names))])
 
     def _tint(self) -> None:
         """Draw in the colours of the shown theme."""

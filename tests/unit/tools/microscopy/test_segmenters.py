@@ -256,6 +256,17 @@ def test_dark_rods_on_grey_are_cells(bench: Bench, model_process: ProcessHost):
     assert f1(truth, mask(result)) >= 0.9
 
 
+@pytest.mark.parametrize(("radius", "step"), [(8, 22), (14, 40), (20, 70)])
+def test_round_cells_in_phase_contrast(radius: int, step: int):
+    shape = (8 * step, 8 * step)
+    truth = discs(grid(30, step, shape, 0), radius, shape)
+    payload = {"pixels": phase(truth), "kind": "phase", "target": "cells"}
+    payload |= {"diameter": None, "min_area": None}
+    answer = entry(payload, lambda fraction, text: None)
+    assert answer["diameter"] == pytest.approx(2 * radius, rel=0.3)
+    assert f1(truth, answer["labels"]) >= 0.9
+
+
 def stained(background: tuple[int, ...], parts: dict[tuple[int, ...], np.ndarray]) -> np.ndarray:
     image = np.empty((*next(iter(parts.values())).shape, 3))
     image[:] = background
