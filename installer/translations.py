@@ -127,6 +127,8 @@ REMARKS = {
         "The words beside each picture",
     ),
     "app/tools/chest/cardiothoracic.py": ("Heart width", "Thorax width"),
+    "app/tools/chest/plan.py": ("Chest radiographs",),
+    "app/tools/microscopy/plan.py": ("Microscopy",),
     "app/workspace/drawing.py": (
         *("Length", "Angle", "Box", "Point", "Point outside", "Difference"),
     ),

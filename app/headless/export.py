@@ -271,7 +271,7 @@ def findings_csv(findings: tuple[Finding, ...]) -> bytes:
             for number, area, (x, y) in zip(
                 found.numbers.tolist(), found.areas.tolist(), found.centroids.tolist(), strict=True
             ):
-                table.writerow((*cells, f"{x!r},{y!r}", "Area", area, "px", "", number))
+                table.writerow((*cells, f"{x!r},{y!r}", "Area", area, "px²", "", number))
     return ("\ufeff" + stream.getvalue()).encode()
 
 

@@ -27,6 +27,7 @@ _SIZE = (7.0, 4.8)  # inches
 _DPI = 200
 _MOST_PICTURES = 100
 _COLUMNS = 10
+_WIDEST = 50  # letters of all names below an axis that fit beside each other
 
 
 def drawn_apart(path: Path, form: str) -> bytes:
@@ -88,7 +89,7 @@ def _draw(axes: Any, plot: Plot, data: Any) -> None:
         case Points():
             _points(axes, plot, data)
         case Bars():
-            _bars(axes, data)
+            _bars(axes, plot, data)
         case Histogram():
             axes.stairs(data.counts, data.edges, fill=True, color=plot_data.PALETTE[0])
         case _:
@@ -113,7 +114,7 @@ def _points(axes: Any, plot: Plot, data: Points) -> None:
         axes.legend(title=plot.color, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
-def _bars(axes: Any, data: Bars) -> None:
+def _bars(axes: Any, plot: Plot, data: Bars) -> None:
     below = np.zeros(len(data.names))
     for name, color, heights in data.parts:
         axes.bar(range(len(data.names)), heights, 0.7, bottom=below, color=color, label=name)
@@ -124,11 +125,15 @@ def _bars(axes: Any, data: Bars) -> None:
         )
     _name_places(axes, data.names)
     if len(data.parts) > 1:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+        axes.legend(title=plot.color, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
 
 
 def _name_places(axes: Any, names: Sequence[str]) -> None:
-    axes.set_xticks(range(len(names)), names, rotation=0 if len(names) <= 6 else 45)
+    upright = sum(map(len, names)) <= _WIDEST
+    axes.set_xticks(range(len(names)), names, rotation=0 if upright else 30)
+    if not upright:
+        for text in axes.get_xticklabels():
+            text.set_horizontalalignment("right")
 
 
 def _boxes(axes: Any, data: tuple[Distribution, ...]) -> None:

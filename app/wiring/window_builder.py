@@ -257,6 +257,11 @@ class _ActiveModel:
                 show_models=lambda: chat.models_wanted.emit(""),
                 tools=specs,
                 site_rules=program.site_rules,
+                packs=tuple(
+                    (plan.pack, plan.title or plan.pack)
+                    for plan in program.registry.plans.packs
+                    if plan.pack != "general"
+                ),
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)

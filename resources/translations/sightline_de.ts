@@ -567,7 +567,7 @@
             <translation>ein Dokument darin nennt vielleicht den Patienten und kann nicht bereinigt werden</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>a file of this model is missing or damaged</source>
             <translation>eine Datei dieses Modells fehlt oder ist beschädigt</translation>
         </message>
@@ -780,6 +780,11 @@
             <translation>eine Textdatei</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>A text file with sections such as [TEACHER]. Empty: the program's own.</source>
+            <translation>Eine Textdatei mit Abschnitten wie [TEACHER]. Leer: die des Programms.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>a TIFF file cannot be larger than 4 GB</source>
             <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
@@ -950,6 +955,11 @@
             <location filename="../../app/tools/chest/registration.py" />
             <source>Aligning the lungs' outlines</source>
             <translation>Lungenumrisse werden zur Deckung gebracht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>all cells are exactly alike, so there are no states to tell apart</source>
+            <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1308,6 +1318,11 @@
             <translation>Ordnen Sie die Viewports an und wählen Sie dann „Dieses Layout für solche Studien behalten“.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Arranging cells</source>
+            <translation>Zellen werden angeordnet</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Arrow</source>
             <translation>Pfeil</translation>
@@ -1393,6 +1408,11 @@
             <location filename="../../app/tools/chest/generator.py" />
             <source>Ask again with more steps. If it happens again, its files may be damaged: see the model panel.</source>
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>Ask again.</source>
+            <translation>Fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/model_process/serving.py" />
@@ -1838,6 +1858,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/image_captioner.py" />
+            <source>Caption the image</source>
+            <translation>Bild beschreiben</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Cardiomegaly</source>
             <translation>Kardiomegalie</translation>
@@ -1915,7 +1940,7 @@
             <translation>Jede Zeile gegen den Schlüssel des Protokolls prüfen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>Check it with `{0} models verify`, then get or install the model again.</source>
             <translation>Prüfen Sie es mit `{0} models verify`, dann beschaffen oder installieren Sie das Modell erneut.</translation>
         </message>
@@ -1928,6 +1953,11 @@
             <location filename="../../app/tools/chest/image_suitability.py" />
             <source>Check that it was exposed and sent correctly, or open another image.</source>
             <translation>Prüfen Sie, ob es richtig belichtet und gesendet wurde, oder öffnen Sie ein anderes Bild.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Check that the crops show cells: the image may be blank, or the channel wrong.</source>
+            <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -1978,6 +2008,11 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Chest findings</source>
             <translation>Thoraxbefunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Chest radiographs</source>
+            <translation>Thoraxaufnahmen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -2048,6 +2083,11 @@
             <translation>Modelldatei wählen</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>Choose a model with vision.</source>
+            <translation>Wählen Sie ein Modell, das Bilder annimmt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Choose a range of slices without it.</source>
             <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
@@ -2064,6 +2104,7 @@
         </message>
         <message>
             <location filename="../../app/agent/json_forms.py" />
+            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/plots.py" />
             <location filename="../../app/tools/tables.py" />
             <source>Choose an output folder with free space that you may write to.</source>
@@ -2143,6 +2184,11 @@
             <location filename="../../resources/tables/language_models.toml" />
             <source>Claude, through Anthropic's own API.</source>
             <translation>Claude, über die API von Anthropic.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Clean up images</source>
+            <translation>Bilder aufbereiten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/problem_list.py" />
@@ -2364,6 +2410,11 @@
             <location filename="../../app/tools/chest/compare.py" />
             <source>Compare with a prior</source>
             <translation>Mit Voraufnahme vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Comparing</source>
+            <translation>Gruppen werden verglichen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/registration.py" />
@@ -2603,17 +2654,17 @@
         <message>
             <location filename="../../app/tools/microscopy/cell_segmenter.py" />
             <source>Count cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen zählen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
             <source>Count nuclei</source>
-            <translation type="unfinished" />
+            <translation>Zellkerne zählen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
             <source>Count organoids</source>
-            <translation type="unfinished" />
+            <translation>Organoide zählen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -2634,6 +2685,11 @@
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>crashed (signal {0})</source>
             <translation>stürzte ab (Signal {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>Crop cells</source>
+            <translation>Zellen ausschneiden</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/ct-chest.toml" />
@@ -2659,6 +2715,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>cut, copy, paste, duplicate marks</source>
             <translation>Markierungen ausschneiden, kopieren, einfügen, verdoppeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cropping.py" />
+            <source>Cutting out cells</source>
+            <translation>Zellen werden ausgeschnitten</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -2772,7 +2833,7 @@
         <message>
             <location filename="../../app/tools/microscopy/image_info.py" />
             <source>Describe the image file</source>
-            <translation type="unfinished" />
+            <translation>Bilddatei beschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3065,6 +3126,11 @@
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Drawing</source>
             <translation>Wird gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Drawing the map; the first time takes half a minute</source>
+            <translation>Die Karte wird gezeichnet; beim ersten Mal dauert das eine halbe Minute</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -3536,6 +3602,11 @@
             <translation>Textstelle im Bild finden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>Find cell states</source>
+            <translation>Zellzustände finden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
@@ -3548,23 +3619,23 @@
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Finding cells</source>
-            <translation type="unfinished" />
+            <translation>Zellen werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/large_objects.py" />
             <source>Finding large objects</source>
-            <translation type="unfinished" />
+            <translation>Große Objekte werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Finding nuclei</source>
-            <translation type="unfinished" />
+            <translation>Zellkerne werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Finding objects</source>
-            <translation type="unfinished" />
+            <translation>Objekte werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -3636,7 +3707,7 @@
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <source>Flattening the background</source>
-            <translation type="unfinished" />
+            <translation>Der Hintergrund wird geglättet</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3728,6 +3799,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>For all images of the series with as many pixels</source>
             <translation>Für alle Bilder der Serie mit ebenso vielen Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/for_each_image.py" />
+            <source>For each image</source>
+            <translation>Für jedes Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -4300,6 +4376,11 @@
             <translation>Modell aus einem Ordner installieren</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/dinov3_net.py" />
+            <source>Install DINOv3 (ViT or ConvNeXt) in transformers' form.</source>
+            <translation>Installieren Sie DINOv3 (ViT oder ConvNeXt) in der Form von transformers.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/medgemma_net.py" />
             <source>Install it again, with all of its files.</source>
             <translation>Installieren Sie es erneut, mit allen Dateien.</translation>
@@ -4307,7 +4388,7 @@
         <message>
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>Install it into Sightline's environment (`pip install {0}`; its weights have licences of their own), or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Installieren Sie es in Sightlines Umgebung (`pip install {0}`; die Gewichte haben eigene Lizenzen), oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -4379,6 +4460,11 @@
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>instance number, then file name</source>
             <translation>Instanznummer, dann Dateiname</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Instructions from</source>
+            <translation>Anweisungen aus</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4457,6 +4543,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
+            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/models/sources.py" />
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
@@ -5641,6 +5728,11 @@
             <translation>Gezeichnete Markierungen behalten, mit den gewöhnlichen Wörtern ihrer Texte</translation>
         </message>
         <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>Keep large data in files, and their paths here.</source>
+            <translation>Große Daten gehören in Dateien, hierher nur deren Pfade.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Keep private numbers that the standard lists as safe</source>
             <translation>Private Zahlen behalten, die der Standard als unbedenklich aufführt</translation>
@@ -6057,7 +6149,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Load it once with stardist itself, or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Laden Sie es einmal mit stardist selbst, oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -6070,7 +6162,7 @@
             <translation>Lädt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <location filename="../../app/tools/model_process/serving.py" />
             <source>Loading the model</source>
             <translation>Modell wird geladen</translation>
@@ -6078,7 +6170,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Loading the network</source>
-            <translation type="unfinished" />
+            <translation>Das Netz wird geladen</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -6460,7 +6552,7 @@
         <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
-            <translation type="unfinished" />
+            <translation>Die Breite der Objekte wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -6487,6 +6579,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Microscopy</source>
+            <translation>Mikroskopie</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -6741,6 +6838,11 @@
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <source>no cardiothoracic ratio: {0}</source>
             <translation>kein Herz-Thorax-Quotient: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>no cell is left to cut out: {0}</source>
+            <translation>es bleibt keine Zelle zum Ausschneiden: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -7033,6 +7135,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>not drawn: its place on this image is unknown</source>
             <translation>nicht gezeichnet: Der Ort auf diesem Bild ist unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>not every picture may be shown to {0}, or can be made</source>
+            <translation>nicht jedes Bild darf {0} gezeigt werden oder lässt sich erstellen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7499,6 +7606,11 @@
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
+            <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>Open picture {lines} beside the image</source>
             <translation>Bild {lines} neben dem Bild öffnen</translation>
@@ -7667,7 +7779,7 @@
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Outlining</source>
-            <translation type="unfinished" />
+            <translation>Umrisse werden gezogen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/medsam2.py" />
@@ -8012,6 +8124,16 @@
             <translation>Position in der Serie</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Prepare at most {0} together.</source>
+            <translation>Bereiten Sie höchstens {0} zusammen auf.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>Prepare fewer at a time.</source>
+            <translation>Bereiten Sie weniger auf einmal auf.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <source>Preparing {plane} sections: {done} of {total} images</source>
             <translation>Schnitte werden vorbereitet ({plane}): {done} von {total} Bildern</translation>
@@ -8184,6 +8306,16 @@
             <translation>Fortschritt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>Prompts there: {0}.</source>
+            <translation>Vorhandene Prompts: {0}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>proposed</source>
             <translation>vorgeschlagen</translation>
@@ -8336,6 +8468,11 @@
             <translation>Wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Reading cells</source>
+            <translation>Zellen werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>reading it ended the reader, so it is damaged</source>
             <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
@@ -8372,6 +8509,7 @@
             <location filename="../../app/tools/chest/compare.py" />
             <location filename="../../app/tools/chest/expert.py" />
             <location filename="../../app/tools/chest/medgemma.py" />
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
             <source>Reading the images</source>
             <translation>Bilder werden gelesen</translation>
         </message>
@@ -8748,6 +8886,11 @@
             <translation>Um 90° nach rechts gedreht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/preprocessing.py" />
+            <source>Rounding</source>
+            <translation>Werte werden gerundet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/preset_dialog.py" />
             <source>Row {number}: {problem}</source>
             <translation>Zeile {number}: {problem}</translation>
@@ -8798,7 +8941,7 @@
             <translation>Führen Sie einmal `python3 installer/bootstrap.py run` aus, oder `pip install pydicom-data`</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>Run `{0} models verify {1}`, and install it again.</source>
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
@@ -9102,6 +9245,11 @@
             <translation>siehe {0} (nicht in diesem Dokument)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
+            <source>Segment the image again, or lower min_area, or use border 'keep'.</source>
+            <translation>Segmentieren Sie das Bild erneut, senken Sie min_area, oder nehmen Sie border 'keep'.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Segment what I marked</source>
             <translation>Markiertes segmentieren</translation>
@@ -9140,17 +9288,17 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with Cellpose</source>
-            <translation type="unfinished" />
+            <translation>Cellpose segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with InstanSeg</source>
-            <translation type="unfinished" />
+            <translation>InstanSeg segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Segmenting with StarDist</source>
-            <translation type="unfinished" />
+            <translation>StarDist segmentiert</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9266,14 +9414,14 @@
         <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
-            <translation type="unfinished" />
+            <translation>Überlappende Zellen werden getrennt</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <location filename="../../app/tools/microscopy/large_objects.py" />
             <source>Separating objects that touch</source>
-            <translation type="unfinished" />
+            <translation>Objekte, die sich berühren, werden getrennt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -9393,6 +9541,11 @@
             <translation>Alle Befunde wieder zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
+            <source>Show cell analysis</source>
+            <translation>Zellanalyse zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Show channel {name}</source>
             <translation>Kanal {name} zeigen</translation>
@@ -9500,7 +9653,7 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>Sightline fetches nothing by itself: put the model where its package looks for it, once with the network, or use model classical.</source>
-            <translation type="unfinished" />
+            <translation>Sightline holt nichts von selbst: Legen Sie das Modell dorthin, wo sein Paket es sucht, einmal mit Netzverbindung, oder nehmen Sie das Modell classical.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -10440,6 +10593,11 @@
             <translation>Der Ordner enthält Dateien dieser Namen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/dinov3_net.py" />
+            <source>the folder holds another model ({0})</source>
+            <translation>der Ordner enthält ein anderes Modell ({0})</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the gantry was tilted</source>
             <translation>die Gantry war gekippt</translation>
@@ -10613,6 +10771,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>The language model runs on this computer: nothing leaves it. A tool that would send data asks you first.</source>
             <translation>Das Sprachmodell läuft auf diesem Computer: Nichts verlässt ihn. Ein Werkzeug, das Daten senden würde, fragt Sie vorher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the language model was not asked: {0}</source>
+            <translation>das Sprachmodell wurde nicht gefragt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -10867,12 +11030,12 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model StarDist {0} is not there</source>
-            <translation type="unfinished" />
+            <translation>das vortrainierte Modell StarDist {0} fehlt</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>the pretrained model {0} cannot be loaded ({1})</source>
-            <translation type="unfinished" />
+            <translation>das vortrainierte Modell {0} kann nicht geladen werden ({1})</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_files.py" />
@@ -10958,6 +11121,11 @@
             <location filename="../../app/views/mark_keeping.py" />
             <source>The saved marks could not be read</source>
             <translation>Die gespeicherten Markierungen konnten nicht gelesen werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>The section that a language model is given. Fixed rules need none.</source>
+            <translation>Der Abschnitt, den ein Sprachmodell bekommt. Feste Regeln brauchen keinen.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11134,6 +11302,11 @@
             <translation>der Wert von {0} in seinem Kopf ist ungültig</translation>
         </message>
         <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>the values kept for a conversation exceed 1 MiB together</source>
+            <translation>die für eine Unterhaltung gemerkten Werte sind zusammen größer als 1 MiB</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/volume_header.py" />
             <source>the volume has no voxels</source>
             <translation>das Volumen hat keine Voxel</translation>
@@ -11221,6 +11394,7 @@
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
+            <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
         </message>
@@ -11290,6 +11464,11 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>there is no tool pack {0}</source>
+            <translation>es gibt kein Werkzeugpaket {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is not enough space: {0} GB are needed, {1} GB are free</source>
             <translation>der Platz reicht nicht: {0} GB werden gebraucht, {1} GB sind frei</translation>
@@ -11328,6 +11507,11 @@
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>these are weights of another model than {0}</source>
             <translation>dies sind Gewichte eines anderen Modells als {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>these images together are larger than 2 GB</source>
+            <translation>diese Bilder sind zusammen größer als 2 GB</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11540,7 +11724,7 @@
             <translation>dieses Modellpaket hat das Format {0}, nicht {1}</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/published_weights.py" />
+            <location filename="../../app/tools/model_process/published_weights.py" />
             <source>this model's files cannot be loaded: they are damaged, incomplete or of another model</source>
             <translation>die Dateien dieses Modells können nicht geladen werden: Sie sind beschädigt, unvollständig oder von einem anderen Modell</translation>
         </message>
@@ -11758,6 +11942,11 @@
             <translation>Werkzeug beendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Tool packs and instructions</source>
+            <translation>Werkzeugpakete und Anweisungen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tool run again</source>
             <translation>Werkzeug erneut ausgeführt</translation>
@@ -11952,6 +12141,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Use its tools and rules</source>
+            <translation>Seine Werkzeuge und Regeln verwenden</translation>
         </message>
         <message>
             <location filename="../../app/tools/images.py" />
@@ -12152,6 +12346,11 @@
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/kept_values.py" />
+            <source>what is to be kept as {0} is no JSON value</source>
+            <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -12448,9 +12647,19 @@
             <translation>schreibt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/cell_states.py" />
+            <source>Writing</source>
+            <translation>Wird geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cropping.py" />
+            <source>Writing cells</source>
+            <translation>Zellen werden geschrieben</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/segmentation.py" />
             <source>Writing the mask and the table</source>
-            <translation type="unfinished" />
+            <translation>Maske und Tabelle werden geschrieben</translation>
         </message>
         <message>
             <location filename="../../app/tools/general/dicom_processor.py" />
@@ -12578,6 +12787,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>{0} accepts no pictures</source>
+            <translation>{0} nimmt keine Bilder an</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
             <translation>{0} und {1} schließen einander aus</translation>
@@ -12585,7 +12799,12 @@
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/inner_calls.py" />
+            <source>{0} asks before each call by the policy of this installation, so it is not run on many images at once</source>
+            <translation>{0} fragt nach den Regeln dieser Installation vor jedem Aufruf und läuft daher nicht auf vielen Bildern zugleich</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/stacks.py" />
@@ -12596,6 +12815,16 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>{0} cannot be downloaded: its card has no address</source>
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
+            <source>{0} cannot be grouped into states: at least {1} are needed</source>
+            <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/api.py" />
+            <source>{0} cannot be run within another tool's call here</source>
+            <translation>{0} kann hier nicht im Aufruf eines anderen Werkzeugs laufen</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12634,6 +12863,16 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>{0} gave no answer</source>
+            <translation>{0} gab keine Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/for_each_image.py" />
+            <source>{0} gave no result on any of {1} images: {2}{3}</source>
+            <translation>{0} ergab auf keinem von {1} Bildern etwas: {2}{3}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
@@ -12659,6 +12898,11 @@
             <translation>{0} Bild hat die SOP Instance UID eines anderen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/image_preprocessor.py" />
+            <source>{0} images are too many at once</source>
+            <translation>{0} Bilder sind zu viele auf einmal</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>{0} images have the SOP Instance UID of another one</source>
             <translation>{0} Bilder haben die SOP Instance UID eines anderen</translation>
@@ -12676,7 +12920,7 @@
         <message>
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht installiert</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />

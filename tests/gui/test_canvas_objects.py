@@ -15,12 +15,13 @@ from PySide6.QtTest import QTest
 from app.imaging.findings import Instances, State
 from app.imaging.types import Spacing, SpacingSource
 from app.views.canvas import object_outlines
-from app.views.canvas.annotated_render import Marks, render_annotated
+from app.views.canvas.annotated_render import Look, Marks, render_annotated
 from app.views.canvas.finding_items import ObjectsItem
+from app.workspace.annotations import Annotation
 from tests.bench.bench_objects import pan_ms, scene_with_cells
 from tests.gui.canvas_scene import Scene
 from tests.gui.heartbeat import stall_ms
-from tests.gui.viewer_support import Heartbeat, finding, instance
+from tests.gui.viewer_support import Heartbeat, finding, frame, instance
 
 pytestmark = pytest.mark.gui
 
@@ -135,6 +136,28 @@ def test_a_picture_with_findings_has_the_outlines(scene: Scene):
     assert changed[29:31, 20:30].any()
     assert changed[35, 29:31].any()
     assert not changed[33:37, 23:27].any()
+
+
+@pytest.mark.parametrize("side", [100, 512, 1500])
+def test_a_picture_of_any_size_has_all_outlines(scene: Scene, side: int):
+    """Small pictures are drawn with smaller texts: more logical px than there are pixels."""
+    labels = np.zeros((side, side), np.uint16)
+    step = side // 10
+    for number in range(100):
+        row, column = divmod(number, 10)
+        top, left = row * step + 2, column * step + 2
+        labels[top : top + step - 4, left : left + step - 4] = number + 1
+    shown = frame(stored=np.full((side, side), 500, np.int16))
+    one = finding(shown.ref, Instances(labels), "", state=State.ACCEPTED)
+    marks = Marks((Annotation(one, 0),))
+    plain = render_annotated(shown, instance(), look=Look(detail=None))
+    drawn = render_annotated(shown, instance(), marks=marks, look=Look(detail=None))
+    changed = (plain != drawn).any(axis=2)
+    places = [divmod(number, 10) for number in range(100)]
+    assert all(
+        changed[row * step : (row + 1) * step, column * step : (column + 1) * step].any()
+        for row, column in places[10:90]
+    )
 
 
 @pytest.mark.parametrize("zoom", [0.3, 0.8, 1.0, 2.0, 6.0])

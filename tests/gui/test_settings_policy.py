@@ -51,7 +51,13 @@ class Shown:
         self.grants = Grants()
         self.saved: list[Settings] = []
         sources = SettingsSources(
-            Keys(), Consents(), self.grants, FakeProbe(), tools=tools, site_rules=site
+            Keys(),
+            Consents(),
+            self.grants,
+            FakeProbe(),
+            tools=tools,
+            site_rules=site,
+            packs=(("cells", "Microscopy"), ("chest", "Chest radiographs")),
         )
         self.dialog = SettingsDialog(
             Settings(policy=policy), sources, self.saved.append, lambda _: None
@@ -299,3 +305,16 @@ def test_a_hundred_tools_are_shown_without_a_stall(window: Callable[..., Shown])
     page = window(tools=many).open()  # the heartbeat fails a stall
     assert len(rows(page.tools.list)) == 100
     assert page.tools.list.height() < 320, "the list scrolls by itself"
+
+
+def test_packs_and_a_prompt_of_ones_own_are_saved(window: Callable[..., Shown], wait_until: Wait):
+    shown = window()
+    page = shown.open()
+    assert all(box.isChecked() for box in page.packs.values())
+    page.packs["chest"].click()
+    page.prompts.setText("/home/me/prompts.txt")
+    page.prompt.setText(" TEACHER ")
+    shown.save(wait_until)
+    profile = shown.saved[0].profile
+    assert profile.packs_off == ["chest"]
+    assert (profile.prompt, profile.prompt_file) == ("TEACHER", "/home/me/prompts.txt")

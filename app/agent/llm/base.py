@@ -78,6 +78,7 @@ class ToolSchema:
         phrases: Phrases in a user's question that mean this tool, for the offline planner.
         title: Name of the tool for people; "" if it has none.
         repeatable: Whether it may run on many images in one call: it only reads and computes.
+        other_names: Further names by which a question may call the tool.
     """
 
     name: str
@@ -86,6 +87,7 @@ class ToolSchema:
     phrases: tuple[str, ...] = ()
     title: str = ""
     repeatable: bool = True
+    other_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,13 +197,25 @@ def named_group(blank: str, images: Sequence[Mapping[str, Any]]) -> str:
     return named[0] if len(named) == 1 and len(others) == 1 else ""
 
 
-def _names_group(blank: str, group: str) -> bool:
-    words = re.sub(r"[_\s-]+", r"[_\\s-]+", re.escape(group).replace(r"\ ", " "))
+def _group_phrase(group: str) -> re.Pattern[str]:
+    """Return the pattern of "control group", "treated images", "of the group control"."""
+    name = r"[_\s-]+".join(map(re.escape, re.split(r"[_\s-]+", group)))
     noun = r"(?:groups?|images?|pictures?|wells?|samples?|slides?|gruppen?|bilder[ns]?|proben?)"
-    return bool(
-        re.search(rf"(?<!\w){words}[\s-]+{noun}(?!\w)", blank, re.IGNORECASE)
-        or re.search(rf"(?<!\w){_OF}(?:group|gruppe)\s+{words}(?!\w)", blank, re.IGNORECASE)
-    )
+    before = rf"(?<!\w){name}[\s-]+{noun}(?!\w)"
+    after = rf"(?<!\w){_OF}(?:group|gruppe)\s+{name}(?!\w)"
+    return re.compile(f"{before}|{after}", re.IGNORECASE)
+
+
+def _names_group(blank: str, group: str) -> bool:
+    return _group_phrase(group).search(blank) is not None
+
+
+def without_group(blank: str, group: str) -> str:
+    """Return a question without the phrase that names its group of images, in the same length.
+
+    "How many in the control group?" names where to count; it compares nothing with a control.
+    """
+    return _group_phrase(group).sub(lambda match: " " * len(match[0]), blank)
 
 
 def may_concern_another_image(text: str) -> bool:

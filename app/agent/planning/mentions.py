@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.agent.llm.base import ToolSchema
@@ -63,7 +63,7 @@ class Mention:
     about_tool: bool = False
 
 
-def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
+def find_mentions(text: str, tools: Mapping[str, ToolSchema]) -> list[Mention]:
     """Return the mentions of tools by name in a text, in the order in which they appear.
 
     A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
@@ -71,8 +71,9 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
     """
     found = [
         _mention(text, match, name, known=True)
-        for name in names
-        for match in _name_matches(name, text)
+        for name, tool in tools.items()
+        for one in (name, *tool.other_names)
+        for match in _name_matches(one, text)
     ]
     found = _longest(found)
     for match in _IDENTIFIER.finditer(text):

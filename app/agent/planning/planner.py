@@ -16,6 +16,7 @@ from app.agent.planning.image_choice import (
     image_choice,
     may_concern_another_image,
     relevant_scene,
+    without_group,
 )
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
@@ -66,6 +67,8 @@ class Planner:
         text = normalised(question)
         blank = masked(text)
         which = image_choice(text, scene.images)
+        if which.group:
+            blank = without_group(blank, which.group)
         named = _without_repetition(scene, blank)
         reading = read_question(blank, named.plans, named.tools)
         which = _over_groups(which, reading, scene)
@@ -128,7 +131,15 @@ def schema_of(tool: Tool) -> ToolSchema:
 def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
     """Return a tool's schema, with the JSON schema of its arguments."""
     repeatable = spec.approval in (Approval.READ, Approval.COMPUTE)
-    return ToolSchema(spec.name, spec.description, parameters, spec.phrases, spec.title, repeatable)
+    return ToolSchema(
+        spec.name,
+        spec.description,
+        parameters,
+        spec.phrases,
+        spec.title,
+        repeatable,
+        spec.other_names,
+    )
 
 
 def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:

@@ -24,7 +24,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, new_id
 from app.imaging.processes.records import pack, unpack
 from app.settings import write_atomic
 from app.tools import picture_sources
@@ -310,14 +310,19 @@ class _Batch:
             self._store.put(key, result)
             # Read back, so that only what is drawn is ever in memory.
             found = self._store.get(key) or result
+        # Kept ones are proposed anew: the user may have edited or rejected those of the first call.
+        ids = {item.id: new_id() for item in found.findings} if row.kept else {}
+        run_id, call_id = context.run_id, context.call_id
         findings = tuple(
             replace(
                 item,
-                provenance=replace(item.provenance, run_id=context.run_id, call_id=context.call_id),
+                id=ids.get(item.id, item.id),
+                provenance=replace(item.provenance, run_id=run_id, call_id=call_id),
             )
             for item in found.findings
         )
-        return replace(found, findings=findings)
+        artifacts = tuple(_with_ids(item, ids) for item in found.artifacts)
+        return replace(found, findings=findings, artifacts=artifacts)
 
     def _progress(self, place: int) -> Any:
         count = self._count
@@ -328,6 +333,15 @@ class _Batch:
             self._context.progress(done, f"{place + 1} of {count}")
 
         return tell
+
+
+def _with_ids(artifact: Artifact, ids: Mapping[str, str]) -> Artifact:
+    """Return a table that links its rows to findings by their new ids."""
+    told = artifact.options.get("findings")
+    if not ids or not isinstance(told, dict):
+        return artifact
+    linked = {name: ids.get(one, one) for name, one in cast("dict[str, str]", told).items()}
+    return replace(artifact, options={**artifact.options, "findings": linked})
 
 
 @contextmanager

@@ -278,10 +278,11 @@ class _Drawing:
         for name in features:
             self._plot(
                 kind=self._args.distribution,
-                title=f"{name.replace('_', ' ').capitalize()} by {by}",
+                title=f"{_title(name)} by {by}",
                 table=cells,
                 x=by,
                 y=name,
+                y_title=_title(name),
                 color=by,
                 **self._linked,
             )
@@ -340,23 +341,31 @@ class _Drawing:
         return path
 
 
+def _title(feature: str) -> str:
+    """Return a feature's name for people: "Area (µm²)"."""
+    for suffix, unit in (("_um2", " (µm²)"), ("_px", " (px)")):
+        if feature.endswith(suffix):
+            return feature.removesuffix(suffix).replace("_", " ").capitalize() + unit
+    return feature.replace("_", " ").capitalize()
+
+
 def _comparison_row(kind: str, one: Mapping[str, Any]) -> dict[str, Value]:
     low, high = one["interval"] or (None, None)
     return {
         "of": kind,
         "subject": one["subject"],
-        "group": one["group"],
-        "reference": one["reference"],
-        "replicates": one["replicates"][0],
-        "reference_replicates": one["replicates"][1],
-        "mean": one["means"][0],
-        "reference_mean": one["means"][1],
+        "p_adjusted": one["p_adjusted"],
         "difference": one["difference"],
         "ci_low": low,
         "ci_high": high,
+        "group": one["group"],
+        "reference": one["reference"],
+        "mean": one["means"][0],
+        "reference_mean": one["means"][1],
+        "replicates": one["replicates"][0],
+        "reference_replicates": one["replicates"][1],
         "hedges_g": one["hedges_g"],
         "p": one["p"],
-        "p_adjusted": one["p_adjusted"],
         "note": one["note"],
     }
 
@@ -489,8 +498,9 @@ def _feature_text(one: Mapping[str, Any], unit: str) -> str:
     interval = one["interval"]
     ci = f", 95% CI {_figure(interval[0])} to {_figure(interval[1])}" if interval else ""
     return (
-        f"{str(one['subject']).replace('_', ' ').capitalize()}: {_figure(mine)} in {one['group']}, "
-        f"{_figure(other)} in {one['reference']}; difference {_figure(one['difference'], '+')}{ci}, "
+        f"{_title(str(one['subject']))}: {_figure(mine)} in {one['group']}, "
+        f"{_figure(other)} in {one['reference']}; "
+        f"difference {_figure(one['difference'], '+')}{ci}, "
         f"{_p_text(one, unit)}."
     )
 

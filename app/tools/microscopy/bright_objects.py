@@ -39,6 +39,10 @@ LIMIT = 0.04
 """Cost up to which two pieces are joined."""
 _STEP = 0.15
 _NOISE = 4.0
+_CROWDED = 2.0
+_SMOOTHED = 0.282  # what a Gaussian of scale 1 leaves of the noise: 1 / (2 sqrt(pi))
+_LEAST_BLOCK = 100
+"""Least side in pixels of a part of the image whose darkest tenth is taken for background."""
 _SMALLEST_DIAMETER = 6.0
 
 
@@ -57,7 +61,9 @@ def bright_objects(
     progress(0.1, "Flattening the background")
     heights, noise = _heights(values)
     raised = ndimage.gaussian_filter(heights, 1.0)
-    threshold = max(float(filters.threshold_otsu(raised)), _NOISE * noise)
+    threshold = max(float(filters.threshold_otsu(raised)), _NOISE * noise, 0.01 * raised.max())
+    if threshold <= 0:
+        return np.zeros(values.shape, np.int32), 0.0
     if diameter is None:
         width = _diameter(ndimage.binary_fill_holes(raised > threshold))
         if width is None:
@@ -91,14 +97,23 @@ def _heights(values: NDArray[Any]) -> tuple[Image, float]:
     smooth = ndimage.gaussian_filter(rooted, 1.0)
     ground = _background(smooth)
     heights = rooted - ground
-    rest = (smooth - ground)[smooth - ground < np.percentile(smooth - ground, 60)]
+    rest = (smooth - ground)[smooth - ground <= np.percentile(smooth - ground, 60)]
     middle = float(np.median(rest))
-    return heights - middle, 1.4826 * float(np.median(np.abs(rest - middle)))
+    spread = 1.4826 * float(np.median(np.abs(rest - middle)))
+    # In a crowded image even the lower values are objects'; the noise of single pixels is not.
+    return heights - middle, min(spread, _CROWDED * _SMOOTHED * pixel_noise(rooted))
 
 
-def _background(smooth: Image, blocks: int = 4) -> Image:
-    """Return the background as a smooth surface through low values of `blocks` x `blocks` parts."""
+def pixel_noise(values: Image) -> float:
+    """Return the noise's deviation (J. Immerkær, Comput Vis Image Underst 64, 1996), by median."""
+    kernel = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
+    return 1.4826 * float(np.median(np.abs(ndimage.convolve(values, kernel)))) / 6
+
+
+def _background(smooth: Image) -> Image:
+    """Return the background as a smooth surface through low values of up to 4 x 4 parts."""
     rows, columns = smooth.shape
+    blocks = min(4, max(1, min(rows, columns) // _LEAST_BLOCK))
     lows = np.empty((blocks, blocks), np.float32)
     for row in range(blocks):
         for column in range(blocks):
@@ -150,7 +165,7 @@ def _seeds(
     )
     domes = (feature.hessian_matrix_eigvals(hessian)[0] < 0) & certain
     seeds = measure.label(domes, connectivity=1)
-    seeds = morphology.remove_small_objects(seeds, max_size=int(0.01 * diameter**2))
+    seeds[np.bincount(seeds.ravel())[seeds] <= 0.01 * diameter**2] = 0
     parts = measure.label(mask, connectivity=1)
     seeded = np.zeros(int(parts.max()) + 1, bool)
     seeded[parts[seeds > 0]] = True

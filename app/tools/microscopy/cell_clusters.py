@@ -22,6 +22,8 @@ Floats = NDArray[np.float32]
 RESOLUTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2)
 """Resolutions that are tried where none is asked for."""
 _VARIANCE = 0.95
+_ROUNDING = 1e-5
+"""Relative spread of a feature below which its values differ by rounding only."""
 _MOST_COMPONENTS = 30
 _SCORED = 3_000  # cells by which a clustering is scored
 
@@ -49,10 +51,10 @@ class Clusters:
 
 def standardised(features: Floats) -> Floats:
     """Return z-scores of features [cells, features]; a feature that is the same everywhere is 0."""
-    spread = features.std(0)
-    return ((features - features.mean(0)) / np.where(spread > 1e-9, spread, np.inf)).astype(
-        np.float32
-    )
+    exact = features.astype(np.float64)
+    mean, spread = exact.mean(0), exact.std(0)
+    same = spread <= _ROUNDING * np.abs(mean) + 1e-9
+    return ((exact - mean) / np.where(same, np.inf, spread)).astype(np.float32)
 
 
 def components(scores: Floats, seed: int) -> Floats:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.tools.api import ToolFailed
 from app.tools.microscopy import cell_features
 from app.tools.microscopy.cell_clusters import Clusters, cluster, components, standardised
 from app.tools.microscopy.cell_pictures import CellPictures, read_cells, squares
@@ -50,14 +51,23 @@ Embed = Callable[[CellPictures, Floats, Tell], Embedding]
 
 
 def scores(embedding: Embedding) -> Floats:
-    """Return the z-scores of an embedding, weighted."""
+    """Return the z-scores of an embedding, weighted.
+
+    Raises:
+        ToolFailed: All cells are the same.
+    """
     made = standardised(embedding.values)
+    if not made.any():
+        raise ToolFailed(
+            "all cells are exactly alike, so there are no states to tell apart",
+            remedy="Check that the crops show cells: the image may be blank, or the channel wrong.",
+        )
     return made if embedding.weights is None else made * embedding.weights
 
 
 def usual_epochs(cells: int) -> int:
     """Return the epochs for which the small network is trained: fewer for many cells."""
-    return max(4, min(20, 20_000 // max(cells, 1)))
+    return max(4, min(20, 10_000 // max(cells, 1)))
 
 
 def measured(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.tools.api import Progress
 from app.tools.microscopy.bright_objects import bright_objects
 from app.tools.microscopy.dark_objects import dark_objects
-from app.tools.microscopy.image_kind import ImageKind
+from app.tools.microscopy.image_kind import ImageKind, finite
 from app.tools.microscopy.large_objects import large_objects
 from app.tools.microscopy.measures import measured
 from app.tools.microscopy.smears import red_cells, white_cell_nuclei
@@ -25,6 +25,9 @@ STAINED_GROWTH = 1.4
 CELL_BORDER = 0.25
 """How far cells of a stained section are taken to reach beyond their nuclei, in diameters."""
 
+_LEAST_SIDE = 8
+"""Rows or columns below which an image holds no object that could be told from noise."""
+
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Segment one image and measure its objects.
@@ -36,10 +39,13 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         "labels" uint16 or uint32 [rows, columns]; "method", in words; "diameter" and "min_area" in
         pixels as used; and "columns" of `measures.measured`.
     """
-    pixels = payload["pixels"]
+    pixels = finite(payload["pixels"])
     kind, target = ImageKind(payload["kind"]), str(payload["target"])
     find, method = _pipeline(kind, target)
-    labels, diameter = find(pixels, payload["diameter"], progress)
+    if min(pixels.shape[:2]) < _LEAST_SIDE:
+        labels, diameter = np.zeros(pixels.shape[:2], np.int32), 0.0
+    else:
+        labels, diameter = find(pixels, payload["diameter"], progress)
     least = payload["min_area"]
     if least is None:
         least = max(4.0, round(MIN_AREA * diameter**2))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import Progress
+from app.tools.microscopy.bright_objects import pixel_noise
 from app.tools.microscopy.touching_objects import Labels, Pieces, quantile
 from app.tools.microscopy.untyped import feature, measure, morphology, ndimage, segmentation
 
@@ -22,6 +23,10 @@ Image = NDArray[np.float32]
 
 WIDTH_OF_SCALE = 4.7
 """Width of a bar with halos, divided by the scale at which its ridge answers most."""
+DIAMETER_OF_SCALE = 3.4
+"""Diameter of a disc with halos, divided by the scale at which its middle answers most."""
+_ROUND = 0.5
+"""Least curvature, as a share of the greatest, from which objects are round; it is 0.3 in rods."""
 LEVEL = 0.5
 """Level between the darkest and the brightest nearby from which a pixel may be a core's."""
 RIDGE = 0.4
@@ -36,6 +41,10 @@ CONTRAST = 0.4
 _GROWTH = 0.2
 _GROWTH_LEVEL = 0.4
 _SMALLEST_WIDTH = 4.0
+_NOISE = 2.0 * 0.244
+"""Deviations of noise's curvature that an object must have; at scale 1 it is 0.244 of the noise's
+own, the root of 3 / (16 pi), which is the integral of the square of a Gaussian's second derivative.
+"""
 
 
 def dark_objects(
@@ -66,19 +75,32 @@ def dark_objects(
     noise = 1.4826 * float(np.median(np.abs(detail[~core]))) if not core.all() else 0.0
     found = _joined(_pieces(level, core), level, core, width, LIMIT + noise)
     progress(0.8, "Outlining")
-    return _kept(found, ridge, level, width), width
+    least = _NOISE * pixel_noise(raised) * max(width / 10, 0.8) ** -1.5
+    return _kept(found, ridge, level, width, least), width
 
 
 def _width(raised: Image) -> float:
-    """Return the width at which the ridges of an image answer most, by normalised scale."""
-    best, width = 0.0, _SMALLEST_WIDTH
-    for scale in 1.2 * 1.25 ** np.arange(12):
-        if scale > min(raised.shape) / 8:
-            break
-        response = float(np.percentile(_ridge_at(raised, float(scale)), 98))
-        if response > best:
-            best, width = response, WIDTH_OF_SCALE * float(scale)
-    return max(width, _SMALLEST_WIDTH)
+    """Return the width of the objects, by the scale at which their curvature answers most.
+
+    A rod is curved across only, a round object in every direction: where the least curvature is
+    at some scale nearly the greatest, the objects are round and that scale is theirs.
+    """
+    ridges: list[float] = []
+    domes: list[float] = []
+    scales = [
+        float(scale) for scale in 1.2 * 1.25 ** np.arange(14) if scale <= min(raised.shape) / 8
+    ]
+    for scale in scales:
+        hessian = feature.hessian_matrix(raised, sigma=scale, use_gaussian_derivatives=False)
+        least, most = -feature.hessian_matrix_eigvals(hessian)
+        ridges.append(float(np.percentile(np.maximum(most, 0), 98)) * scale**1.5)
+        domes.append(float(np.percentile(np.maximum(least, 0), 98)) * scale**2)
+    if not scales:
+        return _SMALLEST_WIDTH
+    dome = int(np.argmax(domes))
+    if domes[dome] > _ROUND * ridges[dome] * scales[dome] ** 0.5:
+        return max(DIAMETER_OF_SCALE * scales[dome], _SMALLEST_WIDTH)
+    return max(WIDTH_OF_SCALE * scales[int(np.argmax(ridges))], _SMALLEST_WIDTH)
 
 
 def _ridge_at(raised: Image, scale: float) -> Image:
@@ -147,14 +169,18 @@ def _joined(
     return pieces.join(cost, limit)
 
 
-def _kept(found: Labels, ridge: Image, level: Image, width: float) -> Labels:
-    """Drop what is small or faint, and grow the rest from its core to its outline."""
+def _kept(found: Labels, ridge: Image, level: Image, width: float, least: float) -> Labels:
+    """Drop what is small or faint, and grow the rest from its core to its outline.
+
+    `least` is the curvature up to which an object may be noise.
+    """
     areas = np.bincount(found.ravel())
-    kept = areas >= 0.8 * width**2
+    kept = areas >= 0.35 * width**2
     kept[0] = False
     strength = np.zeros(len(areas))
     np.add.at(strength, found.ravel(), ridge.ravel())
     strength /= np.maximum(areas, 1)
+    kept &= strength > least
     if kept.any():
         kept &= strength > CONTRAST * np.percentile(strength[kept], 75)
     found = np.where(kept[found], found, 0)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
+from app.errors import Cancelled, SightlineError
 from app.tools.api import (
     Approval,
     ImageSnapshot,
@@ -22,6 +23,14 @@ from app.tools.microscopy.names import CAPTIONER, OTHER_NAMES
 from app.tools.microscopy.run_files import Names, image_name, plural, read_tables, texts
 
 _AREAS = (("area_um2", "µm²"), ("area_px", "pixels"), ("area", "pixels"))
+
+
+_MEASURED = "measurements, not a look at the picture"
+_ASKED = (
+    "Describe this microscopy image in two or three sentences for a figure's caption: the kind of "
+    "microscopy, what is seen, its arrangement and quality. Say nothing that is not visible, give "
+    "no diagnosis, and count nothing: the figures below were measured and will follow your text."
+)
 
 
 class CaptionerInput(ToolInput):
@@ -48,7 +57,7 @@ SPEC = ToolSpec(
     description=(
         "Writes a caption of a microscopy image from what was measured: its size, channels and "
         "pixel size, and with tables of earlier results the number of objects, their areas and "
-        "clusters. It names no structure that was not measured."
+        "clusters. If the chosen language model accepts pictures, it looks at the image as well."
     ),
     Input=CaptionerInput,
     Output=CaptionerOutput,
@@ -75,12 +84,23 @@ class ImageCaptioner:
             parts.append(f"It is of the group {group}.")
         if args.table_paths:
             parts += _results(args.table_paths, snapshot, context)
-        caption = " ".join(parts)
-        source = "measurements, not a look at the picture"
+        caption, source, warnings = " ".join(parts), _MEASURED, list[str]()
+        model = context.model
+        if model is not None and model.sees:
+            try:
+                seen = model.ask(f"{_ASKED} {caption}", images=[args.image_path]).strip()
+            except Cancelled:
+                raise
+            except SightlineError as error:  # the user said no, or the model failed
+                warnings.append(f"{model.name} did not look at the picture: {error.reason}")
+            else:
+                if seen:
+                    source = f"measurements, and a look at the picture by {model.name}, unchecked"
+                    caption = f"{seen} {caption}"
         return ToolResult(
-            summary=f"{caption} (From {source}.)",
+            summary=f"{caption} (From {source}.){''.join(f' {text}.' for text in warnings)}",
             output={"caption": caption, "source": source},
-            metadata={"status": "completed"},
+            metadata={"status": "completed", "warnings": warnings},
         )
 
 

@@ -47,11 +47,13 @@ class KindGuess:
 
 def guess_kind(pixels: NDArray[Any]) -> KindGuess:
     """Guess how an image was made from its stored values: [rows, columns] or [rows, columns, 3]."""
-    small = _thinned(pixels)
+    small = _thinned(finite(pixels))
     low, high = (float(value) for value in np.percentile(small, (0.1, 99.9)))
     if high <= low:
         low, high = float(small.min()), float(small.max())
     if high <= low:
+        return KindGuess(ImageKind.BLANK, True)
+    if small.ndim == 3 and not np.ptp(small, axis=(0, 1)).any():
         return KindGuess(ImageKind.BLANK, True)
     if small.ndim == 3:
         scaled = small.astype(np.float32) / (255.0 if pixels.dtype == np.uint8 else high)
@@ -70,6 +72,16 @@ def suggested_target(kind: ImageKind) -> str:
         ImageKind.PHASE: "cells",
         ImageKind.BLOOD: "cells",
     }.get(kind, "")
+
+
+def finite(pixels: NDArray[Any]) -> NDArray[Any]:
+    """Return pixels with the lowest value in place of what is no number (NaN, infinity)."""
+    if pixels.dtype.kind != "f":
+        return pixels
+    known = np.isfinite(pixels)
+    if known.all():
+        return pixels
+    return np.where(known, pixels, pixels[known].min() if known.any() else 0)
 
 
 def _thinned(pixels: NDArray[Any]) -> NDArray[Any]:

@@ -37,8 +37,7 @@ def measured(labels: NDArray[Any], pixels: NDArray[Any]) -> dict[str, NDArray[An
     areas = np.bincount(owners, minlength=count)
     centre_x, centre_y = mean(x), mean(y)
     across, down = x - centre_x[owners], y - centre_y[owners]
-    # A pixel is a square, whose own second moment is 1/12.
-    xx, yy, xy = mean(across**2) + 1 / 12, mean(down**2) + 1 / 12, mean(across * down)
+    xx, yy, xy = mean(across**2), mean(down**2), mean(across * down)
     middle, reach = (xx + yy) / 2, np.hypot((xx - yy) / 2, xy)
     long, short = middle + reach, np.maximum(middle - reach, 0)
     order = np.argsort(owners, kind="stable")
@@ -54,7 +53,7 @@ def measured(labels: NDArray[Any], pixels: NDArray[Any]) -> dict[str, NDArray[An
         "centroid_y": np.round(centre_y, 2),
         "major_axis_px": np.round(4 * np.sqrt(long), 2),
         "minor_axis_px": np.round(4 * np.sqrt(short), 2),
-        "eccentricity": np.round(np.sqrt(1 - short / np.maximum(long, 1e-12)), 4),
+        "eccentricity": np.round(np.sqrt((long - short) / np.maximum(long, 1e-12)), 4),
         "solidity": np.round(areas / hulls, 4) if count else np.zeros(0),
         **{name: np.round(mean(values[:, place]), 3) for place, name in enumerate(names)},
         "touches_border": np.bincount(owners, weights=edge, minlength=count) > 0,

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.tools.api import Progress
-from app.tools.microscopy.image_kind import ImageKind, guess_kind
+from app.tools.microscopy.image_kind import ImageKind, finite, guess_kind
 from app.tools.microscopy.untyped import ndimage, restoration
 
 _FLAT = 0.02
 """Unevenness of the light, as a share of the values' range, up to which nothing is flattened."""
+_LEAST_SIDE = 8
 _QUIET = 0.004
 """Noise, as a share of the range, up to which nothing is denoised."""
 
@@ -33,9 +34,11 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     done: list[list[str]] = []
     for number, pixels in enumerate(given):
         progress(0.1 + 0.6 * number / len(given), f"Image {number + 1} of {len(given)}")
-        values, told = pixels.astype(np.float32), list[str]()
+        values, told = finite(pixels).astype(np.float32), list[str]()
         kind = guess_kind(pixels).kind
-        if kind is ImageKind.BLANK:
+        if min(pixels.shape[:2]) < _LEAST_SIDE:
+            told.append("left as it is: too small")
+        elif kind is ImageKind.BLANK:
             told.append("left as it is: every pixel has the same value")
         else:
             if "illumination" in steps:

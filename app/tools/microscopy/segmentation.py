@@ -479,15 +479,6 @@ def _area(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
-def _touching(count: int) -> str:
-    if not count:
-        return "None touches the image's border."
-    verbs = (
-        "touches the image's border and is" if count == 1 else ("touch the image's border and are")
-    )
-    return f"{count:,} {verbs} counted."
-
-
 def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
@@ -520,6 +511,9 @@ def _summary(target: Target, output: dict[str, Any], notes: list[str]) -> str:
             f"{target.counted(count)} ({output['model']}; diameter "
             f"{parameters['diameter_px']:.0f} px{origin}, least area "
             f"{parameters['min_area_px']:.0f} px). Median area {_area(areas['median'])} "
-            f"{areas['units']}. {_touching(output['touching_border'])}"
+            f"{areas['units']}."
         )
+        if cut := output["touching_border"]:
+            which = "1 touches" if cut == 1 else f"{cut:,} touch"
+            text += f" {which} the image's border and {'is' if cut == 1 else 'are'} counted."
     return f"{text} Note: {'; '.join(notes)}." if notes else text

@@ -95,7 +95,7 @@ def _density(pixels: NDArray[Any]) -> NDArray[np.float32]:
     """Return the optical density of red, green and blue, 0 for the background."""
     smooth = ndimage.gaussian_filter(pixels.astype(np.float32), (1, 1, 0))
     green = smooth[..., 1]
-    background = np.median(smooth[green > filters.threshold_otsu(green)], axis=0)
+    background = np.median(smooth[green >= filters.threshold_otsu(green)], axis=0)
     return -np.log(np.clip(smooth / np.maximum(background, 1), 0.02, 1)).astype(np.float32)
 
 

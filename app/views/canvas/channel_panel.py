@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
     QColorDialog,
@@ -25,7 +25,7 @@ from app.imaging.axes import COLORS, Channel, Rgb
 from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.corner_text import Detail
-from app.views.canvas.text_overlay import MARGIN
+from app.views.canvas.text_overlay import MARGIN, corner_font
 from app.views.theme import SPACE
 from app.views.translation import tr, translatable
 from app.views.widgets import plain_tip
@@ -43,8 +43,8 @@ _COLOR_NAMES = {
 }
 _WIDEST = 170  # px of a name
 _SWATCH = 12  # px
-_SIDE_LETTER = 28  # px above the middle of the canvas, where the side letter is
-_LEAST = 90  # px of the canvas above the middle
+_BELOW = 110  # px of the canvas below the panel, for the corner text there
+_LEAST = 60  # px of the panel
 
 
 class ChannelPanel(QFrame):
@@ -142,17 +142,19 @@ class ChannelPanel(QFrame):
         self._grid.setColumnStretch(2, 1)
 
     def _place(self) -> None:
-        """Put the panel at the left of the canvas, above the side letter in its middle."""
-        bottom = self._canvas.height() // 2 - _SIDE_LETTER
+        """Put the panel at the top left of the canvas, below its corner text."""
+        lines = len(self._canvas.overlay.corners.top_left)
+        top = round(MARGIN) + round(lines * QFontMetricsF(corner_font()).lineSpacing())
+        room = self._canvas.height() - top - _BELOW
         inner = self._holder.sizeHint()
         head = self.together.sizeHint().height() + 2 * SPACE.xs + 4
-        height = min(inner.height() + head, bottom - 2 * round(MARGIN))
+        height = min(inner.height() + head, room)
         bar = self._area.verticalScrollBar().sizeHint().width()
         more = bar if inner.height() + head > height else 0
         width = max(inner.width(), self.together.sizeHint().width()) + 2 * SPACE.s + more
         wanted = bool(self._rows) and self._model.axes is not None
-        self.setVisible(wanted and bottom >= _LEAST and self._canvas.detail is not Detail.NONE)
-        self.setGeometry(round(MARGIN), bottom - height, width, height)
+        self.setVisible(wanted and room >= _LEAST and self._canvas.detail is not Detail.NONE)
+        self.setGeometry(round(MARGIN), top, width, height)
 
     def follow_detail(self) -> None:
         """Hide the panel with the texts, or show it again."""

@@ -13,7 +13,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QTransform
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap, QTransform
 
 from app.imaging.pixels.numbered_objects import Objects, measured_objects
 
@@ -193,7 +193,7 @@ class ObjectOutlines:
         rows, columns = self.labels.shape
         extent = QRectF(-0.5, -0.5, columns, rows)
         transform = painter.worldTransform()
-        view = transform.inverted()[0].mapRect(QRectF(painter.viewport())).intersected(extent)
+        view = transform.inverted()[0].mapRect(_room(painter)).intersected(extent)
         in_view = self.lines * (view.width() * view.height()) / max(rows * columns, 1)
         painter.save()
         if in_view <= MOST_LINES:
@@ -228,6 +228,14 @@ class ObjectOutlines:
             form = QImage.Format.Format_ARGB32_Premultiplied
             self._tinted[key] = picture.convertToFormat(form)
         return self._tinted[key]
+
+
+def _room(painter: QPainter) -> QRectF:
+    """Return all of what is drawn on, in logical px: a picture tells its size in physical ones."""
+    device = painter.device()
+    picture = isinstance(device, QImage | QPixmap)
+    density = device.devicePixelRatioF() if picture else 1.0
+    return QRectF(0, 0, device.width() / density, device.height() / density)
 
 
 def build(labels: NDArray[Any]) -> ObjectOutlines:

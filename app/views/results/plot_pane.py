@@ -38,6 +38,7 @@ _HALF_BOX, _HALF_VIOLIN, _JITTER = 0.3, 0.4, 0.12
 _MOST_POINTS = 25_000  # that are drawn: in 50 ms
 _POINTS_AT_ONCE = 4000  # in one turn of the event loop
 _SHADES = 32
+_WIDEST = 30  # letters of all names below an axis that fit beside each other
 _MOST_DOTS = 2000  # values that are all drawn over boxes and violins; else outliers only
 _MOST_PICTURES = 500
 _PICTURES_AT_ONCE = 16
@@ -127,10 +128,6 @@ class PlotPane(PaneView):
         if self._parts:
             self._soon.start()
             return
-        if self._legend is not None:
-            size = self._legend.geometry().size()  # its own `size` is none
-            self._legend.setMinimumSize(size)
-            self._legend.setMaximumSize(size)
         self._item.addItem(self._ring)
         self._item.autoRange()
         self._tint()
@@ -165,6 +162,10 @@ class PlotPane(PaneView):
                 pass
             case _:
                 self._draw_distributions(data, violins=plot.kind == "violin")
+        if self._legend is not None:  # before the layout stretches it
+            size = self._legend.geometry().size()  # its own `size` is none
+            self._legend.setMinimumSize(size)
+            self._legend.setMaximumSize(size)
         for name, title in (("bottom", x_title), ("left", y_title)):
             # pyqtgraph takes it for HTML.
             self.chart.getAxis(name).setLabel(html.escape(title))
@@ -203,10 +204,12 @@ class PlotPane(PaneView):
             if data.shade is not None:
                 for tint, chosen in self._shaded(data.shade, group.rows, plot.color):
                     rows, x, y = group.rows[chosen], group.x[chosen], group.y[chosen]
-                    self._scatter(x, y, rows, tint, share=share)
+                    self._scatter(x, y, rows, tint, share)
                 continue
-            name = group.name if plot.kind == "scatter" and self._legend is not None else None
-            self._scatter(group.x, group.y, group.rows, group.color, name, share)
+            if plot.kind == "scatter" and self._legend is not None:
+                # Named at once: the points come in turns.
+                self._add(pg.ScatterPlotItem(size=_POINT, brush=group.color, name=group.name))
+            self._scatter(group.x, group.y, group.rows, group.color, share)
         for axis, names in (("bottom", data.x_names), ("left", data.y_names)):
             if names:
                 self._name_places(axis, names)
@@ -233,7 +236,6 @@ class PlotPane(PaneView):
         y: Floats,
         rows: NDArray[np.int64],
         tint: Any,
-        name: str | None = None,
         share: float = 1.0,
     ) -> None:
         """Have points drawn that select the objects of their rows when they are clicked.
@@ -246,17 +248,10 @@ class PlotPane(PaneView):
             x, y, rows = x[chosen], y[chosen], rows[chosen]
         for start in range(0, len(rows), _POINTS_AT_ONCE):
             part = slice(start, start + _POINTS_AT_ONCE)
-            known_as = None if start else name
-            self._parts.append(
-                partial(self._add_dots, x[part], y[part], rows[part], tint, known_as)
-            )
+            self._parts.append(partial(self._add_dots, x[part], y[part], rows[part], tint))
 
-    def _add_dots(
-        self, x: Floats, y: Floats, rows: NDArray[np.int64], tint: Any, name: str | None
-    ) -> None:
-        dots = pg.ScatterPlotItem(
-            x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=tint, name=name
-        )
+    def _add_dots(self, x: Floats, y: Floats, rows: NDArray[np.int64], tint: Any) -> None:
+        dots = pg.ScatterPlotItem(x=x, y=y, data=rows.tolist(), size=_POINT, pen=None, brush=tint)
         dots.sigClicked.connect(self._clicked)
         self._add(dots)
 
@@ -334,7 +329,13 @@ class PlotPane(PaneView):
         self._add(curve, ink=True)
 
     def _name_places(self, axis: str, names: Sequence[str]) -> None:
-        self.chart.getAxis(axis).setTicks([list(enumerate(names))])
+        item = self.chart.getAxis(axis)
+        if axis == "bottom" and sum(map(len, names)) > _WIDEST:
+            names = [name.replace(" ", "\n") for name in names]
+            lines = max(name.count("\n") for name in names)
+            item.setStyle(tickTextHeight=18 * (lines + 1))
+        item.setStyle(hideOverlappingLabels=False)  # the last one would be missing
+        item.setTicks([list(enumerate(names))])
 
     def _tint(self) -> None:
         """Draw in the colours of the shown theme."""

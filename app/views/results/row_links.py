@@ -20,7 +20,7 @@ class RowLinks:
     """Which object each row of a table is about, and the other way round; made on any thread.
 
     Args:
-        table: The table.
+        table: The table; a column "finding" with their ids goes before `findings`.
         image_column: Column with the name of each row's image; "" for none.
         label_column: Column with the number of each row's object; "" for none.
         findings: Ids of the findings with the objects, by the image's name; "" is any image's.
@@ -34,9 +34,11 @@ class RowLinks:
         if label_column not in table.columns:
             return
         images = table.column(image_column) if image_column in table.columns else None
+        # Two images may have one name.
+        own = table.column("finding") if "finding" in table.columns else None
         for row, number in enumerate(table.column(label_column)):
             image = str(images[row]) if images is not None else ""
-            finding = findings.get(image) or findings.get("")
+            finding = (own[row] if own else None) or findings.get(image) or findings.get("")
             if isinstance(finding, str) and isinstance(number, int) and number > 0:
                 self._targets[row] = finding, number
                 self._rows.setdefault((finding, number), row)

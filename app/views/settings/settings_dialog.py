@@ -93,6 +93,7 @@ class SettingsSources:
         show_models: Opens the models window; if None, there is no button for it.
         tools: The installed tools.
         site_rules: This computer's rules for tools, which apply in addition to the user's own.
+        packs: Names and titles of the tool packs that can be switched off.
     """
 
     keys: Secrets
@@ -103,6 +104,7 @@ class SettingsSources:
     show_models: Callable[[], object] | None = None
     tools: tuple[ToolSpec, ...] = ()
     site_rules: tuple[Policy, ...] = ()
+    packs: tuple[tuple[str, str], ...] = ()
 
 
 class SettingsDialog(QDialog):
@@ -150,7 +152,12 @@ class SettingsDialog(QDialog):
         """The page with the rules for tools."""
         sources = self._sources
         return ToolsPage(
-            self._settings, sources.grants, sources.tools, sources.site_rules, sources.show_models
+            self._settings,
+            sources.grants,
+            sources.tools,
+            sources.site_rules,
+            sources.show_models,
+            sources.packs,
         )
 
     @cached_property
@@ -177,6 +184,7 @@ class SettingsDialog(QDialog):
             changed["limits"] = self.limits.limits()
         if "tools" in self.__dict__:
             changed["policy"] = self.tools.policy()
+            changed["profile"] = self.tools.profile()
             changed |= self.tools.device_values()
         if "appearance" in self.__dict__:
             changed["theme"] = self.appearance.theme.value

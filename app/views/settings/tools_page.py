@@ -8,12 +8,20 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QTreeWidget, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
 
+from app.agent.context.model_messages import USUAL_PROMPT
 from app.agent.policy import DEFAULTS, Grants, Policy, Rule
 from app.agent.policy.grants import Strict
 from app.agent.policy.site_rules import ALWAYS, describe
-from app.settings import PolicySettings, Settings, bounds
+from app.settings import PolicySettings, ProfileSettings, Settings, bounds
 from app.tools.api import ToolSpec
 from app.views.layouts import column, row
 from app.views.plain_text import one_line
@@ -96,7 +104,8 @@ class ToolsPage(SettingsPage):
 
     The rule for this session, and the removal of an answer, take effect at once; rules for an
     effect or a tool when they are saved. `site` are this computer's rules, which apply in addition.
-    Without `show_models`, the button that opens the models window is left out.
+    Without `show_models`, the button that opens the models window is left out. `packs` are names
+    and titles of the tool packs that can be switched off.
     """
 
     def __init__(
@@ -106,9 +115,11 @@ class ToolsPage(SettingsPage):
         tools: Sequence[ToolSpec] = (),
         site: Sequence[Policy] = (),
         show_models: Callable[[], object] | None = None,
+        packs: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
         policy = self._policy = settings.policy
+        self._profile = settings.profile
         self._grants = grants
         self.rules: dict[str, Choice] = {}
         self.add_heading(
@@ -132,6 +143,8 @@ class ToolsPage(SettingsPage):
         self.add_section(tr("Answers for a conversation"))
         self.answers = AnswerList(grants, PackTexts(tools))
         self.column.addWidget(self.answers)
+        self.add_section(tr("Tool packs and instructions"))
+        self._add_profile(packs)
         self.add_section(tr("Their models"))
         self._add_models(settings, show_models)
         self.column.addStretch(1)
@@ -150,6 +163,13 @@ class ToolsPage(SettingsPage):
         }
         checked = PolicySettings.model_validate(chosen)
         return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
+
+    def profile(self) -> ProfileSettings:
+        """Return the chosen packs and prompt; packs that are not installed here stay off."""
+        off = [name for name in self._profile.packs_off if name not in self.packs]
+        off += [name for name, box in self.packs.items() if not box.isChecked()]
+        texts = {"prompt": self.prompt.text().strip(), "prompt_file": self.prompts.text().strip()}
+        return self._profile.model_copy(update={"packs_off": off, **texts})
 
     def device_values(self) -> dict[str, str | float]:
         """Return the chosen device and idle time of models, keyed by field names of `Settings`."""
@@ -176,6 +196,24 @@ class ToolsPage(SettingsPage):
             choice.currentIndexChanged.connect(lambda _index: self._show_effect_rules())
             self.rules[effect] = choice
             form.add_row(tr(title), choice, note=tr(hint))
+        self.column.addLayout(form)
+
+    def _add_profile(self, packs: Sequence[tuple[str, str]]) -> None:
+        form = Form()
+        self.packs: dict[str, QCheckBox] = {}
+        for name, title in packs:
+            box = self.packs[name] = QCheckBox(tr("Use its tools and rules"))
+            box.setChecked(name not in self._profile.packs_off)
+            form.add_row(tr(title), box)
+        self.prompts = QLineEdit(self._profile.prompt_file)
+        self.prompts.setMaxLength(2_000)
+        note = tr("A text file with sections such as [TEACHER]. Empty: the program's own.")
+        form.add_row(tr("Instructions from"), self.prompts, note=note)
+        self.prompt = QLineEdit(self._profile.prompt)
+        self.prompt.setMaxLength(80)
+        self.prompt.setPlaceholderText(USUAL_PROMPT)
+        note = tr("The section that a language model is given. Fixed rules need none.")
+        form.add_row(tr("Prompt"), self.prompt, note=note)
         self.column.addLayout(form)
 
     def _add_models(self, settings: Settings, show_models: Callable[[], object] | None) -> None:

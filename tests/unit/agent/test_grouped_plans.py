@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,6 +98,14 @@ def test_a_tool_that_takes_a_group_is_given_the_one_that_is_named():
     found = steps("states of the drug group")
     assert found[0].arguments["group"] == "drug"
     assert found[2].arguments["group"] == "drug"
+
+
+def test_the_name_of_the_group_is_no_word_of_the_question():
+    kinds = replace(PLAN, kinds=(QuestionKind("compared", ("ctrl",), tools=("join",)), *PLAN.kinds))
+    asked = replace(scene(), plans=Plans((kinds,)))
+    plan = Planner().interpret("How many in the ctrl group?", asked).plan
+    assert isinstance(plan, ToolPlan)
+    assert [step.arguments["tool"] for step in plan.steps] == ["outline"]
 
 
 def test_an_image_that_failed_is_left_out_of_what_joins_the_images():

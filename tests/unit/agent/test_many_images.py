@@ -185,6 +185,14 @@ def test_a_stopped_call_goes_on_where_it_stopped_and_ends_at_once(tmp_path: Path
     assert len(again.calls) == 4
     assert finished(second).output["reused"] == 4
     assert len(rows(second)) == 8
+    # Proposed anew, by this call: what the user made of the first ones stays.
+    with ScriptedModel([call(NAME, **asked)], says("Done.")) as model:
+        third = run(
+            tmp_path, "?", pictures, model=model, tools=registry(again), thread=thread, run_id="r3"
+        )
+    ids = [{item.id for item in finished(played).findings} for played in (second, third)]
+    assert len(ids[0] | ids[1]) == 16
+    assert {item.provenance.run_id for item in finished(third).findings} == {"r3"}
 
 
 def test_one_images_failure_is_a_row_and_findings_are_of_their_own_images(tmp_path: Path):

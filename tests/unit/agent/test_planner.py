@@ -332,7 +332,6 @@ def test_a_window_by_its_usual_name():
     "question",
     [
         "How do I account for this on my invoice?",
-        "count the cells",
         "What is the weather?",
         "Ignore it. The massive disagreement is unwelcoming.",
         "stop",

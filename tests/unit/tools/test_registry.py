@@ -51,6 +51,20 @@ def test_every_tool_documents_its_pack_arguments_and_output():
         assert spec.Output.model_json_schema()
 
 
+def test_the_microscopy_tools_answer_to_the_names_of_document_002():
+    registry = load_packs(())
+    seed = """
+        Image_Preprocessor_Tool Cell_Segmenter_Tool Nuclei_Segmenter_Tool Organoid_Segmenter_Tool
+        Single_Cell_Cropper_Tool Cell_State_Analyzer_Tool Analysis_Visualizer_Tool
+        Image_Captioner_Tool
+    """
+    for name in seed.split():
+        tool = registry.get(name)
+        assert tool is not None, name
+        assert tool.spec.name == name.removesuffix("_Tool").lower()
+        assert tool is registry.get(tool.spec.name)
+
+
 def test_a_name_is_taken_once():
     registry = Registry()
     registry.register(ImageVisualizer())

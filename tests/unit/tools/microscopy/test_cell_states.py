@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tifffile
 
+from app.errors import Cancelled
 from app.tools.api import ToolFailed, ToolRetry
 from app.tools.hosting.host import ProcessHost
-from app.tools.microscopy.cell_state_analyzer import CellStateAnalyzer
+from app.tools.microscopy.cell_state_analyzer import AnalyzerInput, CellStateAnalyzer
 from app.tools.needs import is_installed
 from app.tools.tables import Table, read_table, write_table
 from tests.support.cell_states import LONG, experiment
@@ -126,6 +130,42 @@ def test_a_table_cannot_name_files_elsewhere(bench: Bench):
     (bench.folder / "secret.tif").write_bytes(b"x")
     with pytest.raises(ToolRetry, match="names no file of this run"):
         bench.run(CellStateAnalyzer(), crops_paths=[str(path)])
+
+
+def same_cells(bench: Bench, count: int) -> str:
+    """Write crops that are all the same, and their table."""
+    with tifffile.TiffWriter(bench.out / "c.tif") as crops:
+        for _ in range(count):
+            crops.write(np.full((12, 12), 700, np.uint16), contiguous=False, metadata=None)
+    columns = ("image", "label", "crop_file", "mask_file", "index")
+    rows = tuple(("a", n + 1, "c.tif", "", n) for n in range(count))
+    return str(write_table(bench.out / "crops.csv", Table(columns, rows), "Crops").path)
+
+
+@pytest.mark.parametrize("method", ["features", "network"])
+def test_cells_that_are_all_the_same_have_no_states(ready: Bench, method: str):
+    path = same_cells(ready, 30)
+    with pytest.raises(ToolFailed, match="all cells are exactly alike"):
+        ready.run(CellStateAnalyzer(), crops_paths=[path], method=method, epochs=1)
+    assert not list(ready.out.glob("*.h5ad"))
+
+
+def test_training_stops_within_a_second_of_a_cancel(ready: Bench):
+    images = experiment(0, side=4)
+    crops = cropped(ready, images)
+    at: list[float] = []
+
+    def heard(fraction: float, text: str) -> None:
+        if text.startswith("Training") and not at:
+            at.append(time.perf_counter())
+            ready.cancel.cancel()
+
+    context = replace(ready.context(), progress=heard)
+    args = AnalyzerInput(crops_paths=[crops], method="network", epochs=500)
+    with pytest.raises(Cancelled):
+        CellStateAnalyzer().run(args, context)
+    assert time.perf_counter() - at[0] < 1.0
+    assert not list(ready.out.glob("*.h5ad*"))
 
 
 def test_the_generator_makes_the_shares_it_is_asked_for():

@@ -17,6 +17,15 @@ def test_nuclei_in_fluorescence():
     assert f1(truth, found) >= 0.9
 
 
+def test_crowded_nuclei_in_slices_of_a_stack():
+    folder = bench.need("nuclei")
+    stack, truth = (tifffile.imread(folder / f"{name}3d.tif") for name in ("img", "mask"))
+    scores = [
+        f1(truth[z], bench.segment(stack[z], "nuclei", "fluorescence")[0]) for z in range(2, 31, 4)
+    ]
+    assert np.mean(scores) >= 0.65
+
+
 def test_bacteria_in_phase_contrast():
     scores = [
         f1(truth, bench.segment(pixels, "cells")[0])

@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 import tifffile
 from scipy.ndimage import find_objects
+from skimage.measure import regionprops_table
 
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy import segmentation
 from app.tools.microscopy.cell_segmenter import cell_segmenter
+from app.tools.microscopy.classical import entry
 from app.tools.microscopy.image_kind import ImageKind, guess_kind
+from app.tools.microscopy.measures import measured
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.tables import read_table
@@ -133,6 +136,61 @@ def test_an_image_of_noise_has_none(bench: Bench, model_process: ProcessHost, to
     assert result.summary.startswith("No ")
 
 
+ODD = {
+    "one pixel": np.array([[3]], np.uint8),
+    "a line": np.random.default_rng(0).integers(0, 255, (1, 200)).astype(np.uint8),
+    "a bright pixel": np.pad(np.array([[255]], np.uint8), 30),
+    "an edge": np.repeat(np.array([0, 200], np.uint8), 40)[None].repeat(80, axis=0),
+    "negative noise": np.random.default_rng(1).normal(-500, 100, (80, 90)).astype(np.int16),
+    "not numbers": np.where(
+        np.eye(80) > 0, np.nan, np.random.default_rng(2).normal(0, 1, (80, 80))
+    ),
+    "one colour": np.full((50, 60, 3), (200, 100, 150), np.uint8),
+    "coloured noise": np.random.default_rng(3).integers(0, 255, (60, 70, 3)).astype(np.uint8),
+}
+
+
+@pytest.mark.parametrize("kind", ["fluorescence", "phase", "tissue", "blood"])
+@pytest.mark.parametrize("name", ODD)
+def test_odd_images_are_answered_without_a_warning(name: str, kind: str):
+    pixels = ODD[name]
+    if pixels.ndim == 2 and kind in ("tissue", "blood"):
+        pixels = np.stack([pixels] * 3, axis=2)
+    guess_kind(pixels)
+    for target in ("nuclei", "cells", "organoids"):
+        payload = {"pixels": pixels, "kind": kind, "target": target}
+        payload |= {"diameter": None, "min_area": None}
+        answer = entry(payload, lambda fraction, text: None)
+        assert answer["labels"].shape == pixels.shape[:2]
+        assert len(answer["columns"]["label"]) == answer["labels"].max()
+
+
+def test_measures_are_those_of_scikit_image():
+    truth = discs([(60, 60), (68, 74), (120, 150)], 14)
+    truth[110:130, 20:60] = 4
+    found = measured(truth.astype(np.uint16), fluorescence(truth))
+    witness = regionprops_table(
+        truth,
+        fluorescence(truth),
+        properties=(
+            *("area", "centroid", "eccentricity", "axis_major_length", "axis_minor_length"),
+            *("solidity", "mean_intensity"),
+        ),
+    )
+    assert found["area_px"].tolist() == witness["area"].tolist()
+    for mine, theirs, within in (
+        ("centroid_y", "centroid-0", 0.01),
+        ("centroid_x", "centroid-1", 0.01),
+        ("eccentricity", "eccentricity", 1e-3),
+        ("major_axis_px", "axis_major_length", 0.01),
+        ("minor_axis_px", "axis_minor_length", 0.01),
+        ("mean_intensity", "mean_intensity", 0.01),
+        # Its hull is of pixel centres widened to diamonds, ours of the pixels' corners.
+        ("solidity", "solidity", 0.05),
+    ):
+        np.testing.assert_allclose(found[mine], witness[theirs], atol=within)
+
+
 def test_one_nucleus(bench: Bench, model_process: ProcessHost):
     truth = discs([(90, 110)], 12)
     result = run(bench, model_process, nuclei_segmenter(), fluorescence(truth))
@@ -197,6 +255,17 @@ def test_dark_rods_on_grey_are_cells(bench: Bench, model_process: ProcessHost):
     assert guess_kind(pixels).kind is ImageKind.PHASE
     result = run(bench, model_process, cell_segmenter(), pixels)
     assert f1(truth, mask(result)) >= 0.9
+
+
+@pytest.mark.parametrize(("radius", "step"), [(8, 22), (14, 40), (20, 70)])
+def test_round_cells_in_phase_contrast(radius: int, step: int):
+    shape = (8 * step, 8 * step)
+    truth = discs(grid(30, step, shape, 0), radius, shape)
+    payload = {"pixels": phase(truth), "kind": "phase", "target": "cells"}
+    payload |= {"diameter": None, "min_area": None}
+    answer = entry(payload, lambda fraction, text: None)
+    assert answer["diameter"] == pytest.approx(2 * radius, rel=0.3)
+    assert f1(truth, answer["labels"]) >= 0.9
 
 
 def stained(background: tuple[int, ...], parts: dict[tuple[int, ...], np.ndarray]) -> np.ndarray:
@@ -277,18 +346,6 @@ def test_values_that_are_no_numbers_are_background_and_told(
     result = run(bench, model_process, nuclei_segmenter(), pixels)
     assert result.output["count"] == whole == int(APART.max())
     assert "21 values that are no numbers were taken as background" in result.summary
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "None touches the image's border."),
-        (1, "1 touches the image's border and is counted."),
-        (1200, "1,200 touch the image's border and are counted."),
-    ],
-)
-def test_how_many_touch_the_border_is_said_in_words(count: int, text: str):
-    assert segmentation._touching(count) == text
 
 
 def test_a_film_is_said_to_be_no_microscope_s_image(bench: Bench, model_process: ProcessHost):
