@@ -222,6 +222,8 @@ class _Batch:
             row.error = f"it did not finish within {self._spec.timeout_s:g} s"
             return
         except SightlineError as error:
+            if row.name == name and error.subject:  # its file could not even be read
+                row.name = Path(error.subject).name
             row.error = " ".join(f"{error.reason}. {error.remedy}".split()).strip()
             return
         except Exception as error:  # a pack's own code, on one of many images

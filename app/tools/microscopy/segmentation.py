@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -326,6 +327,9 @@ def _channel_number(channel: int | str, names: tuple[str, ...]) -> int:
     folded = [name.casefold() for name in names]
     if wanted.casefold() in folded:
         return folded.index(wanted.casefold())
+    words = [one for one in folded if wanted.casefold() in re.split(r"[^a-z0-9]+", one)]
+    if len(words) == 1 and not wanted.isdigit():  # "GFP" of "Actin-GFP"
+        return folded.index(words[0])
     if wanted.isdigit() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     listed = ", ".join(f"{number} ({name})" for number, name in enumerate(names, 1))
@@ -458,14 +462,16 @@ def _finite(pixels: NDArray[Any]) -> tuple[NDArray[Any], int]:
 
 
 def _plane(snapshot: ImageSnapshot) -> list[str]:
-    """Return in which plane of a stack or series objects were looked for; [] if it has one."""
+    """Return the channel and plane that objects were looked for in; [] if there is one of each."""
     axes = snapshot.instance.axes
     if axes is None:
         return []
     _, z, time = axes.place(snapshot.ref.frame)
     places = ((z, axes.depths, "depth"), (time, axes.times, "time point"))
-    told = [f"{what} {place + 1} of {count}" for place, count, what in places if count > 1]
-    return [f"looked at {' and '.join(told)} only"] if told else []
+    names = snapshot.channel_names
+    told = [f"channel {names[snapshot.channel]}"] if names else []
+    told += [f"{what} {place + 1} of {count}" for place, count, what in places if count > 1]
+    return [f"looked at {', '.join(told)} only"] if told else []
 
 
 def _other_modality(snapshot: ImageSnapshot) -> str:

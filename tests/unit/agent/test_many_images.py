@@ -426,3 +426,17 @@ def test_a_result_is_made_again_where_the_size_of_a_pixel_has_changed(tmp_path: 
     assert for_each_image._key(spec, {}, row, snapshot) != for_each_image._key(
         spec, {}, row, scaled
     )
+
+
+def test_the_row_of_a_file_that_cannot_be_read_has_its_name(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4)
+    out = tmp_path / "out"
+    images, notes = cells.open_pictures(out, *pictures)
+    pictures[1].write_bytes(pictures[1].read_bytes()[:60])
+    loop = AgentLoop(OfflineModel(registry().plans), registry(), plans=registry().plans)
+    asked = request(
+        out, "How many cells in each image?", notes=notes, thread=Thread.in_memory(), images=images
+    )
+    played = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), None)
+    assert [row["image"] for row in rows(played)] == [one.name for one in pictures]
+    assert [bool(row["error"]) for row in rows(played)] == [False, True]

@@ -209,12 +209,14 @@ def channels(bench: Bench) -> None:
     tifffile.imwrite(
         bench.folder / "c.ome.tif",
         stack,
-        metadata={"axes": "CYX", "Channel": {"Name": ["DAPI", "GFP"]}},
+        metadata={"axes": "CYX", "Channel": {"Name": ["DAPI", "Actin-GFP"]}},
     )
     bench.open(bench.folder / "c.ome.tif")
 
 
-@pytest.mark.parametrize(("channel", "count"), [(1, 20), (2, 2), ("GFP", 2), ("dapi", 20)])
+@pytest.mark.parametrize(
+    ("channel", "count"), [(1, 20), (2, 2), ("Actin-GFP", 2), ("gfp", 2), ("dapi", 20)]
+)
 def test_a_channel_by_number_or_name(
     bench: Bench, model_process: ProcessHost, channel: Any, count: int
 ):
@@ -223,11 +225,12 @@ def test_a_channel_by_number_or_name(
     result = bench.run(nuclei_segmenter(), image_path="image-1", channel=channel)
     assert result.output["count"] == count
     assert result.findings[0].image.frame == (0 if count == 20 else 1)
+    assert f"looked at channel {'DAPI' if count == 20 else 'Actin-GFP'} only" in result.summary
 
 
 def test_a_wrong_channel_lists_those_that_there_are(bench: Bench):
     channels(bench)
-    with pytest.raises(ToolRetry, match=r"1 \(DAPI\), 2 \(GFP\)"):
+    with pytest.raises(ToolRetry, match=r"1 \(DAPI\), 2 \(Actin-GFP\)"):
         bench.run(nuclei_segmenter(), image_path="image-1", channel=3)
 
 
