@@ -327,6 +327,8 @@ def _channel_number(channel: int | str, names: tuple[str, ...]) -> int:
     folded = [name.casefold() for name in names]
     if wanted.casefold() in folded:
         return folded.index(wanted.casefold())
+    if names == ("grey",) and not wanted.isdigit():
+        return 0  # the file does not say what its only channel is
     words = [one for one in folded if wanted.casefold() in re.split(r"[^a-z0-9]+", one)]
     if len(words) == 1 and not wanted.isdigit():  # "GFP" of "Actin-GFP"
         return folded.index(words[0])

@@ -437,6 +437,7 @@ def test_the_row_of_a_file_that_cannot_be_read_has_its_name(tmp_path: Path):
     asked = request(
         out, "How many cells in each image?", notes=notes, thread=Thread.in_memory(), images=images
     )
-    played = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), None)
+    model: Any = None
+    played = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), model)
     assert [row["image"] for row in rows(played)] == [one.name for one in pictures]
     assert [bool(row["error"]) for row in rows(played)] == [False, True]
