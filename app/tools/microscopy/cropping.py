@@ -19,6 +19,7 @@ from app.tools.api import ToolRetry
 BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
 _BIG = 3 * 1024**3
+_CHECKED = 4096  # rows and columns that are looked at, for the sake of memory
 _MOST_PIECES = 2
 """Separate areas of one number, in the mean, up to which an image counts as a mask."""
 
@@ -61,13 +62,17 @@ def crops(
     dropped = {AT_BORDER: 0, TOO_SMALL: 0}
     made: list[Crop] = []
     rows, columns = labels.shape
-    # Numbers may be large and far apart: SciPy makes a list as long as the largest.
-    numbers, places = np.unique(labels, return_inverse=True)
-    dense = places.reshape(labels.shape) + (1 if numbers[0] > 0 else 0)
-    numbered = numbers if numbers[0] > 0 else numbers[1:]
-    for number, place in zip(numbered.tolist(), ndimage.find_objects(dense), strict=True):
-        if place is None or number <= 0:
+    numbers = None
+    dense = labels.astype(np.uint8) if labels.dtype.kind == "b" else labels
+    if labels.size and int(labels.max()) > labels.size:
+        # SciPy makes a list as long as the largest number.
+        numbers, places = np.unique(np.maximum(labels, 0), return_inverse=True)
+        dense = places.reshape(labels.shape) + (1 if numbers[0] else 0)
+        numbers = numbers if numbers[0] else numbers[1:]
+    for order, place in enumerate(ndimage.find_objects(dense)):
+        if place is None:
             continue
+        number = order + 1 if numbers is None else int(numbers[order])
         (top, bottom), (left, right) = ((one.start, one.stop) for one in place)
         inside = labels[place] == number
         area = int(inside.sum())
@@ -196,8 +201,9 @@ def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:
             f"{shape[1]} x {shape[0]}: it is the mask of another image",
             remedy="Give each image with its own mask, in the same order.",
         )
-    numbers = int(np.count_nonzero(np.unique(labels)))
-    pieces = int(np.max(cast("Any", measure.label(labels, background=0, connectivity=2))))
+    part = labels[:_CHECKED, :_CHECKED]
+    numbers = int(np.count_nonzero(np.unique(part)))
+    pieces = int(np.max(cast("Any", measure.label(part, background=0, connectivity=2))))
     if pieces > _MOST_PIECES * max(numbers, 1):
         raise ToolRetry(
             f"the mask has {pieces:,} separate areas but only {numbers:,} numbers, so its values "

@@ -12,6 +12,7 @@ import tifffile
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy import cropping
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.tables import read_table
@@ -266,3 +267,11 @@ def test_numbers_of_a_mask_may_be_as_large_as_its_type_allows(ready: Bench):
         2**32 - 1 - int(row["label"]): row["area_px"] for row in rows_of(crop(ready, pixels, far))
     }
     assert found == {int(row["label"]): row["area_px"] for row in near}
+
+
+def test_a_mask_of_true_and_false_with_one_area_is_one_cell():
+    mask = np.zeros((20, 30), np.bool_)
+    mask[5:12, 8:15] = True
+    asked = {"margin": 1, "min_area": 0, "border": "drop", "blank": False}
+    (found,), _ = cropping.crops(np.zeros(mask.shape, np.uint8), mask, **asked)
+    assert (found.label, found.area, found.box) == (1, 49, (7, 4, 16, 13))
