@@ -484,12 +484,12 @@ class _ObjectsTable:
         self._rows = 0
 
     def add(self, table: Artifact, image: str) -> None:
-        """Append a table's rows, if it has the columns of the first one."""
+        """Append a table's rows by the first one's columns, if they share any."""
         with table.path.open(newline="", encoding="utf-8") as stream:
             lines = csv.reader(stream)
             columns = tuple(next(lines, ()))
             first = not self._columns
-            if not columns or (not first and columns != self._columns):
+            if not columns or (not first and not set(columns) & set(self._columns)):
                 return
             with self._path.open("w" if first else "a", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out, lineterminator="\n")
@@ -501,7 +501,9 @@ class _ObjectsTable:
                 for line in lines:
                     if place is not None:  # files of two folders may have the same name
                         line[place] = image
-                    writer.writerow(line)
+                    cells = dict(zip(columns, line, strict=False))
+                    # Images of no group have no column for it.
+                    writer.writerow([cells.get(name, "") for name in self._columns])
                     self._rows += 1
         told = table.options.get("findings")
         ids = cast("dict[str, str]", told) if isinstance(told, dict) else {}

@@ -441,3 +441,14 @@ def test_the_row_of_a_file_that_cannot_be_read_has_its_name(tmp_path: Path):
     played = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), model)
     assert [row["image"] for row in rows(played)] == [one.name for one in pictures]
     assert [bool(row["error"]) for row in rows(played)] == [False, True]
+
+
+def test_rows_of_images_with_fewer_columns_are_kept(tmp_path: Path):
+    made = for_each_image._ObjectsTable(tmp_path / "all.csv")
+    grouped = table_of([{"image": "a", "group": "control", "label": 1}])
+    for name, table in (("a", grouped), ("b", table_of([{"image": "b", "label": 7}]))):
+        made.add(write_table(tmp_path / f"{name}.csv", table, "Cells", image_column="image"), name)
+    artifact = made.artifact("Cells")
+    assert artifact is not None
+    assert artifact.options["rows"] == 2
+    assert artifact.path.read_text().split() == ["image,group,label", "a,control,1", "b,,7"]

@@ -272,6 +272,6 @@ def test_numbers_of_a_mask_may_be_as_large_as_its_type_allows(ready: Bench):
 def test_a_mask_of_true_and_false_with_one_area_is_one_cell():
     mask = np.zeros((20, 30), np.bool_)
     mask[5:12, 8:15] = True
-    asked = {"margin": 1, "min_area": 0, "border": "drop", "blank": False}
+    asked: dict[str, Any] = {"margin": 1, "min_area": 0, "border": "drop", "blank": False}
     (found,), _ = cropping.crops(np.zeros(mask.shape, np.uint8), mask, **asked)
     assert (found.label, found.area, found.box) == (1, 49, (7, 4, 16, 13))
