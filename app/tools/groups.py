@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from app.settings import read_regular
@@ -24,6 +25,8 @@ from app.tools.pack_plan import word_lists
 
 MOST_FOLDERS = 16
 MOST_TABLES = 8
+MOST_ENTRIES = 4_000
+"""Entries of a folder that are looked at, as the window waits for it: about 10 ms."""
 _MAX_BYTES = 512 * 1024
 
 _WORDS = {name: frozenset(words.split()) for name, words in word_lists("groups").items()}
@@ -80,8 +83,9 @@ def grouping(paths: Iterable[Path]) -> Grouping:
             listed = {file: row for file in files if (row := _row_of(file, folder, table[1]))}
             if listed:
                 return Grouping(listed, f"the table {table[0]}")
-    by_folder, no_folders = _checked(files, [_of_folder(file)[0] for file in files])
-    if len({_of_folder(file)[1] for file in files}) > 1:
+    folders = {file.parent: _of_folder(file) for file in {f.parent: f for f in files}.values()}
+    by_folder, no_folders = _checked(files, [folders[file.parent][0] for file in files])
+    if len({above for _, above in folders.values()}) > 1:
         by_folder, no_folders = {}, "The folders do not lie side by side."
     by_name, no_names = _checked(files, [_of_name(file.stem) for file in files])
     if by_folder and by_name and not _agree(files, by_folder, by_name):
@@ -104,7 +108,8 @@ def grouping(paths: Iterable[Path]) -> Grouping:
 def _tables(folder: Path) -> list[tuple[str, dict[str, Membership]]]:
     """Return the tables in a folder that list files with their groups: (name, rows by file)."""
     try:
-        names = sorted(item for item in folder.iterdir() if item.suffix.lower() in (".csv", ".tsv"))
+        some = islice(folder.iterdir(), MOST_ENTRIES)
+        names = sorted(item for item in some if item.suffix.lower() in (".csv", ".tsv"))
     except OSError:
         return []
     found: list[tuple[str, dict[str, Membership]]] = []

@@ -1,7 +1,7 @@
 """Makes the pictures of docs/microscopy.md: `python -m tests.gui.microscopy_pictures [FOLDER]`.
 
-The real window shows a made experiment (two groups of three images, `tests.support.cell_states`) and
-a made stack of three channels; the offline planner answers.
+The real window shows a made experiment (two groups of three images,
+`tests.support.cell_states`) and a made stack of three channels; the offline planner answers.
 """
 
 from __future__ import annotations

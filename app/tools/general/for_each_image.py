@@ -16,7 +16,7 @@ import math
 import threading
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -222,6 +222,8 @@ class _Batch:
             row.error = f"it did not finish within {self._spec.timeout_s:g} s"
             return
         except SightlineError as error:
+            if row.name == name and error.subject:  # its file could not even be read
+                row.name = Path(error.subject).name
             row.error = " ".join(f"{error.reason}. {error.remedy}".split()).strip()
             return
         except Exception as error:  # a pack's own code, on one of many images
@@ -372,6 +374,7 @@ def _key(spec: ToolSpec, arguments: Mapping[str, Any], row: Row, snapshot: Image
         *(spec.name, spec.version, others, row.group, row.replicate),
         *(ref.sop_instance_uid, ref.frame, ref.pixel_sha256, snapshot.inverted),
         picture_sources.window_json(snapshot.window),
+        asdict(snapshot.frame.spacing),  # the user may have calibrated the image since
         [finding.id for finding in snapshot.drawn],
     ]
     text = json.dumps(parts, sort_keys=True, default=str)
@@ -481,24 +484,30 @@ class _ObjectsTable:
         self._rows = 0
 
     def add(self, table: Artifact, image: str) -> None:
-        """Append a table's rows, if it has the columns of the first one."""
+        """Append a table's rows by the first one's columns, if they share any."""
         with table.path.open(newline="", encoding="utf-8") as stream:
             lines = csv.reader(stream)
             columns = tuple(next(lines, ()))
             first = not self._columns
-            if not columns or (not first and columns != self._columns):
+            if not columns or (not first and not set(columns) & set(self._columns)):
                 return
             with self._path.open("w" if first else "a", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out, lineterminator="\n")
                 if first:
                     self._columns, self._options = columns, dict(table.options)
                     writer.writerow(columns)
+                named = str(table.options.get("image_column") or "")
+                place = columns.index(named) if named in columns else None
                 for line in lines:
-                    writer.writerow(line)
+                    if place is not None:  # files of two folders may have the same name
+                        line[place] = image
+                    cells = dict(zip(columns, line, strict=False))
+                    # Images of no group have no column for it.
+                    writer.writerow([cells.get(name, "") for name in self._columns])
                     self._rows += 1
         told = table.options.get("findings")
         ids = cast("dict[str, str]", told) if isinstance(told, dict) else {}
-        self._findings |= {name or image: finding for name, finding in ids.items()}
+        self._findings |= dict.fromkeys([image], next(iter(ids.values()))) if ids else {}
 
     def artifact(self, title: str) -> Artifact | None:
         """Return the table as an artifact; None if no image has one."""

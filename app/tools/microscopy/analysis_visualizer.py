@@ -496,9 +496,15 @@ def _share_text(one: Mapping[str, Any], unit: str) -> str:
 def _feature_text(one: Mapping[str, Any], unit: str) -> str:
     mine, other = one["means"]
     interval = one["interval"]
-    ci = f", 95% CI {interval[0]:.3g} to {interval[1]:.3g}" if interval else ""
+    ci = f", 95% CI {_figure(interval[0])} to {_figure(interval[1])}" if interval else ""
     return (
-        f"{_title(str(one['subject']))}: {mine:.3g} in {one['group']}, "
-        f"{other:.3g} in {one['reference']}; difference {one['difference']:+.3g}{ci}, "
+        f"{_title(str(one['subject']))}: {_figure(mine)} in {one['group']}, "
+        f"{_figure(other)} in {one['reference']}; "
+        f"difference {_figure(one['difference'], '+')}{ci}, "
         f"{_p_text(one, unit)}."
     )
+
+
+def _figure(value: float, sign: str = "") -> str:
+    """Return a number with 3 significant digits, all of those before the point."""
+    return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"

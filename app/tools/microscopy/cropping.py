@@ -6,18 +6,22 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import tifffile
 from numpy.typing import NDArray
 from scipy import ndimage
+from skimage import measure
 
 from app.tools.api import ToolRetry
 
 BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
 _BIG = 3 * 1024**3
+_CHECKED = 4096  # rows and columns that are looked at, for the sake of memory
+_MOST_PIECES = 2
+"""Separate areas of one number, in the mean, up to which an image counts as a mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +62,17 @@ def crops(
     dropped = {AT_BORDER: 0, TOO_SMALL: 0}
     made: list[Crop] = []
     rows, columns = labels.shape
-    for number, place in enumerate(ndimage.find_objects(labels), 1):
+    numbers = None
+    dense = labels.astype(np.uint8) if labels.dtype.kind == "b" else labels
+    if labels.size and int(labels.max()) > labels.size:
+        # SciPy makes a list as long as the largest number.
+        numbers, places = np.unique(np.maximum(labels, 0), return_inverse=True)
+        dense = places.reshape(labels.shape) + (1 if numbers[0] else 0)
+        numbers = numbers if numbers[0] else numbers[1:]
+    for order, place in enumerate(ndimage.find_objects(dense)):
         if place is None:
             continue
+        number = order + 1 if numbers is None else int(numbers[order])
         (top, bottom), (left, right) = ((one.start, one.stop) for one in place)
         inside = labels[place] == number
         area = int(inside.sum())
@@ -188,4 +200,13 @@ def check_mask(labels: NDArray[Any], shape: tuple[int, int]) -> None:
             f"the mask has {labels.shape[1]} x {labels.shape[0]} pixels and the image "
             f"{shape[1]} x {shape[0]}: it is the mask of another image",
             remedy="Give each image with its own mask, in the same order.",
+        )
+    part = labels[:_CHECKED, :_CHECKED]
+    numbers = int(np.count_nonzero(np.unique(part)))
+    pieces = int(np.max(cast("Any", measure.label(part, background=0, connectivity=2))))
+    if pieces > _MOST_PIECES * max(numbers, 1):
+        raise ToolRetry(
+            f"the mask has {pieces:,} separate areas but only {numbers:,} numbers, so its values "
+            "do not number the objects: it is a picture, or a mask of two values",
+            remedy="Give the mask_path that a segmenter returned.",
         )

@@ -34,6 +34,7 @@ from app.tools.pack_plan import (
     QuestionKind,
     Successor,
     ToolRule,
+    ValueWords,
     pack_prompt,
     phrases,
     word_lists,
@@ -137,8 +138,27 @@ _CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
 _CLEANED_FOR_CROPS = Feed("image_paths", (PREPROCESSOR,), "image_path")
 
 
+_DYES = "DAPI Hoechst GFP YFP RFP mCherry FITC TRITC Cy3 Cy5".split()  # noqa: SIM905
+_PLACES = {"1": "first|1st|ersten|erster", "2": "second|2nd|zweiten", "3": "third|3rd|dritten"}
+_COLOURS = {"red": "red|roten|rote", "green": "green|grünen|grüne", "blue": "blue|blauen|blaue"}
+_CHANNELS = tuple(
+    ValueWords("channel", name, phrases(f"{words} channel|kanal, channel|kanal {name.lower()}"))
+    for name, words in {**{dye: dye.lower() for dye in _DYES}, **_COLOURS, **_PLACES}.items()
+)
+"""Channels that a question may name. Others are taken as they are shown, which the answer says."""
+
+
+_NAMED_CELLS = tuple(word for word in _WORDS["CELLS"] if not word.startswith("obje"))
+
+
 def _segmenter(
-    tool: str, why: str, words: str, left_out: str, priority: Priority = Priority.NORMAL
+    tool: str,
+    why: str,
+    words: str,
+    left_out: str,
+    priority: Priority = Priority.NORMAL,
+    values: tuple[ValueWords, ...] = (),
+    usual: tuple[tuple[str, tuple[str, ...]], ...] = (),
 ) -> ToolRule:
     """Return the rule of a segmenter: words for what it outlines, and words that leave it out."""
     return ToolRule(
@@ -151,6 +171,8 @@ def _segmenter(
         feeds=(_CLEANED,),
         empty=("count",),
         discovery=Discovery(INFO, "channels", "channel"),
+        values=(*_CHANNELS, *values),
+        usual=usual,
     )
 
 
@@ -162,7 +184,16 @@ _TOOLS = (
         accepts=_MICROGRAPH,
         makes="image_path",
     ),
-    _segmenter(CELLS, "outlines each cell", "CELLS", "cell, cells, zellen", Priority.HIGH),
+    _segmenter(
+        CELLS,
+        "outlines each cell",
+        "CELLS",
+        "cell, cells, zellen",
+        Priority.HIGH,
+        # Where the question names nothing, the picture decides what is outlined.
+        values=(ValueWords("objects", "cells", _NAMED_CELLS),),
+        usual=(("objects", ("auto",)),),
+    ),
     _segmenter(
         NUCLEI, "outlines each nucleus", "NUCLEI", "nucleus, nuclei, zellkern*, kerne"
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import uuid
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +50,7 @@ _TRUE_SCALES = (
     SpacingSource.PATIENT,
 )
 _UM2_PER_MM2 = 1e6
+_OF_MICROSCOPES = ("", "SM", "GM", "XC", "OT", "OPT")
 
 KindName = Literal["auto", "fluorescence", "phase", "tissue", "blood"]
 ModelName = Literal["auto", "classical", "cellpose", "stardist", "instanseg"]
@@ -162,6 +164,7 @@ class ObjectSegmenter:
             networks.require(args.model)
         context.progress(0.02, "Reading the image")
         snapshot, pixels = chosen_pixels(args.image_path, args.channel, context)
+        pixels, missing = _finite(pixels)
         if isinstance(args, CellSegmentationInput) and args.objects == "auto":
             return self._of_picture(args, snapshot, pixels, context)
         spacing = snapshot.frame.spacing
@@ -169,7 +172,11 @@ class ObjectSegmenter:
         guess = guess_kind(pixels)
         if args.image_type != "auto":
             guess = KindGuess(ImageKind(args.image_type), True)
-        notes = self._notes(guess, snapshot, pixels)
+        notes = [*_plane(snapshot), *self._notes(guess, snapshot, pixels)]
+        if missing:
+            notes.append(f"{missing:,} values that are no numbers were taken as background")
+        if modality := _other_modality(snapshot):
+            notes.append(f"this is a {modality} image, not one of a microscope")
         context.cancel.check()
         if guess_kind(pixels).kind is ImageKind.BLANK:
             answer = _nothing(pixels)
@@ -364,6 +371,11 @@ def _channel_number(channel: int | str, names: tuple[str, ...]) -> int:
     folded = [name.casefold() for name in names]
     if wanted.casefold() in folded:
         return folded.index(wanted.casefold())
+    if names == ("grey",) and not wanted.isdigit():
+        return 0  # the file does not say what its only channel is
+    words = [one for one in folded if wanted.casefold() in re.split(r"[^a-z0-9]+", one)]
+    if len(words) == 1 and not wanted.isdigit():  # "GFP" of "Actin-GFP"
+        return folded.index(words[0])
     if wanted.isdigit() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     listed = ", ".join(f"{number} ({name})" for number, name in enumerate(names, 1))
@@ -483,6 +495,42 @@ def _areas(pixels: NDArray[Any], pixel_um2: float | None) -> dict[str, Any]:
     }
 
 
+def _finite(pixels: NDArray[Any]) -> tuple[NDArray[Any], int]:
+    """Return pixels with NaN and infinity replaced by the least value, and how many there were."""
+    if pixels.dtype.kind != "f":
+        return pixels, 0
+    known = np.isfinite(pixels)
+    missing = int(pixels.size - np.count_nonzero(known))
+    if not missing:
+        return pixels, 0
+    least = pixels[known].min() if known.any() else pixels.dtype.type(0)
+    return np.where(known, pixels, least), missing
+
+
+def _plane(snapshot: ImageSnapshot) -> list[str]:
+    """Return the channel and plane that objects were looked for in; [] if there is one of each."""
+    axes = snapshot.instance.axes
+    if axes is None:
+        return []
+    _, z, time = axes.place(snapshot.ref.frame)
+    places = ((z, axes.depths, "depth"), (time, axes.times, "time point"))
+    names = snapshot.channel_names
+    told = [f"channel {names[snapshot.channel]}"] if names else []
+    told += [f"{what} {place + 1} of {count}" for place, count, what in places if count > 1]
+    return [f"looked at {', '.join(told)} only"] if told else []
+
+
+def _other_modality(snapshot: ImageSnapshot) -> str:
+    """Return a DICOM image's modality ("CT") unless microscopes and cameras make it, else ""."""
+    modality = str(snapshot.instance.get("Modality"))
+    return "" if modality in _OF_MICROSCOPES else modality
+
+
+def _area(value: float) -> str:
+    """Return an area with 4 significant digits, all of those before the point."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def _nothing(pixels: NDArray[Any]) -> dict[str, Any]:
     """Return the answer for an image of one value."""
     names = (
@@ -514,7 +562,7 @@ def _summary(target: Target, output: dict[str, Any], notes: list[str]) -> str:
         text = (
             f"{target.counted(count)} ({output['model']}; diameter "
             f"{parameters['diameter_px']:.0f} px{origin}, least area "
-            f"{parameters['min_area_px']:.0f} px). Median area {areas['median']:,g} "
+            f"{parameters['min_area_px']:.0f} px). Median area {_area(areas['median'])} "
             f"{areas['units']}."
         )
         if cut := output["touching_border"]:

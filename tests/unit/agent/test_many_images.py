@@ -7,6 +7,7 @@ import csv
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
 from app.imaging.findings import Finding, Mask, new_id
+from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     Approval,
     CancelToken,
@@ -36,6 +38,7 @@ from app.tools.api import (
     ToolResult,
     takes,
 )
+from app.tools.general import for_each_image
 from app.tools.general.for_each_image import NAME, ForEachImage
 from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
 from app.tools.registry import Registry
@@ -383,3 +386,69 @@ def test_a_model_is_told_the_groups_in_one_line():
         {"id": f"image-{place}", "group": "ctrl" if place < 4 else "drug"} for place in range(6)
     ]
     assert "groups: ctrl: 4 images; drug: 2 images" in image_notes_text(notes, 1)
+
+
+def test_rows_of_two_files_of_one_name_keep_their_own_images_and_findings(tmp_path: Path):
+    pictures = [tmp_path / group / "img.png" for group in "ab"]
+    for picture, count in zip(pictures, (3, 5), strict=True):
+        picture.parent.mkdir()
+        cells.micrograph(picture, count, seed=count)
+    tool = counting()
+    plain_run = tool.run
+
+    def with_table(args: Any, context: ToolContext) -> ToolResult:
+        result = plain_run(args, context)
+        (finding,), path = result.findings, context.out_dir / f"t-{context.call_id}.csv"
+        table = table_of([{"image": "img.png", "label": 1}])
+        links = {"image_column": "image", "label_column": "label"}
+        artifact = write_table(path, table, "Cells", **links, findings={"img.png": finding.id})
+        return replace(result, artifacts=(artifact,))
+
+    tool.run = with_table
+    with ScriptedModel([call(NAME, tool="bright_pixels")], says("Done.")) as model:
+        played = run(tmp_path, "?", pictures, model=model, tools=registry(tool))
+    found = finished(played)
+    objects = found.artifacts[1]
+    with objects.path.open(newline="") as stream:
+        named = [row["image"] for row in csv.DictReader(stream)]
+    assert named == ["img.png", "img.png (image-2)"]
+    assert objects.options["findings"] == {
+        name: one.id for name, one in zip(named, found.findings, strict=True)
+    }
+
+
+def test_a_result_is_made_again_where_the_size_of_a_pixel_has_changed(tmp_path: Path):
+    images, _ = cells.open_pictures(tmp_path / "out", *micrographs(tmp_path / "in", 3))
+    spec, snapshot = counting().spec, images.resolve("image-1")
+    spacing = Spacing(0.001, 0.001, SpacingSource.MANUAL)
+    scaled = replace(snapshot, frame=replace(snapshot.frame, spacing=spacing))
+    row = for_each_image.Row("image-1", "a", "a")
+    assert for_each_image._key(spec, {}, row, snapshot) != for_each_image._key(
+        spec, {}, row, scaled
+    )
+
+
+def test_the_row_of_a_file_that_cannot_be_read_has_its_name(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3, 4)
+    out = tmp_path / "out"
+    images, notes = cells.open_pictures(out, *pictures)
+    pictures[1].write_bytes(pictures[1].read_bytes()[:60])
+    loop = AgentLoop(OfflineModel(registry().plans), registry(), plans=registry().plans)
+    asked = request(
+        out, "How many cells in each image?", notes=notes, thread=Thread.in_memory(), images=images
+    )
+    model: Any = None
+    played = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), model)
+    assert [row["image"] for row in rows(played)] == [one.name for one in pictures]
+    assert [bool(row["error"]) for row in rows(played)] == [False, True]
+
+
+def test_rows_of_images_with_fewer_columns_are_kept(tmp_path: Path):
+    made = for_each_image._ObjectsTable(tmp_path / "all.csv")
+    grouped = table_of([{"image": "a", "group": "control", "label": 1}])
+    for name, table in (("a", grouped), ("b", table_of([{"image": "b", "label": 7}]))):
+        made.add(write_table(tmp_path / f"{name}.csv", table, "Cells", image_column="image"), name)
+    artifact = made.artifact("Cells")
+    assert artifact is not None
+    assert artifact.options["rows"] == 2
+    assert artifact.path.read_text().split() == ["image,group,label", "a,control,1", "b,,7"]

@@ -12,6 +12,7 @@ import tifffile
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy import cropping
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.tables import read_table
@@ -247,3 +248,30 @@ def test_masks_find_their_images_in_any_order_and_one_may_be_missing(ready: Benc
     ]
     with pytest.raises(ToolRetry, match="of none of these images"):
         ready.run(run, image_paths=names[:1], mask_paths=masks[1:2])
+
+
+def test_a_micrograph_and_a_mask_of_two_values_number_no_objects(ready: Bench):
+    pixels, labels = scene()
+    noise = np.random.default_rng(3).integers(0, 200, labels.shape).astype(np.uint8)
+    for wrong in (noise, (labels > 0).astype(np.uint8) * 255):
+        with pytest.raises(ToolRetry, match="do not number the objects"):
+            crop(ready, pixels, wrong)
+    assert not list(ready.out.glob("crops*"))
+
+
+def test_numbers_of_a_mask_may_be_as_large_as_its_type_allows(ready: Bench):
+    pixels, labels = scene()
+    far = np.where(labels > 0, np.uint32(2**32 - 1) - labels, 0).astype(np.uint32)
+    near = rows_of(crop(ready, pixels, labels))
+    found = {
+        2**32 - 1 - int(row["label"]): row["area_px"] for row in rows_of(crop(ready, pixels, far))
+    }
+    assert found == {int(row["label"]): row["area_px"] for row in near}
+
+
+def test_a_mask_of_true_and_false_with_one_area_is_one_cell():
+    mask = np.zeros((20, 30), np.bool_)
+    mask[5:12, 8:15] = True
+    asked: dict[str, Any] = {"margin": 1, "min_area": 0, "border": "drop", "blank": False}
+    (found,), _ = cropping.crops(np.zeros(mask.shape, np.uint8), mask, **asked)
+    assert (found.label, found.area, found.box) == (1, 49, (7, 4, 16, 13))

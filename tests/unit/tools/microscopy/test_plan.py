@@ -16,6 +16,7 @@ from app.agent.planning import Intent, MissingValue, Planner, Scene, ToolPlan, s
 from app.agent.planning.plan import OpenImage, Output, Step
 from app.tools.microscopy import names
 from app.tools.microscopy.plan import PLAN as OWN
+from app.tools.microscopy.plan import PLAN as REAL_PLAN
 from app.tools.pack_plan import Plans
 from app.tools.registry import load_packs
 from tests.routing.table import registry_of
@@ -302,3 +303,22 @@ def test_a_question_may_call_tools_by_the_names_of_the_document(tmp_path: Path):
     assert [step.tool for step in planned(asked, bench)] == [names.NUCLEI, names.CROPPER]
     left_out = planned("Cell states of image-1, without Image_Captioner_Tool", bench)
     assert left_out[-1].tool == names.VISUALIZER
+
+
+@pytest.mark.parametrize(
+    ("question", "channel"),
+    [
+        ("how many nuclei are in the GFP channel?", "GFP"),
+        ("Wie viele Zellkerne sind im DAPI-Kanal?", "DAPI"),
+        ("Wie viele Zellkerne sind im grünen Kanal?", "green"),
+        ("count the nuclei in the second channel", "2"),
+        ("count the nuclei in channel 3", "3"),
+        ("how many nuclei are there?", None),
+    ],
+)
+def test_a_channel_that_a_question_names_is_the_one_segmented(question: str, channel: str | None):
+    tools = {tool.spec.name: schema_of(tool) for tool in load_packs().all()}
+    plan = Planner().interpret(question, Scene((TIFF,), tools, plans=Plans((REAL_PLAN,)))).plan
+    assert isinstance(plan, ToolPlan)
+    assert plan.steps[0].tool == "nuclei_segmenter"
+    assert plan.steps[0].arguments.get("channel") == channel

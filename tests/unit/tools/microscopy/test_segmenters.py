@@ -15,6 +15,7 @@ from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy import segmentation
 from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.classical import entry
 from app.tools.microscopy.image_kind import ImageKind, guess_kind
@@ -24,7 +25,7 @@ from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.registry import load_packs
 from app.tools.tables import read_table
 from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, phase, write_tiff
-from tests.unit.tools.support import Bench
+from tests.unit.tools.support import Bench, write_dicom
 
 SHAPE = (200, 240)
 APART = discs(grid(25, 36, SHAPE, 1), 9)
@@ -210,12 +211,14 @@ def channels(bench: Bench) -> None:
     tifffile.imwrite(
         bench.folder / "c.ome.tif",
         stack,
-        metadata={"axes": "CYX", "Channel": {"Name": ["DAPI", "GFP"]}},
+        metadata={"axes": "CYX", "Channel": {"Name": ["DAPI", "Actin-GFP"]}},
     )
     bench.open(bench.folder / "c.ome.tif")
 
 
-@pytest.mark.parametrize(("channel", "count"), [(1, 20), (2, 2), ("GFP", 2), ("dapi", 20)])
+@pytest.mark.parametrize(
+    ("channel", "count"), [(1, 20), (2, 2), ("Actin-GFP", 2), ("gfp", 2), ("dapi", 20)]
+)
 def test_a_channel_by_number_or_name(
     bench: Bench, model_process: ProcessHost, channel: Any, count: int
 ):
@@ -224,11 +227,12 @@ def test_a_channel_by_number_or_name(
     result = bench.run(nuclei_segmenter(), image_path="image-1", channel=channel)
     assert result.output["count"] == count
     assert result.findings[0].image.frame == (0 if count == 20 else 1)
+    assert f"looked at channel {'DAPI' if count == 20 else 'Actin-GFP'} only" in result.summary
 
 
 def test_a_wrong_channel_lists_those_that_there_are(bench: Bench):
     channels(bench)
-    with pytest.raises(ToolRetry, match=r"1 \(DAPI\), 2 \(GFP\)"):
+    with pytest.raises(ToolRetry, match=r"1 \(DAPI\), 2 \(Actin-GFP\)"):
         bench.run(nuclei_segmenter(), image_path="image-1", channel=3)
 
 
@@ -338,6 +342,42 @@ def test_the_same_objects_whatever_their_number_of_bits(bench: Bench, model_proc
     assert len(find_objects(mask(result))) >= 2
 
 
+def test_values_that_are_no_numbers_are_background_and_told(
+    bench: Bench, model_process: ProcessHost
+):
+    pixels = fluorescence(APART, bits=16).astype(np.float32)
+    whole = run(bench, model_process, nuclei_segmenter(), pixels).output["count"]
+    pixels[:4, :5], pixels[-1, -1] = np.nan, np.inf
+    result = run(bench, model_process, nuclei_segmenter(), pixels)
+    assert result.output["count"] == whole == int(APART.max())
+    assert "21 values that are no numbers were taken as background" in result.summary
+
+
+def test_a_film_is_said_to_be_no_microscope_s_image(bench: Bench, model_process: ProcessHost):
+    bench.host = model_process
+    pixels = fluorescence(APART, bits=16)
+    bench.open(write_dicom(bench.folder / "a.dcm", pixels, Modality="CT"))
+    result = bench.run(nuclei_segmenter(), image_path="image-1")
+    assert "this is a CT image, not one of a microscope" in result.summary
+
+
+def test_the_plane_of_a_stack_is_told(bench: Bench, model_process: ProcessHost):
+    bench.host = model_process
+    path = bench.folder / "stack.ome.tif"
+    plane = fluorescence(APART, bits=16)
+    tifffile.imwrite(path, np.stack([plane, plane, plane]), metadata={"axes": "ZYX"})
+    bench.open(path)
+    result = bench.run(nuclei_segmenter(), image_path="image-1")
+    assert "looked at depth 1 of 3 only" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("area", "text"), [(67.442, "67.44"), (279.5, "279.5"), (1234567.0, "1,234,567")]
+)
+def test_areas_are_written_without_powers_of_ten(area: float, text: str):
+    assert segmentation._area(area) == text
+
+
 @pytest.mark.parametrize(
     ("question", "objects"),
     [("how many cells?", "cells"), ("segment this", "auto"), ("count the objects", "auto")],
@@ -351,3 +391,12 @@ def test_where_nothing_is_named_the_picture_decides(question: str, objects: str)
     assert [(step.tool, step.arguments["objects"]) for step in plan.steps] == [
         ("cell_segmenter", objects)
     ]
+
+
+def test_the_picture_decides_only_where_it_tells(bench: Bench, model_process: ProcessHost):
+    result = run(bench, model_process, cell_segmenter(), fluorescence(APART), objects="auto")
+    assert result.findings[0].label == "Nuclei"
+    assert result.summary.startswith("Taken for nuclei by the picture")
+    bench.open(write_tiff(bench.folder / "blank.tif", np.full(SHAPE, 9, np.uint8), None))
+    with pytest.raises(ToolRetry, match="does not tell what is to be outlined"):
+        bench.run(cell_segmenter(), image_path="image-2", objects="auto")

@@ -12,6 +12,7 @@ from scipy import stats
 
 from app.tools.api import ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
+from app.tools.microscopy import analysis_visualizer
 from app.tools.microscopy.analysis_visualizer import AnalysisVisualizer
 from app.tools.plots import read_plot
 from app.tools.tables import Value, read_table, table_of, write_table
@@ -178,3 +179,10 @@ def test_three_groups_are_compared_with_the_control(ready: Bench):
     p = [one["p"] for one in result.output["clusters"]]
     expected = stats.false_discovery_control(p)
     assert [one["p_adjusted"] for one in result.output["clusters"]] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1600.4816, "1,600"), (-0.00783, "-0.00783"), (12.34, "12.3")]
+)
+def test_means_are_written_without_powers_of_ten(value: float, text: str):
+    assert analysis_visualizer._figure(value) == text
