@@ -211,7 +211,9 @@ def _argument_values(
     tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
     rule = scene.plans.rule(tool)
-    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denials_for(tool)))
+    known = schema.parameters.get("properties", {})
+    usual = usual_values(rule, reading.tokens, reading.denials_for(tool))
+    found = {name: as_argument(vals, known[name]) for name, vals in usual.items() if name in known}
     named = find_values(rule, reading.tokens, reading.denials_for(tool))
     theirs = _words_for_other_tools(tool, reading, scene) if named else frozenset[int]()
     if theirs:
@@ -220,11 +222,9 @@ def _argument_values(
             for place, token in enumerate(reading.tokens)
         ]
         named = find_values(rule, own, reading.denials_for(tool)) or named
-    known = schema.parameters.get("properties", {})
     for name, values in named.items():
         if values and name in known:
             found[name] = as_argument(values, known[name])
-    found = {name: value for name, value in found.items() if name in known}
     kinds = dict(zip(reading.kinds, _kinds_of(reading.kinds, scene), strict=True))
     keys = [key for key, kind in kinds.items() if tool in kind.tool_names] if rule.texts else []
     said = [reading.text_for(keys, text) for text in texts]

@@ -76,6 +76,8 @@ def test_an_export_and_the_model_are_told_that_it_was_not_run(
     export(thread.content, form, target)
     text = target.read_text(encoding="utf-8")
     assert "save: failed" not in text
-    assert ("Not allowed: not now" if form == "json" else "save: not run: Not allowed") in text
+    assert (
+        "Not allowed: not now" if form in ("json", "calls") else "save: not run: Not allowed"
+    ) in text
     messages: Sequence[Message] = thread.history
     assert "did not allow save" in next(item.text for item in messages if item.role == "tool")
