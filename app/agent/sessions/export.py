@@ -118,7 +118,9 @@ def _logged_call(call: Mapping[str, Any]) -> dict[str, Any]:
     status = result.get("status", "")
     said = [result.get("output"), result.get("metadata")]
     if status != "ok":
-        said = [{"error": result.get("error") or result.get("summary", "")}, {"status": status}]
+        not_run = result.get("not_run", "")
+        why = not_run or result.get("error") or result.get("summary", "")
+        said = [{"error": why}, {"status": "not run" if not_run else status}]
     return {
         "tool_call_id": call.get("id", ""),
         "name": call.get("name", ""),
