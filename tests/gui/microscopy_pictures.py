@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
         states.save("microscopy-count")
         states.run(QUESTION)
         states.open_result("Map of the cells (UMAP)")
-        states.save("microscopy-states")
+        states.save("microscopy-map")
         states.open_result("Comparison of groups")
         states.save("microscopy-comparison")
         states.close()

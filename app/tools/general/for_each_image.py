@@ -494,15 +494,16 @@ class _ObjectsTable:
             with self._path.open("w" if first else "a", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out, lineterminator="\n")
                 if first:
-                    self._columns, self._options = columns, dict(table.options)
-                    writer.writerow(columns)
+                    # The first image may have no group where later ones have.
+                    more = (name for name in ("group", "replicate") if name not in columns)
+                    self._columns, self._options = (*columns, *more), dict(table.options)
+                    writer.writerow(self._columns)
                 named = str(table.options.get("image_column") or "")
                 place = columns.index(named) if named in columns else None
                 for line in lines:
                     if place is not None:  # files of two folders may have the same name
                         line[place] = image
                     cells = dict(zip(columns, line, strict=False))
-                    # Images of no group have no column for it.
                     writer.writerow([cells.get(name, "") for name in self._columns])
                     self._rows += 1
         told = table.options.get("findings")

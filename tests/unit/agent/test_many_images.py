@@ -452,3 +452,18 @@ def test_rows_of_images_with_fewer_columns_are_kept(tmp_path: Path):
     assert artifact is not None
     assert artifact.options["rows"] == 2
     assert artifact.path.read_text().split() == ["image,group,label", "a,control,1", "b,,7"]
+
+
+def test_groups_of_later_images_are_kept_where_the_first_has_none(tmp_path: Path):
+    joined = for_each_image._ObjectsTable(tmp_path / "all.csv")
+    for name, more in (("a", {}), ("b", {"group": "drug", "replicate": "1"})):
+        table = table_of([{"image": name, **more, "label": 1}])
+        joined.add(
+            write_table(tmp_path / f"{name}.csv", table, "Cells", image_column="image"), name
+        )
+    with (tmp_path / "all.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["image"], row["group"], row["replicate"]) for row in rows] == [
+        ("a", "", ""),
+        ("b", "drug", "1"),
+    ]
