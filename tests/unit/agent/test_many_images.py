@@ -451,7 +451,11 @@ def test_rows_of_images_with_fewer_columns_are_kept(tmp_path: Path):
     artifact = made.artifact("Cells")
     assert artifact is not None
     assert artifact.options["rows"] == 2
-    assert artifact.path.read_text().split() == ["image,group,label", "a,control,1", "b,,7"]
+    assert artifact.path.read_text().split() == [
+        "image,group,label,replicate",
+        "a,control,1,",
+        "b,,7,",
+    ]
 
 
 def test_groups_of_later_images_are_kept_where_the_first_has_none(tmp_path: Path):
