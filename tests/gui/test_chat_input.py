@@ -181,6 +181,7 @@ def test_the_keyboard_reaches_everything(chat: Chat, wait_until: Wait):
         QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
         seen.add(chat.dock.focusWidget())
     wanted = {chat.dock.header.badge, chat.dock.header.new, chat.dock.header.history}
-    wanted |= {chat.dock.composer.edit, *chat.dock.empty.buttons}
+    shown = (button for button in chat.dock.empty.buttons if button.isVisible())
+    wanted |= {chat.dock.composer.edit, *shown}
     assert wanted <= seen
     assert all(part.accessibleName() for part in wanted)
