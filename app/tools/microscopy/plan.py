@@ -67,6 +67,7 @@ _SURELY_MICROGRAPH = Accepts(kinds=("tiff",), modalities=("SM", "GM"))
 _KINDS = (
     QuestionKind("things", _WORDS["THINGS"]),
     QuestionKind("cell objects", _WORDS["OBJECTS"]),
+    QuestionKind("compared things", (*_WORDS["OBJECTS"], *_WORDS["COMPARED"])),
     QuestionKind(
         COMPARISON,
         _WORDS["TREATMENT"],
@@ -78,7 +79,7 @@ _KINDS = (
     QuestionKind(
         COMPARISON_OF,
         _WORDS["DIFFERENCE"],
-        _COUNTABLE,
+        ("compared things",),
         beats=(COUNTING, MORPHOLOGY),
         tools=_CHAIN,
         over_groups=True,
