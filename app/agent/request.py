@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from app.agent.events import ApprovalRequested
 from app.agent.sessions import Thread
@@ -56,6 +57,32 @@ class Limits:
     tokens: int = 500_000
     cost: float = 2.0
     wall_s: float = 900.0
+
+
+class ImageNotes(Sequence[Mapping[str, Any]]):
+    """Notes on images that are made when they are first read, in the thread of the run.
+
+    Making them reads the tables of groups beside the images, which must not hold up the window.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _notes(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        """Return the number of notes."""
+        return len(self._notes)
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return one note, or several."""
+        return self._notes[index]
 
 
 @dataclass(frozen=True, slots=True)

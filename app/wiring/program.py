@@ -25,7 +25,7 @@ from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
-from app.agent.request import Question
+from app.agent.request import ImageNotes, Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit.log import AuditLog, audit_key
 from app.errors import FileProblem, UsageError
@@ -335,7 +335,7 @@ class Program:
             text=text,
             thread=thread,
             images=run_images,
-            image_notes=run_images.notes(remote=False),
+            image_notes=ImageNotes(lambda: run_images.notes(remote=False)),
             out_dir=folder,
             host=self.host,
             models_dir=paths.models_dir(),

@@ -19,7 +19,7 @@ from app.agent.loop.agent_loop import Limits
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
 from app.agent.policy import Rule
-from app.agent.request import Decision
+from app.agent.request import Decision, ImageNotes
 from app.agent.sessions import Thread
 from app.errors import UsageError
 from app.headless.runs import ALLOW_PICTURES, ALLOW_REMOTE, ALLOW_RISKY_PICTURES, _approver
@@ -318,3 +318,19 @@ def test_without_a_window_what_acts_is_denied_and_the_model_is_told_why(
     decision = answer(Far(), wanted)
     assert not decision.granted
     assert "Nobody can be asked here" in decision.reason
+
+
+def test_notes_on_images_are_made_when_they_are_first_read_and_once():
+    """Making them reads tables beside the images, which is not for the window's thread."""
+    made: list[int] = []
+
+    def make() -> list[dict[str, str]]:
+        made.append(1)
+        return [{"id": "image-1"}, {"id": "image-2"}]
+
+    notes = ImageNotes(make)
+    assert made == []
+    assert len(notes) == 2
+    assert [note["id"] for note in notes] == ["image-1", "image-2"]
+    assert notes[1:] == ({"id": "image-2"},)
+    assert made == [1]

@@ -73,14 +73,6 @@ _GROUPS_EACH = re.compile(
 _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
-_GROUPS = re.compile(
-    r"\b(?:groups|conditions|treatments|gruppen|bedingungen|behandlungen)\b", re.IGNORECASE
-)
-_DIFFERENT = re.compile(
-    r"\b(?:than|als|compar\w*|versus|vs|between|differ\w*|chang\w*|vergl\w*|zwischen|"
-    r"unterschied\w*|unterscheid\w*|veränder\w*)\b",
-    re.IGNORECASE,
-)
 _PERHAPS = re.compile(
     rf"\b{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|"
     r"\b(?:both|prior|previous|earlier|compar\w*|chang\w*|progress\w*|before|beide\w*|"
@@ -147,7 +139,7 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
             return ImageChoice(many=ids_of(images, group), group=group)
         if _GROUPS_EACH.search(blank) and any(note.get("group") for note in images):
             return ImageChoice(many=ids_of(images))
-        compared = compared_groups(blank, images)
+        compared = named_groups(blank, images)
         if compared:
             return ImageChoice(many=compared)
         other = _MANY.search(blank)
@@ -161,21 +153,16 @@ def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, .
     return tuple(str(note.get("id")) for note in images if not group or note.get("group") == group)
 
 
-def compared_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the ids of the images of the groups that a question compares; () if it compares none.
+def named_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the ids of the images of two or more groups that a question names; () for fewer.
 
-    "Treatment and control" are those two; "what differs from the control", "compare the groups" are
-    all that have a group.
+    A comparison that names none is about all of them; see `QuestionKind.over_groups`.
     """
     grouped = [note for note in images if note.get("group")]
-    groups = list(dict.fromkeys(str(note["group"]) for note in grouped))
-    if len(groups) < 2:
-        return ()
+    groups = dict.fromkeys(str(note["group"]) for note in grouped)
     named = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]
     if len(named) < 2:
-        if not _DIFFERENT.search(blank) or not (named or _GROUPS.search(blank)):
-            return ()
-        named = groups
+        return ()
     return tuple(str(note.get("id")) for note in grouped if note["group"] in named)
 
 

@@ -306,17 +306,14 @@ def test_progress_counts_the_images(tmp_path: Path):
     ("question", "expected"),
     [
         ("Which cell states differ between treated and control?", (1, 2, 3, 4)),
-        ("Compare the groups", (1, 2, 3, 4)),
-        ("What changes against the control?", (1, 2, 3, 4, 5)),
-        ("Welche Zellzustände unterscheiden sich zwischen den Gruppen?", (1, 2, 3, 4, 5)),
         ("Is the control out of focus?", ()),
         ("Compare both lungs", ()),
     ],
 )
-def test_a_comparison_of_groups_is_about_all_their_images(question: str, expected: tuple[int, ...]):
+def test_a_question_that_names_groups_is_about_all_their_images(
+    question: str, expected: tuple[int, ...]
+):
     names = ["control", "control", "treated", "treated", "washout", ""]
-    if "treated" in question or question == "Compare the groups":
-        names[4] = ""
     images = [{"id": f"image-{n}", "group": group} for n, group in enumerate(names, 1)]
     chosen = image_choice(question, images)
     assert chosen.many == tuple(f"image-{n}" for n in expected)

@@ -272,7 +272,12 @@ def planned(question: str, bench: Bench) -> list[Step]:
 
 @pytest.mark.parametrize(
     "question",
-    ["Which cell states differ between treatment and control?", "compare the groups"],
+    [
+        "Which cell states differ between treatment and control?",
+        "compare the groups",
+        "What changes against the control?",
+        "Welche Zellzustände unterscheiden sich zwischen den Gruppen?",
+    ],
 )
 def test_a_comparison_is_about_the_images_of_all_groups(question: str, tmp_path: Path):
     steps = planned(question, grouped(tmp_path))
