@@ -35,6 +35,7 @@ from tests.gui.viewer_support import (
     found,
     frame,
     instance,
+    picture_panes,
     study,
 )
 
@@ -255,13 +256,13 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     assert picture.save(str(path))
     window.workspace.panes.show(Pane(path, "Overlay <b>", "About it", "image_visualizer", {}))
     wait_until(lambda: not window.busy)
-    (view,) = window.viewports.panes.views
+    (view,) = picture_panes(window)
     assert view.view.image_size == (60, 40)
     assert view.title.text() == "Overlay <b>"
     assert view.title.textFormat() == Qt.TextFormat.PlainText
     window.workspace.panes.show(Pane(tmp_path / "gone.png", "Gone", "", "image_visualizer", {}))
     wait_until(lambda: not window.busy)
-    assert "cannot be read" in window.viewports.panes.views[1].note.text()
+    assert "cannot be read" in picture_panes(window)[1].note.text()
     for pane in window.workspace.panes.all:
         window.workspace.panes.close(pane)
     assert not window.viewports.panes.isVisible()
@@ -277,7 +278,7 @@ def test_a_pane_of_a_prior_shows_name_date_and_side(
     sides = {"sides": ["R", "L", "H", "F"]}
     window.workspace.panes.show(Pane(path, "Prior", "", "compare", sides, "1.1", prior))
     wait_until(lambda: not window.busy)
-    (view,) = window.viewports.panes.views
+    (view,) = picture_panes(window)
     told = " ".join(view.view.overlay.corners.top_left)
     assert "Roe" in told
     assert "2023" in told
@@ -317,7 +318,7 @@ def test_the_mouse_in_a_pane_does_what_it_does_on_the_canvas(
         return view.grab().toImage().pixelColor(spot).red()
 
     QTest.qWait(100)  # the layout settles
-    pane = window.viewports.panes.views[0].view
+    pane = picture_panes(window)[0].view
     for view in (pane, window.canvas):
         view.setFocus()
         zoom, corner, before = view.zoom, view.to_widget(0, 0), grey(view)
@@ -354,14 +355,14 @@ def test_tools_pictures_have_a_viewport_that_is_one_of_the_layout(
     assert pictures.x() > image.geometry().right(), "there is more room beside it than below"
     assert window.viewports.active is image, "the assistant still works on the image"
     activate(window, wait_until)
-    QTest.mouseClick(window.viewports.panes.views[0].view.viewport(), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(picture_panes(window)[0].view.viewport(), Qt.MouseButton.LeftButton)
     assert window.viewports.active is pictures
     images = window.workspace.open_images()
     assert images[0].instance.sop_instance_uid == "1.1", "the picture is no image to work on"
     QTest.keyClick(window, Qt.Key.Key_X)
     assert not image.isVisible()
     assert pictures.width() > 0.95 * window.viewports.width()
-    QTest.keyClick(window.viewports.panes.views[0].view, Qt.Key.Key_Escape)
+    QTest.keyClick(picture_panes(window)[0].view, Qt.Key.Key_Escape)
     assert image.isVisible()
     QTest.keyClick(window, Qt.Key.Key_N, CONTROL_ALT)  # to the other monitor
     window.workspace.layout.swap(pictures.viewport, window.workspace.viewport)

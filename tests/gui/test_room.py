@@ -44,6 +44,7 @@ from tests.gui.viewer_support import (
     found,
     frame,
     instance,
+    picture_panes,
     study,
 )
 
@@ -295,7 +296,7 @@ def test_the_tool_in_hand_works_on_a_tool_s_picture_too(
     assert QImage(60, 40, QImage.Format.Format_Grayscale8).save(str(path))
     stack.workspace.panes.show(Pane(path, "Overlay", "", "image_visualizer", {}, "1.1"))
     wait_until(lambda: not stack.busy)
-    (pane,) = stack.viewports.panes.views
+    (pane,) = picture_panes(stack)
     before = pane.view.to_widget(0, 0)
     drag(pane.view, 30)
     assert (pane.view.to_widget(0, 0) - before).toPoint() == QPoint(0, 30)

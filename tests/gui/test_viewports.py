@@ -54,6 +54,7 @@ from tests.gui.viewer_support import (
     frame,
     instance,
     is_rested,
+    picture_panes,
 )
 
 pytestmark = pytest.mark.gui
@@ -344,13 +345,13 @@ def test_pictures_of_tools_hide_names_like_the_images(desk: Desk, tmp_path: Path
     shown = Artifact(file, "show", source=ImageRef("a0", 0, "sha-a0"))
     desk.window.workspace.take_results("t", (), (shown,))
     desk.settle()
-    (view,) = desk.window.viewports.panes.views
+    (view,) = picture_panes(desk.window)
     assert "Doe, Jane" in view.view.overlay.corners.top_left
     desk.window.viewports.next_detail()
     assert view.view.overlay.corners.top_left == ("2024-01-31",)
     desk.window.workspace.take_results("t", (), (replace(shown, title="Again"),))
     desk.settle()
-    (view,) = desk.window.viewports.panes.views
+    (view,) = picture_panes(desk.window)
     assert view.view.overlay.corners.top_left == ("2024-01-31",)
 
 

@@ -34,6 +34,8 @@ from app.imaging.types import (
     Window,
 )
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.pane import PicturePane
+from app.views.main_window import MainWindow
 from tests.gui.heartbeat import BEAT_MS as BEAT_MS
 from tests.gui.heartbeat import Heartbeat as Heartbeat
 
@@ -238,3 +240,8 @@ def is_rested(canvas: Canvas) -> bool:
     if view is None or view.place is None or not can_average(picture.job.frame, picture.window):
         return True
     return picture.on_screen is not None and picture.on_screen.place == view.place
+
+
+def picture_panes(window: MainWindow) -> list[PicturePane]:
+    """Return the panes with pictures that tools made, in order."""
+    return [pane for pane in window.viewports.panes.views if isinstance(pane, PicturePane)]

@@ -20,11 +20,13 @@ from app.agent.events import (
 from app.agent.loop.agent_loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
+from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import ImageRef
 from app.tools.api import (
     Approval,
     CancelToken,
     ImageSnapshot,
+    ImageVolume,
     RegistrationTarget,
     Tool,
     ToolContext,
@@ -147,7 +149,17 @@ class FakeRegistry:
 class NoImages:
     """Images of a run without open images."""
 
-    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+    def resolve(self, name: str, frame: int | None = None, **_: Any) -> ImageSnapshot:
+        """Refuse every name."""
+        raise ToolRetry(f"{name} is not open")
+
+    def volume(self, name: str, **_: Any) -> ImageVolume:
+        """Refuse every name."""
+        raise ToolRetry(f"{name} is not open")
+
+    def region(
+        self, name: str, x: int, y: int, width: int, height: int, level: int | None = None
+    ) -> PixelRegion:
         """Refuse every name."""
         raise ToolRetry(f"{name} is not open")
 
@@ -159,6 +171,10 @@ class NoImages:
     def names(self) -> tuple[str, ...]:
         """Return no names."""
         return ()
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Return no groups."""
+        return {}
 
 
 class NoHost:
