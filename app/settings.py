@@ -275,7 +275,7 @@ _Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
 
 
 class ProfileSettings(_Part):
-    """Which tool packs are active, and which prompt a language model is given.
+    """The active tool packs, and the prompt that a language model is given.
 
     Attributes:
         packs_off: Names of packs whose tools and rules are left out ("chest"); never "general".

@@ -560,7 +560,7 @@ class ToolModel(Protocol):
 
     @property
     def sees(self) -> bool:
-        """Whether it accepts pictures."""
+        """Return whether the model accepts pictures."""
         ...
 
     def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:

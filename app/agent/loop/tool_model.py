@@ -50,7 +50,7 @@ class ToolModelOf:
 
     @property
     def sees(self) -> bool:
-        """Whether the model accepts pictures."""
+        """Return whether the model accepts pictures."""
         return self._turns.window.info.images
 
     def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:

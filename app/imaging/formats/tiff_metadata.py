@@ -1,4 +1,4 @@
-"""What a TIFF file says of its images: OME-XML, ImageJ, Micro-Manager, slide scanners.
+"""Reads the metadata of a TIFF file: OME-XML, ImageJ, Micro-Manager, slide scanners.
 
 OME-XML is read by the schema OME/2016-06 (openmicroscopy.org). Runs in a worker process.
 """

@@ -117,7 +117,7 @@ SPEC = ToolSpec(
 
 @dataclass(slots=True)
 class Row:
-    """What one image gave.
+    """The result of the repeated tool on one image.
 
     Attributes:
         image: The app's id of the image, or the path by which it was named.

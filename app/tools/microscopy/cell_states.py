@@ -29,7 +29,7 @@ _MIN_DISTANCE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What cells are grouped by.
+    """The values by which cells are grouped.
 
     Attributes:
         values: float32 [cells, values].
