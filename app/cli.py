@@ -308,6 +308,7 @@ def _ask(argv: list[str]) -> int:
         help="the section of the prompts file to instruct a language model with",
     )
     parser.add_argument("--prompts", default="", metavar="FILE", help="a prompts file of your own")
+    _add_allow(parser)
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
@@ -349,6 +350,17 @@ def _tool(argv: list[str]) -> int:
     from app.headless.runs import run_tool
 
     return run_tool(**vars(options))
+
+
+def _add_allow(parser: _Parser) -> None:
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="EFFECT:TOOL",
+        help="let this tool write, send or execute, such as send:NAME; nobody can be asked here. "
+        "May be repeated",
+    )
 
 
 def _add_images(parser: _Parser, about: str = "") -> None:
