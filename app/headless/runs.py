@@ -84,7 +84,7 @@ def ask(
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
         allowed = allowed_tools(program.registry, allow)
-        opened = _open_images(program.decoder, images)
+        opened = open_images(program.decoder, images)
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -297,7 +297,7 @@ def run_tool(
         if tool is None:
             known = ", ".join(item.spec.name for item in program.registry.all())
             raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
-        opened = _open_images(program.decoder, images)
+        opened = open_images(program.decoder, images)
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
@@ -311,7 +311,7 @@ def run_tool(
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
-        record = _ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
+        record = ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:
             record.refuse()
             refusal = UsageError if judged.argument else SightlineError
@@ -342,17 +342,25 @@ def run_tool(
     return 0
 
 
-class _ToolCallRecord:
-    """Records in the audit log one tool call made outside of a run, its arguments as a hash."""
+class ToolCallRecord:
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
+
+    `via` says who made the call.
+    """
 
     def __init__(
-        self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]
+        self,
+        log: AuditLog,
+        spec: ToolSpec,
+        run_id: str,
+        arguments: Mapping[str, Any],
+        via: str = "command line",
     ) -> None:
         self._log = log
         self._spec = spec
         self._facts = {
             "run": run_id,
-            "via": "command line",
+            "via": via,
             "tool": spec.name,
             "effect": spec.approval.value,
             "version": spec.version,
@@ -402,7 +410,7 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
+def open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
     """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:
