@@ -19,7 +19,7 @@ from PIL import Image
 from pydantic import BaseModel
 from pydicom import dcmread
 
-from app.audit.log import read_entries
+from app.audit.entries import read_entries
 from app.cli import main
 from app.errors import UsageError
 from app.headless.mcp_server import McpRequest, make_server
