@@ -7892,6 +7892,11 @@
             <translation>Patient</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/plan.py" />
+            <source>Patient record</source>
+            <translation>Patientenakte</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Permission asked</source>
             <translation>Genehmigung erfragt</translation>
