@@ -91,16 +91,21 @@ CHA2DS2_VASC = Score(
             "fibrillation (ESC). Eur Heart J 2010;31:2369-429.",
             "10.1093/eurheartj/ehq278",
         ),
+        Paper(
+            "Hindricks G, Potpara T, Dagres N, et al. 2020 ESC guidelines for the diagnosis and "
+            "management of atrial fibrillation. Eur Heart J 2021;42:373-498.",
+            "10.1093/eurheartj/ehaa612",
+        ),
     ),
     schemes=(
         Scheme(
             "Lip 2010",
             (
-                Band(-math.inf, "low", "low risk of stroke without anticoagulation"),
-                Band(1, "intermediate", "intermediate risk; a point for female sex alone does not "
-                     "call for anticoagulation (ESC 2020)"),
-                Band(2, "high", "high risk; ESC 2020 recommends anticoagulation from 2 points in "
-                     "men and 3 in women"),
+                Band(-math.inf, "low", "0 points"),
+                Band(1, "intermediate", "a point for female sex alone does not call for "
+                     "anticoagulation (ESC 2020)"),
+                Band(2, "high", "anticoagulation is recommended from 2 points in men and 3 in "
+                     "women (ESC 2020)"),
             ),
         ),
     ),
@@ -200,9 +205,9 @@ HAS_BLED = Score(
         Scheme(
             "Pisters 2010",
             (
-                Band(-math.inf, "not high", "fewer than 3 points"),
-                Band(3, "high", "high risk of bleeding: caution and regular review; no reason by "
-                     "itself to withhold anticoagulation"),
+                Band(-math.inf, "not high", "below 3 points"),
+                Band(3, "high", "caution and regular review of the patient; no reason by itself to "
+                     "withhold anticoagulation"),
             ),
         ),
     ),

@@ -130,6 +130,7 @@ _UNKNOWN = frozenset(
 )
 _YES = frozenset(("yes", "true", "present", "positive", "y", "1", "ja"))
 _NO = frozenset(("no", "false", "absent", "negative", "n", "0", "nein"))
+_SEXES = {"m": "male", "man": "male", "f": "female", "w": "female", "woman": "female"}
 _NUMBER = re.compile(r"^([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*)$", re.IGNORECASE)
 
 _SPELLINGS = {
@@ -214,6 +215,8 @@ def _flag(item: Input, raw: Any) -> bool:
 def _choice(item: Input, raw: Any) -> str:
     number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
     text = (plain_number(raw) if number else str(raw)).strip().casefold()
+    if item.name == "sex":
+        text = _SEXES.get(text, text)
     for value, label in item.choices:
         if text in (value.casefold(), value.casefold().replace("_", " "), label.casefold()):
             return value
