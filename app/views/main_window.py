@@ -762,7 +762,7 @@ class MainWindow(QMainWindow):
         self._end_second()
         self.opening.cancel()
         self.loader.close()
-        lists = (self.study_list, self.findings_list, self.attributes)
+        lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
         for part in (self.viewports, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):

@@ -6434,6 +6434,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Make room on the disk, or set SIGHTLINE_NO_INDEX=1.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -10983,6 +10988,11 @@
             <location filename="../../app/workspace/editing.py" />
             <source>the images have other pixels, and a mask is made of pixels</source>
             <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>the index of records cannot be written</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />

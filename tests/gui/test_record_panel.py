@@ -137,6 +137,10 @@ def test_a_value_is_drawn_with_its_reference_range_and_a_click_on_a_point_shows_
     panel = window.record_panel
     panel.show_entry("Observation/creatinine-2025-03-02")
     assert panel.chart.isVisible()
+    assert panel.chart.note.text() == "3 values"
+    panel.chart.entry_clicked.emit("Observation/creatinine-2026-03-02")
+    assert "Value: 1.4 mg/dL" in panel.text.toPlainText()
+    panel.show_entry("Observation/creatinine-2025-03-02")
     text = panel.text.toPlainText()
     assert "Value: 1.0 mg/dL" in text
     assert "Reference range: 0.5 – 1.1" in text

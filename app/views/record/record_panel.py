@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
-import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import (
@@ -36,6 +33,7 @@ from app.views.record.record_sections import (
     trend_of,
     who_text,
 )
+from app.views.record.trend_chart import TrendChart
 from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME, TYPE, ui_font
 from app.views.translation import tr, tr_report
@@ -161,19 +159,11 @@ class RecordPanel(QWidget):
         close = tool_button("x", tr("Close the entry"), self._close_entry, 14)
         self.text = PlainTextBrowser()
         self.text.setAccessibleName(tr("The entry"))
-        self.chart = pg.PlotWidget(
-            background=THEME.panel, axisItems={"bottom": pg.DateAxisItem(utcOffset=0)}
-        )
-        self.chart.setMinimumHeight(120)
-        self.chart.setMouseEnabled(False, False)
-        self.chart.setMenuEnabled(False)
-        self.chart.hideButtons()
-        for name in ("left", "bottom"):
-            self.chart.getAxis(name).setStyle(tickFont=ui_font(TYPE.caption))
-        self.chart_note = label("", "caption", wrap=True)
+        self.chart = TrendChart()
+        self.chart.entry_clicked.connect(self.show_entry)
         head = row((self.entry_name, 1), close)
         head.setAlignment(close, Qt.AlignmentFlag.AlignTop)
-        parts = (head, (self.chart, 3), self.chart_note, (self.text, 2))
+        parts = (head, (self.chart, 3), (self.text, 2))
         column(*parts, spacing=SPACE.xs, margins=(0, SPACE.s, 0, 0), parent=detail)
         return detail
 
@@ -417,71 +407,26 @@ class RecordPanel(QWidget):
     # Trend
 
     def _draw(self, entry: Entry) -> None:
-        """Draw the values of the entry's test over time, with its reference range."""
+        """Draw the values of the entry's test over time, if there are several."""
         assert self.contents is not None
         points = trend_of(entry, self.contents.entries.values())
-        self.chart.clear()
         several = len({when for when, *_ in points}) > 1
         self.chart.setVisible(several)
-        self.chart_note.setVisible(several)
-        if not several:
-            return
-        axis = self.chart.getAxis("left")
-        values = [entry.value, *(part.value for part in entry.components)]
-        unit = next((value.unit for value in values if value is not None and value.unit), "")
-        axis.setLabel(_html(unit))
-        for name in ("left", "bottom"):
-            self.chart.getAxis(name).setPen(THEME.border)
-            self.chart.getAxis(name).setTextPen(THEME.text_muted)
-        for value in values:
-            if value is not None and (value.low is not None or value.high is not None):
-                self._draw_range(value.low, value.high)
-        item: Any = self.chart.getPlotItem()
-        names = list(dict.fromkeys(name for *_rest, name in points))
-        for place, name in enumerate(names):
-            own = [point for point in points if point[3] == name]
-            x, y = np.array([point[0] for point in own]), np.array([point[1] for point in own])
-            tint = THEME.annotation_color(place)
-            self.chart.addItem(pg.PlotCurveItem(x, y, pen=pg.mkPen(tint, width=2)))
-            if len(names) > 1:
-                text = pg.TextItem(name, color=tint, anchor=(1, 1.1))
-                text.setFont(ui_font(TYPE.caption))
-                text.setPos(x[-1], y[-1])
-                item.addItem(text, ignoreBounds=True)
-            dots = pg.ScatterPlotItem(
-                x=x, y=y, data=[point[2] for point in own], size=7, pen=None, brush=tint
-            )
-            dots.sigClicked.connect(self._clicked)
-            self.chart.addItem(dots)
-        here = [point for point in points if point[2] == entry.id]
-        ring = pg.ScatterPlotItem(
-            x=[point[0] for point in here],
-            y=[point[1] for point in here],
-            size=14,
-            brush=None,
-            pen=pg.mkPen(THEME.accent, width=2),
-        )
-        self.chart.addItem(ring)
-        item.autoRange(padding=0.25 if len(names) > 1 else None)  # names are above the lines
-        count = len({point[2] for point in points})
-        self.chart_note.setText(tr("{count} values").format(count=count))
-
-    def _draw_range(self, low: float | None, high: float | None) -> None:
-        for limit in (low, high):
-            if limit is not None:
-                pen = pg.mkPen(THEME.ok, style=Qt.PenStyle.DashLine)
-                self.chart.addItem(pg.InfiniteLine(limit, angle=0, pen=pen))
-
-    def _clicked(self, _dots: object, points: Any, _event: object) -> None:
-        if len(points):
-            self.show_entry(str(points[0].data()))
+        if several:
+            own = (entry.value, *(part.value for part in entry.components))
+            values = [value for value in own if value is not None]
+            unit = next((value.unit for value in values if value.unit), "")
+            limits = [one for value in values for one in (value.low, value.high) if one is not None]
+            self.chart.show_points(points, unit, limits, entry.id)
 
     def _restyle(self) -> None:
-        self.chart.setBackground(THEME.panel)
+        self.chart.restyle()
         self._show_match(self._record.match)
         self._fill()
-        if self.shown is not None:
-            self._draw(self.shown)
+
+    def close_models(self) -> None:
+        """Delete the chart; call before the window is destroyed."""
+        self.chart.close_models()
 
     # Menu
 
@@ -607,7 +552,3 @@ def _path_to(entry_id: str, lines: Sequence[Line]) -> list[int] | None:
         if below is not None:
             return [place, *below]
     return None
-
-
-def _html(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
