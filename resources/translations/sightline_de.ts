@@ -6436,7 +6436,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Make room on the disk, or set SIGHTLINE_NO_INDEX=1.</source>
-            <translation type="unfinished" />
+            <translation>Schaffen Sie Platz auf der Festplatte, oder setzen Sie SIGHTLINE_NO_INDEX=1.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -10992,7 +10992,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>the index of records cannot be written</source>
-            <translation type="unfinished" />
+            <translation>der Index der Akten kann nicht geschrieben werden</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -12518,6 +12518,11 @@
             <translation>Werte von {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/trend_chart.py" />
+            <source>Values over time</source>
+            <translation>Werte im Zeitverlauf</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -13467,7 +13472,7 @@
             <translation>{count} Pixel</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/trend_chart.py" />
             <source>{count} values</source>
             <translation>{count} Werte</translation>
         </message>

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 
 from app.records.types import Entry, EntryKind, NoRecords, StudyIdentity
 from app.views.chat.answer import AnswerView
 from app.views.main_window import MainWindow
+from app.views.record.record_sections import moment_of
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.viewer_support import WaitUntil, activate, found, instance, study
 from tests.support.made_record import ANNA, MadeRecords, creatinine
@@ -138,8 +139,14 @@ def test_a_value_is_drawn_with_its_reference_range_and_a_click_on_a_point_shows_
     panel.show_entry("Observation/creatinine-2025-03-02")
     assert panel.chart.isVisible()
     assert panel.chart.note.text() == "3 values"
-    panel.chart.entry_clicked.emit("Observation/creatinine-2026-03-02")
-    assert "Value: 1.4 mg/dL" in panel.text.toPlainText()
+    wait_until(lambda: panel.chart.plot is not None and panel.chart.plot.height() > 100)
+    plot = panel.chart.plot
+    assert plot is not None
+    when = moment_of("2026-03-02T08:00:00+01:00")
+    assert when is not None
+    place = plot.mapFromScene(plot.getPlotItem().vb.mapViewToScene(QPointF(when, 1.4)))
+    QTest.mouseClick(plot.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    wait_until(lambda: "Value: 1.4 mg/dL" in panel.text.toPlainText())
     panel.show_entry("Observation/creatinine-2025-03-02")
     text = panel.text.toPlainText()
     assert "Value: 1.0 mg/dL" in text
@@ -173,8 +180,8 @@ def test_an_answer_links_to_the_entry_that_it_cites_and_back(
     window: MainWindow, wait_until: WaitUntil
 ):
     open_record(window, wait_until)
-    seen: list[str] = []
-    answer = AnswerView(seen.append, seen.append, window.workspace.record.entry_wanted.emit)
+    wanted = window.workspace.record.entry_wanted
+    answer = AnswerView(wanted.emit, lambda _number: None, wanted.emit)
     answer.resize(300, 100)
     answer.show()
     answer.writer.append("Creatinine 1.4 mg/dL [Observation/creatinine-2026-03-02].")

@@ -23,13 +23,17 @@ _DOT, _RING = 7, 14  # px
 
 
 class TrendChart(QWidget):
-    """A chart of values over time; a click on one tells the id of its entry."""
+    """A chart of values over time; a click on one tells the id of its entry.
+
+    Attributes:
+        plot: The pyqtgraph widget; None until values are shown.
+    """
 
     entry_clicked = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
-        self._plot: Any = None  # made when it is needed first: pyqtgraph's take a while
+        self.plot: Any = None  # made when it is needed first: pyqtgraph's take a while
         self._drawn: tuple[Sequence[TrendPoint], str, Sequence[float], str] | None = None
         self.note = label("", "caption", wrap=True)
         self._layout = column(self.note, spacing=SPACE.xs, parent=self)
@@ -39,10 +43,10 @@ class TrendChart(QWidget):
     ) -> None:
         """Draw values in order of time, their `limits`, and a ring at the entry `chosen`."""
         self._drawn = points, unit, limits, chosen
-        if self._plot is None:
-            self._plot = _make_plot()
-            self._layout.insertWidget(0, self._plot, 1)
-        plot, item = self._plot, self._plot.getPlotItem()
+        if self.plot is None:
+            self.plot = _make_plot()
+            self._layout.insertWidget(0, self.plot, 1)
+        plot, item = self.plot, self.plot.getPlotItem()
         plot.clear()
         plot.setBackground(THEME.panel)
         for name in ("left", "bottom"):
@@ -82,12 +86,12 @@ class TrendChart(QWidget):
     def clear(self) -> None:
         """Forget the values that are shown."""
         self._drawn = None
-        if self._plot is not None:
-            self._plot.clear()
+        if self.plot is not None:
+            self.plot.clear()
 
     def close_models(self) -> None:
         """Delete the chart; pyqtgraph's items crash when Qt deletes them with the window."""
-        plot, self._plot, self._drawn = self._plot, None, None
+        plot, self.plot, self._drawn = self.plot, None, None
         if plot is not None:
             plot.close()
             plot.deleteLater()
