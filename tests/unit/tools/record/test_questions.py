@@ -85,7 +85,7 @@ def is_right(row: dict[str, Any], registry: Registry) -> bool:
     if "patient" in row and set(meant) != {IDS[row["patient"]]}:
         return False
     limits = [arguments.get("patient_limit") for _, arguments in steps]
-    scores = [str(arguments.get("score", "")).casefold() for _, arguments in steps]
+    scores = [str(arguments.get("score_name", "")).casefold() for _, arguments in steps]
     return ("limit" not in row or row["limit"] in limits) and (
         "score" not in row or row["score"].casefold() in scores
     )
