@@ -418,11 +418,13 @@ def _interaction_summary(
         )
     known = output["checked"]
     if not output["interactions"] and len(known) > 1:
-        names = ", ".join(one["name"] for one in known)
+        names = ", ".join(dict.fromkeys(one["name"] for one in known))
         parts.append(
             f"The table has no rule on any pair of {names}; that does not prove that they do not "
             "interact."
         )
+    if args.include_past and patient is not None:
+        parts.append("Past and current medications were not all taken at the same time.")
     if output["not_checked"]:
         parts.append(
             "NOT CHECKED, since the table does not know them: "
