@@ -1824,6 +1824,11 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_score.py" />
+            <source>Calculate a clinical score</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -6229,6 +6234,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>List the entries that contain all words</source>
+            <translation>Die Einträge zeigen, die alle Wörter enthalten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
