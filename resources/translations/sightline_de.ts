@@ -1826,7 +1826,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
-            <translation type="unfinished" />
+            <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -10294,8 +10294,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, assistant</source>
+            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
