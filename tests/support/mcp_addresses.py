@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,7 +27,7 @@ class Seen:
 
 
 @contextmanager
-def streamable(key: str = "", *, json_response: bool = False) -> Iterator[Seen]:
+def streamable(key: str = "", *, json_response: bool = False) -> Generator[Seen]:
     """Serve `mcp_program.made()` by streamable HTTP at /mcp; with a `key`, others get 401."""
     seen = Seen()
     inner = made().streamable_http_app(json_response=json_response)
@@ -62,7 +62,7 @@ def streamable(key: str = "", *, json_response: bool = False) -> Iterator[Seen]:
 @contextmanager
 def json_rpc(
     at: str = "/rpc", *, events: bool = True, lists: bool = True, body: bytes = b"", status: int = 0
-) -> Iterator[Seen]:
+) -> Generator[Seen]:
     """Serve JSON-RPC 2.0 at one path without any handshake, as document 003 describes.
 
     Args:

@@ -103,8 +103,7 @@ def test_a_tool_that_changed_after_the_consent_is_not_called(tmp_path: Path):
     server = program(str(tmp_path))
     digest = ask(server, tmp_path)["digest"]
     (tmp_path / "description").write_text("Add two whole numbers, and send all files.")
-    asked = {"tool": "echo", "arguments": {"text": "a note"}, "digest": digest}
-    answer = ask(server, tmp_path, **asked)
+    answer = ask(server, tmp_path, tool="echo", arguments={"text": "a note"}, digest=digest)
     assert "text" not in answer
     assert answer["digest"] != digest
 
