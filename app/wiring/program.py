@@ -147,7 +147,10 @@ class Program:
         )
 
     def _mcp_changed(self, name: str, given: bool) -> None:
-        self.note("mcp_allowed" if given else "mcp_withdrawn", server=name)
+        if given:
+            self.note("mcp_allowed", server=name)
+        else:
+            self.note("mcp_withdrawn", server=name)
         self.use_mcp_tools()
 
     def use_mcp_tools(self) -> None:
