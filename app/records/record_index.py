@@ -38,6 +38,7 @@ CREATE TABLE code(resource INTEGER NOT NULL, file INTEGER NOT NULL, code TEXT, s
 CREATE TABLE problem(file INTEGER NOT NULL, place TEXT, reason TEXT, count INTEGER, late INTEGER);
 CREATE TABLE patient(
     resource INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE, name TEXT, search TEXT);
+CREATE INDEX by_name ON patient(name, pid);
 CREATE TABLE identifier(patient INTEGER NOT NULL, system TEXT, value TEXT);
 CREATE INDEX by_file ON resource(file);
 CREATE INDEX by_patient ON resource(patient, kind, low);
@@ -383,7 +384,8 @@ def _write_patient(connection: sqlite3.Connection, row: _Row, fields: dict[str, 
     values = [value for _, value in fields["identifiers"]]
     search = "\n".join([pid, fields["name"], *fields["names"], *values])
     connection.execute(
-        "INSERT INTO patient VALUES(?,?,?,?)", (row.number, pid, fields["name"], search.casefold())
+        "INSERT INTO patient VALUES(?,?,?,?)",
+        (row.number, pid, fields["name"].casefold(), search.casefold()),
     )
     connection.executemany(
         "INSERT INTO identifier VALUES(?,?,?)",

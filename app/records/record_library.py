@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
 import sqlite3
-import stat
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from app.imaging.processes.workers import CancelLike
 from app.records import record_index as index
 from app.records.fhir_dates import date_span
 from app.records.matching import match_study
+from app.records.record_files import record_files
 from app.records.record_index import FileState
 from app.records.types import (
     Code,
@@ -42,8 +41,6 @@ ENTRY = "app.records.fhir_reading:read_entry"
 _TIMEOUT_S = 180.0
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
-_ENDS = (".json", ".ndjson", ".jsonl", ".json.gz", ".ndjson.gz", ".jsonl.gz")
-_XML_NAMESPACE = b"http://hl7.org/fhir"
 
 Progress = Callable[[float, str], None]
 
@@ -162,7 +159,7 @@ class RecordLibrary:
         cancel: CancelLike | None,
     ) -> None:
         progress(0.0, "Looking for files")
-        found = list(_files(places, cancel))
+        found = list(record_files(places, cancel))
         stored = index.stored_files(connection)
         present = {state.path for state, _ in found}
         gone = [path for path in stored if path not in present]
@@ -251,9 +248,11 @@ class RecordLibrary:
         for connection in self._open_connections():
             query = (
                 "SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource "
-                "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid"
+                "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid "
+                "LIMIT ?"
             )
-            for row in connection.execute(query, (words,)):
+            most = -1 if limit is None else offset + limit
+            for row in connection.execute(query, (words, most)):
                 found.setdefault(row[0], _patient(*row))
         ordered = sorted(found.values(), key=lambda one: (one.name.casefold(), one.id))
         return ordered[offset:] if limit is None else ordered[offset : offset + limit]
@@ -487,54 +486,6 @@ def _reply(answer: Future[dict[str, Any]]) -> dict[str, Any]:
     except SightlineError as error:
         why = f"it cannot be read: {error.reason or 'an unexpected error'}"
     return {"resources": "[]", "problems": [("", why)], "skip": -1, "line": 0}
-
-
-def _files(places: Sequence[Path], cancel: CancelLike | None) -> Iterator[tuple[FileState, str]]:
-    """Yield the files to read, each once, with a reason where it is known not to be readable."""
-    seen: set[str] = set()
-    for place in places:
-        folder = place.is_dir()
-        for path in _walk(place) if folder else (place,):
-            if cancel is not None and cancel.cancelled:
-                raise Cancelled
-            name = os.fspath(path)
-            if name in seen:
-                continue
-            seen.add(name)
-            state, why = _state(path)
-            if folder and not name.lower().endswith(_ENDS) and not _is_fhir_xml(path):
-                continue
-            yield state, why
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(parent, name)
-
-
-def _state(path: Path) -> tuple[FileState, str]:
-    try:
-        found = path.stat()
-    except OSError as error:
-        why = f"it cannot be opened: {error.strerror or type(error).__name__}"
-        return FileState(os.fspath(path), -1, 0), why
-    state = FileState(os.fspath(path), found.st_size, found.st_mtime_ns)
-    return state, "" if stat.S_ISREG(found.st_mode) else "it is no file"
-
-
-def _is_fhir_xml(path: Path) -> bool:
-    """Return whether a file of a folder is FHIR in XML, which must be named among the problems."""
-    name = path.name.lower()
-    if not name.endswith((".xml", ".xml.gz")):
-        return False
-    try:
-        with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-            return _XML_NAMESPACE in file.read(4096)
-    except (OSError, EOFError):
-        return False
 
 
 def _opened_record(connection: sqlite3.Connection) -> OpenedRecord:

@@ -108,6 +108,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
     workspace = Workspace(program.registry.labels, texts.result_titles)
+    program.record = workspace.record
     model, problem = _model_or_offline(program, request.llm, request.base_url)
     active_model = _ActiveModel(program, model)
 
