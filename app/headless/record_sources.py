@@ -7,13 +7,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.errors import FileProblem, printable
+from app.errors import FileProblem, SightlineError, printable
+from app.headless.common import is_agreed
+from app.records.fhir_server import ServerQuery, is_server, server_query
 from app.records.matching import study_identity
 from app.records.record_library import OpenedRecord
 from app.records.types import RecordProblem, data_paths
 from app.tools.images import OpenImage
 from app.wiring import Program
 
+ALLOW_FHIR = "SIGHTLINE_ALLOW_FHIR"
+"""Environment variable that lists the hosts of FHIR servers that may be asked for records."""
 _TOLD = 5
 """Problems that are printed one by one."""
 
@@ -27,8 +31,9 @@ def open_records(program: Program, sources: Sequence[str], images: Sequence[Open
     Raises:
         FileProblem: A source is not there, or nothing of it can be read.
     """
-    places = [Path(one) for one in sources]
-    if not places:
+    places = [Path(one) for one in sources if not is_server(one)]
+    servers = [server_query(one) for one in sources if is_server(one)]
+    if not sources:
         folder = data_paths(os.environ).get("fhir")
         if folder is None or not folder.is_dir():
             return
@@ -36,21 +41,37 @@ def open_records(program: Program, sources: Sequence[str], images: Sequence[Open
     for place in places:
         if not place.exists():
             raise FileProblem("there is no such file or folder", subject=str(place))
-    opened = program.record_library.open(places)
-    _tell_problems(opened)
-    if not opened.patients:
-        problem = opened.problems[0] if opened.problems else None
-        raise FileProblem(
-            problem.reason if problem else "there is no patient's record in it",
-            subject=problem.path if problem else str(places[0]),
-            remedy="Open FHIR R4 in JSON or NDJSON, with the Patient resource.",
-        )
+    opened = [program.record_library.open(places)] if places else []
+    opened += [_ask_server(program, query) for query in servers]
+    for one in opened:
+        _tell_problems(one)
+        if not one.patients:
+            problem = one.problems[0] if one.problems else None
+            raise FileProblem(
+                problem.reason if problem else "there is no patient's record in it",
+                subject=problem.path if problem else str(places[0]),
+                remedy="Open FHIR R4 in JSON or NDJSON, with the Patient resource.",
+            )
     program.record.open(program.record_library)
     if images:
         match = program.record_library.match(study_identity(images[0].instance))
         program.record.set_match(match)
         if not match.patient_id:
             print(f"sightline: record: {printable(match.reason)}", file=sys.stderr)
+
+
+def _ask_server(program: Program, query: ServerQuery) -> OpenedRecord:
+    """Read a record from a server, if the user allows it."""
+    if not query.is_here:
+        allowed = {one.strip().lower() for one in os.environ.get(ALLOW_FHIR, "").split(",")}
+        question = f"Ask {query.host} for the record of this patient?"
+        if query.host not in allowed and not is_agreed(question):
+            raise SightlineError(
+                "the server was not asked: nobody said yes",
+                subject=query.host,
+                remedy=f"Set {ALLOW_FHIR}={query.host} to allow it.",
+            )
+    return program.open_server(query)
 
 
 def _tell_problems(opened: OpenedRecord) -> None:

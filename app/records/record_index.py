@@ -131,6 +131,13 @@ def add_file(connection: sqlite3.Connection, state: FileState) -> int:
     return int(done.lastrowid or 0)
 
 
+def add_problem(connection: sqlite3.Connection, path: str, why: str) -> None:
+    """Add a problem of a file, which is added if it is not there."""
+    row = connection.execute("SELECT id FROM file WHERE path=?", (path,)).fetchone()
+    number = row[0] if row is not None else add_file(connection, FileState(path, 0, 0))
+    connection.execute("INSERT INTO problem VALUES(?,'',?,1,0)", (number, why))
+
+
 def add_resources(
     connection: sqlite3.Connection,
     file: int,

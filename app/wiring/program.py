@@ -31,7 +31,8 @@ from app.audit.log import AuditLog, audit_key
 from app.errors import FileProblem, UsageError
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.records.record_library import RecordLibrary
+from app.records.fhir_server import KEY_KIND, ServerQuery
+from app.records.record_library import OpenedRecord, RecordLibrary
 from app.secrets import Secrets, key_name
 from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
@@ -138,6 +139,20 @@ class Program:
     def record_library(self) -> RecordLibrary:
         """The patients' records that are read; `record` says which is in use."""
         return RecordLibrary(paths.index_folder())
+
+    def open_server(
+        self,
+        query: ServerQuery,
+        progress: Callable[[float, str], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> OpenedRecord:
+        """Read a record from a FHIR server with the token of its host; record that in the log.
+
+        The user has said that the host may be asked; see `RecordLibrary.open_server`.
+        """
+        token = self.secrets.get(key_name(KEY_KIND, query.base), chosen=True)
+        self.note("record_asked", host=query.host)
+        return self.record_library.open_server(query, token, progress, cancel)
 
     @cached_property
     def host(self) -> ProcessHost:
