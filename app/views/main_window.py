@@ -72,8 +72,8 @@ from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
 from app.views.record.record_opening import RecordOpening
-from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.views.record.record_panel import RecordPanel
+from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.views.results.exporting import ResultCommands
 from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog

@@ -268,7 +268,7 @@ def test_a_value_of_any_type_is_kept(
 def test_notes_and_reports_are_read_as_text(
     read: Callable[..., OpenedRecord], library: RecordLibrary
 ) -> None:
-    note = {
+    note: Json = {
         "resourceType": "DocumentReference",
         "id": "n1",
         "status": "current",
@@ -306,8 +306,8 @@ def test_notes_and_reports_are_read_as_text(
 def test_a_medication_is_named_by_what_is_referred_to(
     read: Callable[..., OpenedRecord], library: RecordLibrary
 ) -> None:
-    drug = {"resourceType": "Medication", "code": coding("urn:rx", "1", "Aspirin 100 MG")}
-    order = {
+    drug: Json = {"resourceType": "Medication", "code": coding("urn:rx", "1", "Aspirin 100 MG")}
+    order: Json = {
         "resourceType": "MedicationRequest",
         "status": "active",
         "intent": "order",
@@ -321,7 +321,7 @@ def test_a_medication_is_named_by_what_is_referred_to(
         ],
     }
     outside = {**order, "id": "m1", "medicationReference": {"reference": "Medication/d1"}}
-    inside = {**order, "id": "m2", "medicationReference": {"reference": "#d"}}
+    inside: Json = {**order, "id": "m2", "medicationReference": {"reference": "#d"}}
     inside["contained"] = [{**drug, "id": "d"}]
     assert read(PATIENT, {**drug, "id": "d1"}, outside, inside).problems == ()
     for one in library.entries("p1"):
