@@ -175,8 +175,8 @@ def test_dates_of_any_precision_are_compared_as_spans(
     dates = ["2019", "2020-02", "2020-02-29", "2020-03-01T00:30:00+02:00", "2020-03-01T01:00:00Z"]
     read(PATIENT, *(observation(f"o{n}", effectiveDateTime=d) for n, d in enumerate(dates)))
 
-    def found(**asked: str) -> list[str]:
-        return [one.start for one in library.entries("p1", **asked)]
+    def found(since: str = "", until: str = "") -> list[str]:
+        return [one.start for one in library.entries("p1", since=since, until=until)]
 
     # 00:30+02:00 is 22:30 UTC of the day before: earlier than 01:00 UTC.
     assert found()[:2] == ["2020-03-01T01:00:00Z", "2020-03-01T00:30:00+02:00"]
