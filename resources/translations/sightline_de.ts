@@ -1851,7 +1851,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
-            <translation>Einen klinischen Score berechnen</translation>
+            <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -6297,6 +6297,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>List the entries that contain all words</source>
+            <translation>Die Einträge zeigen, die alle Wörter enthalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>List the findings whose label, group, description or code contains all words</source>
             <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
@@ -10393,8 +10398,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, assistant</source>
+            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
