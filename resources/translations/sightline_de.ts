@@ -9,6 +9,16 @@
             <translation>    weggelassen: {marks}: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (changed)</source>
+            <translation>  (geändert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (new)</source>
+            <translation>  (neu)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -34,6 +44,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source> The connection is not encrypted.</source>
+            <translation> Die Verbindung ist nicht verschlüsselt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -419,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>%n tools allowed</source>
+            <extracomment>Singular: %n tool allowed</extracomment>
+            <translation>
+                <numerusform>%n Werkzeug erlaubt</numerusform>
+                <numerusform>%n Werkzeuge erlaubt</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -489,6 +513,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>(cannot be read)</source>
             <translation>(nicht lesbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>(no description)</source>
+            <translation>(keine Beschreibung)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -759,6 +788,21 @@
             <translation>ein privates Attribut</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program of this computer</source>
+            <translation>Ein Programm dieses Rechners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program with its arguments; it runs with your rights. Quote what has spaces.</source>
+            <translation>Ein Programm mit seinen Argumenten; es läuft mit Ihren Rechten. Was Leerzeichen hat, in Anführungszeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A quotation mark in the command is not closed.</source>
+            <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -772,6 +816,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A series of the study</source>
             <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A server's name begins with a letter, and has small letters only.</source>
+            <translation>Der Name eines Servers beginnt mit einem Buchstaben und hat nur Kleinbuchstaben, Ziffern und Unterstriche.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
@@ -941,11 +990,18 @@
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/source_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -1044,6 +1100,11 @@
             <translation>Einmal erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Allow these tools</source>
+            <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Allow this code to run</source>
             <translation>Ausführung dieses Codes erlauben</translation>
@@ -1113,6 +1174,16 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
+            <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (streamable HTTP)</source>
+            <translation>Eine Adresse (Streamable HTTP)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
@@ -1166,6 +1237,16 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation>Dokument auswerten (MCP)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1440,6 +1521,11 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
@@ -1566,6 +1652,11 @@
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation>Fragen Sie, wer den Server betreibt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Ask: {text}</source>
             <translation>Fragen: {text}</translation>
@@ -1594,6 +1685,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Asking {name} for its tools…</source>
+            <translation>{name} wird nach seinen Werkzeugen gefragt …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2348,6 +2444,11 @@
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2475,9 +2576,15 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/shortcuts.py" />
             <source>Command</source>
             <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -2523,6 +2630,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>computes</source>
             <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2926,6 +3043,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2969,6 +3091,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>DICOM attributes</source>
             <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -3016,6 +3143,11 @@
             <translation>Änderungen an „{title}“ verwerfen?</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
@@ -3037,6 +3169,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Don't allow</source>
             <translation>Nicht erlauben</translation>
         </message>
@@ -3251,6 +3384,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3732,6 +3870,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3745,6 +3888,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -4202,6 +4350,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>has changed: look at its tools</source>
+            <translation>hat sich geändert: Werkzeuge ansehen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5075,6 +5228,11 @@
             <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is a program that runs on this computer, with all your rights.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
@@ -5094,6 +5252,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is at an address of this computer.</source>
+            <translation>Er hat eine Adresse dieses Rechners.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5174,6 +5337,16 @@
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on this computer.</source>
+            <translation>Er ist auf diesem Rechner.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -5296,6 +5469,11 @@
             <translation>es enthält {0} nicht mehr</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It offers no tools.</source>
+            <translation>Er bietet keine Werkzeuge an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It only reads what is open.</source>
             <translation>Es liest nur, was geöffnet ist.</translation>
@@ -5354,6 +5532,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>its card does not allow code</source>
             <translation>seine Karte erlaubt keinen Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -5783,6 +5966,21 @@
             <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are called mcp_NAME_TOOL.</source>
+            <translation>Seine Werkzeuge heißen mcp_NAME_WERKZEUG.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are off until you allow them again</source>
+            <translation>Seine Werkzeuge sind aus, bis Sie sie wieder erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools can be used once the settings are saved.</source>
+            <translation>Seine Werkzeuge können verwendet werden, sobald die Einstellungen gespeichert sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
@@ -5949,6 +6147,7 @@
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Key</source>
@@ -6015,6 +6214,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Labels of Sightline without a published code</source>
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -6102,6 +6306,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6292,6 +6501,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
@@ -6320,6 +6534,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6374,6 +6598,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>look at it before you hand it on: text may be burnt into its pixels</source>
             <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
@@ -6389,9 +6618,24 @@
             <translation>Sehen Sie die Bilder einzeln an</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Look at its tools…</source>
+            <translation>Werkzeuge ansehen …</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation>Sehen Sie sie unter {0} an, und erlauben Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation>Sehen Sie sie unter {0} an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6652,6 +6896,22 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>May the assistant use the tools of {name}?</source>
+            <translation>Darf der Assistent die Werkzeuge von {name} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>MCP servers</source>
+            <translation>MCP-Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>MCP servers are programs or addresses that offer tools. You see and allow what one offers before it is used, and again whenever that has changed.</source>
+            <translation>MCP-Server sind Programme oder Adressen, die Werkzeuge anbieten. Sie sehen und erlauben, was einer anbietet, bevor es verwendet wird, und wieder, sobald es sich geändert hat.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Mean</source>
             <translation>Mittelwert</translation>
@@ -6707,6 +6967,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6740,6 +7005,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6761,6 +7031,7 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Medications</source>
             <translation>Medikamente</translation>
@@ -6774,6 +7045,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation>Berichtigen Sie das unter {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -6908,6 +7189,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -6945,6 +7227,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>names no kind of greys</source>
             <translation>nennt keine Art von Grauwerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Names of environment variables that it gets from Sightline's own.</source>
+            <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7057,6 +7344,16 @@
             <translation>Ohne Datum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
@@ -7142,6 +7439,11 @@
             <translation>Keine Markierung wurde übernommen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation>Es ist kein MCP-Server eingerichtet, der Dokumente auswertet; nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -7175,6 +7477,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No patient fits “{text}”.</source>
             <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -7319,6 +7626,11 @@
             <translation>In diesem Gespräch nicht erlaubt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>not allowed yet</source>
+            <translation>noch nicht erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>not an NRRD, NIfTI or MetaImage volume</source>
             <translation>kein NRRD-, NIfTI- oder MetaImage-Volumen</translation>
@@ -7457,6 +7769,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Not used: {tools}</source>
+            <translation>Nicht verwendet: {tools}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Not verified by a person</source>
             <translation>Von keinem Menschen verifiziert</translation>
@@ -7545,6 +7862,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>oblique: {0}° from {1}</source>
             <translation>schräg: {0}° von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -7771,6 +8093,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Open a folder of patient records</source>
             <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -8742,6 +9069,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8842,6 +9174,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Reading the report…</source>
             <translation>Der Bericht wird gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -8996,6 +9333,7 @@
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -9428,6 +9766,11 @@
             <translation>Skalierung</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/classifier.py" />
             <source>Score chest findings</source>
             <translation>Thoraxbefunde bewerten</translation>
@@ -9803,6 +10146,11 @@
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Set by the environment variable {variable}.</source>
+            <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Set finding back to proposed</source>
             <translation>Befund wieder auf vorgeschlagen setzen</translation>
@@ -10117,6 +10465,11 @@
             <translation>An Kanten einrasten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -10229,6 +10582,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>State</source>
             <translation>Zustand</translation>
         </message>
@@ -11259,6 +11613,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation>Der MCP-Server {0} ist eingerichtet, aber seine Werkzeuge sind noch nicht erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -11663,6 +12022,11 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>The texts below are the server's own. Allow them only if you trust whoever runs it.</source>
+            <translation>Die Texte unten stammen vom Server. Erlauben Sie sie nur, wenn Sie seinem Betreiber trauen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the TIFF file contains no image</source>
             <translation>die TIFF-Datei enthält kein Bild</translation>
@@ -11696,6 +12060,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11958,6 +12327,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation>Sie sind aus. Sehen Sie sie unter {0} neu an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12415,6 +12789,21 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Tools of an MCP server</source>
+            <translation>Werkzeuge eines MCP-Servers</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation>Werkzeuge eines MCP-Servers erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation>Werkzeuge eines MCP-Servers zurückgenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12439,6 +12828,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>Try again</source>
             <translation>Versuchen Sie es erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -12466,6 +12860,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Two servers have the name {name}.</source>
+            <translation>Zwei Server haben den Namen {name}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -12678,6 +13077,11 @@
             <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Variables</source>
+            <translation>Variablen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -12714,6 +13118,7 @@
             <translation>Viridis</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Vital signs</source>
             <translation>Vitalzeichen</translation>
@@ -12807,6 +13212,11 @@
             <translation>Was Argumente nennen dürfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What came of it</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -12822,6 +13232,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What is sent to it leaves this computer for {host}.</source>
+            <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -12830,6 +13245,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What it does</source>
             <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What it is</source>
+            <translation>Was es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -12860,6 +13280,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>What the packs' rules changed, and why</source>
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What the server says of its tools</source>
+            <translation>Was der Server von seinen Werkzeugen sagt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12917,6 +13342,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Where it is</source>
+            <translation>Wo er ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
@@ -12955,6 +13385,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Which servers may lend the assistant tools?</source>
+            <translation>Welche Server dürfen dem Assistenten Werkzeuge leihen?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -13054,6 +13489,7 @@
             <translation>mit UIDs anderer Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -13130,6 +13566,11 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Write the whole address, such as https://name/mcp.</source>
+            <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -13174,6 +13615,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>You are asked again before anything more is sent there</source>
             <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>You are asked before each call, and see what is sent.</source>
+            <translation>Sie werden vor jedem Aufruf gefragt und sehen, was gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -13286,6 +13732,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation>{0} ({1}) antwortet nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -13299,6 +13750,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation>{0} antwortete mit einem Fehler: „{1}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation>{0} antwortete mit etwas, das kein MCP ist</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13319,6 +13780,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation>{0} ist nicht erreichbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -13347,6 +13818,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation>{0} konnte nicht verfolgt werden: {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -13357,12 +13833,28 @@
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation>{0} konnte es nicht: „{1}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation>{0} antwortete nicht innerhalb von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation>{0} endete, bevor eine Antwort kam</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -13375,6 +13867,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation>{0} hat seine Werkzeuge geändert, seit Sie sie erlaubt haben; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13412,6 +13909,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -13420,6 +13922,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13437,6 +13944,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -13445,6 +13957,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13487,6 +14009,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation>{0} weist den Schlüssel ab ({1})</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13500,6 +14027,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation>{0} sendete mehr als {1}; die Antwort wurde verworfen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13741,6 +14273,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name}  (gone)</source>
+            <translation>{name}  (weg)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} (other image version)</source>
             <translation>{name} (andere Bildfassung)</translation>
@@ -13768,6 +14305,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has changed. May the assistant use its tools?</source>
+            <translation>{name} hat sich geändert. Darf der Assistent seine Werkzeuge verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no address such as https://name/mcp.</source>
+            <translation>{name} hat keine Adresse wie https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no command.</source>
+            <translation>{name} hat keinen Befehl.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
