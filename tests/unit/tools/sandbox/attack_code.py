@@ -297,10 +297,6 @@ def three_gigabytes():
     return len(mmap.mmap(-1, 3 * 2**30))
 
 
-def three_gigabytes_of_bytes():
-    return len(bytearray(3 * 2**30))
-
-
 def three_gigabytes_by_numpy():
     import numpy as np
 

@@ -106,7 +106,8 @@ def test_what_is_wrong_comes_back_in_words(tmp_path: Path, code: str, told: str)
 
 def test_a_traceback_has_the_code_s_own_lines_alone(run: Run):
     done = run("def analyze():\n    return helper({})\ndef helper(x):\n    return x['missing']\n")
-    assert done.error.splitlines() == [
+    lines = [one for one in done.error.splitlines() if set(one) - set(" ~^")]
+    assert lines == [
         "Traceback (most recent call last):",
         '  File "<analysis>", line 2, in analyze',
         "    return helper({})",
@@ -145,8 +146,8 @@ def test_a_bomb_of_processes_or_threads_makes_none(tmp_path: Path, forking: str)
 
 
 def test_memory_that_is_taken_bit_by_bit(run: Run):
-    code = "def analyze():\n    x = []\n    while True:\n        x.append(bytearray(2 ** 26))\n"
-    done = run(code)
+    code = "def analyze():\n    x = []\n    while True:\n        x.append(bytearray(2 ** 24))\n"
+    done = run(code, Limits(memory_bytes=2**29))
     assert done.kind == "raised"
     assert done.error.endswith("MemoryError")
 
@@ -163,8 +164,8 @@ def test_many_files_are_too_much_together(run: Run):
 
 def test_and_many_empty_ones(run: Run):
     code = (
-        "import os, time\ndef analyze():\n    for number in range(2_000):\n"
-        "        os.makedirs(f'{number}/x')\n    time.sleep(5)\n"
+        "import os, time\ndef analyze():\n    for number in range(1_010):\n"
+        "        os.mkdir(str(number))\n    time.sleep(5)\n"
     )
     assert run(code).reason == "it made more than 1,000 files"
 
@@ -203,7 +204,7 @@ def forger(text: str) -> str:
         '{"returned": [1]}',
         '{"returned": {"x": 1}} {"returned": {}}',
         "[" * 100_000,
-        '{"returned": {"x": [' + "[]," * 150_000 + "[]]}}",
+        '{"returned": {"x": [' + "[]," * 250_000 + "[]]}}",
         "\xff\x00",
     ],
 )
