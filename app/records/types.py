@@ -155,11 +155,18 @@ class Patient:
 
 @dataclass(frozen=True, slots=True)
 class RecordProblem:
-    """Something that was not read: the file, where in it, and the reason, for people."""
+    """Something that was not read: the file, where in it, and the reason, for people.
+
+    Attributes:
+        count: The number of resources that are not among the entries for it; 0 if the entry is
+            there and only something that it refers to is missing. A file that cannot be read at
+            all counts as 1.
+    """
 
     path: str
     where: str
     reason: str
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)

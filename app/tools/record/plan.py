@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from app.tools.pack_plan import PackPlan
+from app.tools.pack_plan import PackPlan, ToolRule
 
-PLAN = PackPlan("record", title="Patient record", icon="file-text")
+PLAN = PackPlan(
+    "record",
+    title="Patient record",
+    icon="file-text",
+    tools=(ToolRule("calculate_clinical_score", why="computes the score from given values"),),
+)
