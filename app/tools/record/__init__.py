@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from app.tools.api import Registrar
 from app.tools.record.clinical_score import ClinicalScore
+from app.tools.record.generated_analysis import GeneratedAnalysis
 from app.tools.record.plan import PLAN
 
 
 def register(registry: Registrar) -> None:
     """Add the record pack's tools and its plan to the registry."""
     registry.register(ClinicalScore())
+    registry.register(GeneratedAnalysis())
     registry.plan(PLAN)

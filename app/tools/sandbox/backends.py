@@ -123,8 +123,8 @@ def seatbelt_profile(job: Job) -> str:
         lines.append(f"(allow file-read* {where})")
         if right == "write":
             lines.append(f"(allow file-write-create file-write-data {where})")
-        for above in Path(json.loads(quoted)).parents:
-            lines.append(f"(allow file-read-metadata (literal {json.dumps(str(above))}))")
+        above = (json.dumps(str(one)) for one in Path(json.loads(quoted)).parents)
+        lines += [f"(allow file-read-metadata (literal {one}))" for one in above]
     return "\n".join(dict.fromkeys(lines))
 
 

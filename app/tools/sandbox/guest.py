@@ -77,7 +77,7 @@ def _answer(code: str, job: Mapping[str, Any]) -> str:
     try:
         if job["primitives"]:
             primitives = importlib.import_module(job["primitives"])
-            names |= primitives.names(job["data"], job["sizes"])
+            names |= primitives.names(job["data"])
             pictures = primitives.pictures
         if "pd" in code or "pandas" in code:  # half a second
             names["pd"] = importlib.import_module("pandas")

@@ -22,7 +22,6 @@ MODULES = (
     "app/imaging/processes/linux_rights.py",
     "app/tools/sandbox/guest.py",
     "app/tools/sandbox/guest_linux.py",
-    "app/tools/sandbox/primitives.py",
 )
 """Files of the app that the sandboxed process needs; none imports anything else of the app."""
 
@@ -137,21 +136,23 @@ class Job:
         return ""
 
 
-def make_job(folder: Path, code: str, *, primitives: str = "", sizes: Any = None) -> Job:
+def make_job(folder: Path, code: str, *, primitives: str = "") -> Job:
     """Lay out a job in an existing folder, readable by the user alone.
 
     Args:
         folder: The folder; `input/data` in it may hold the data already.
         code: The generated code.
-        primitives: The module that gives the code its functions; it must be one of `MODULES`.
-        sizes: Limits of these functions, as JSON.
+        primitives: The module that gives the code its functions (`app.tools.record.primitives`);
+            its file imports nothing of the app either. Its function `names(data)`, with the path of
+            `input/data`, returns them by name, and its `pictures` maps base64 texts to names.
     """
     folder = folder.resolve()
     source, scratch = folder / "input", folder / "scratch"
     for one in (source, source / "data", scratch):
         one.mkdir(mode=0o700, exist_ok=True)
     root = Path(__file__).parents[3]
-    for module in MODULES:
+    own = [f"{primitives.replace('.', '/')}.py"] if primitives else []
+    for module in (*MODULES, *own):
         target = source / module
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / module, target)
@@ -163,7 +164,6 @@ def make_job(folder: Path, code: str, *, primitives: str = "", sizes: Any = None
     job = {
         "primitives": primitives,
         "data": str(source / "data"),
-        "sizes": sizes,
         "packages": package_folders(),
         "files": files,
         "calls": calls,

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.sandbox import self_test
-from app.tools.sandbox.backends import Backend, Running, candidates
+from app.tools.sandbox.backends import Backend, candidates
 from app.tools.sandbox.jobs import Job, Limits, Outcome
 
 _log = logging.getLogger(__name__)
@@ -166,4 +166,3 @@ class _Reader:
         """Wait until all was read; the process is dead."""
         self._thread.join(5)
         self._stream.close()
-

@@ -13,7 +13,7 @@ from app.tools.sandbox.jobs import Job, Outcome, make_job
 
 _SECRET = "sightline-secret"
 
-CODE = '''
+CODE = """
 import ctypes, os, socket, subprocess, sys
 
 GUEST = sys.modules["app.tools.sandbox.guest"].__file__
@@ -79,7 +79,7 @@ def analyze():
     if sys.platform == "linux":
         attacks["traces its parent"] = traces
     return {"works": works, "refused": {name: refused(one) for name, one in attacks.items()}}
-'''
+"""
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """What generated code may try; its text is run in the sandbox, and as it is in a plain process.
 
-Each function returns something if it got what it was after, and raises or returns None if not. The
-names in capitals are put before it: `OUTSIDE`, a file of the user; `INPUT`, a file that the code may
-read; `LINK`, a link to `OUTSIDE` in its own folder; `SECRET`, in OUTSIDE and a variable; addresses.
+Each function returns something if it got what it was after, and raises or returns None if not. Put
+before it are the names in capitals: `OUTSIDE`, a file of the user; `INPUT`, a file that the code
+may read; `LINK`, a link to `OUTSIDE` in its own folder; `SECRET`, in OUTSIDE and a variable; and
+addresses.
 """
-# ruff: noqa: F821, PTH, ANN, ARG, S102
 # pyright: basic, reportUndefinedVariable=false, reportAttributeAccessIssue=false
 
 import ctypes

@@ -57,8 +57,9 @@ def test_the_result_is_what_analyze_returned_as_json(run: Run):
         "import numpy as np\n"
         "def analyze():\n"
         "    print('looking')\n"
-        "    return {'sum': np.arange(4).sum(), 'mean': np.float64(1.5), 'none': math.nan, 3: {2, 1},\n"
-        "            'array': np.eye(2), 'day': datetime.date(2020, 5, 1), 'flag': np.bool_(True),\n"
+        "    return {'sum': np.arange(4).sum(), 'mean': np.float64(1.5), 'none': math.nan,\n"
+        "            3: {2, 1}, 'array': np.eye(2), 'flag': np.bool_(True),\n"
+        "            'day': datetime.date(2020, 5, 1),\n"
         "            'median': statistics.median([1, 5, 2])}\n"
     )
     assert done == Outcome(
@@ -175,7 +176,10 @@ def test_and_many_empty_ones(run: Run):
     [
         ("def analyze():\n    while True: print('x' * 1000)", "it printed more than 16 KB"),
         ("def analyze(): return {'x': 'y' * 70_000}", "its result is longer than 64 KB"),
-        ("import os\ndef analyze(): os._exit(0)", "its process ended without an answer (exit code 0)"),
+        (
+            "import os\ndef analyze(): os._exit(0)",
+            "its process ended without an answer (exit code 0)",
+        ),
         (
             "import ctypes\ndef analyze(): ctypes.string_at(0)",
             "its process ended without an answer (exit code -11)",
@@ -271,7 +275,10 @@ def processes_of(folder: Path) -> list[str]:
             words = one.read_bytes().split(b"\0")
         except OSError:
             continue
-        if str(folder / "input").encode() in words or str(folder / "job" / "input").encode() in words:
+        if (
+            str(folder / "input").encode() in words
+            or str(folder / "job" / "input").encode() in words
+        ):
             found.append(one.parent.name)
     return found
 
@@ -365,9 +372,7 @@ def test_the_self_test_sees_each_hole():
 
 def test_without_a_sandbox_that_holds_there_is_none(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandbox_module, "_found", [])
-    monkeypatch.setattr(
-        sandbox_module, "candidates", lambda: (Unstarted(), Quiet(), Unconfined())
-    )
+    monkeypatch.setattr(sandbox_module, "candidates", lambda: (Unstarted(), Quiet(), Unconfined()))
     for _ in range(2):  # the second answer is remembered
         with pytest.raises(ToolFailed) as failed:
             find_sandbox()
