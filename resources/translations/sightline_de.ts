@@ -1824,6 +1824,11 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_score.py" />
+            <source>Calculate a clinical score</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -4044,6 +4049,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Full screen</source>
             <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -7537,6 +7552,11 @@
             <translation>auf Frame {number}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>On record</source>
             <translation>Aufzeichnung</translation>
@@ -8680,6 +8700,11 @@
             <translation>Zellen werden gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>reading it ended the reader, so it is damaged</source>
             <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
@@ -9173,6 +9198,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9186,6 +9216,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -10443,6 +10478,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -11350,6 +11390,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11398,6 +11443,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -13603,6 +13653,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

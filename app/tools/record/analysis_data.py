@@ -61,8 +61,10 @@ class GivenData:
     notes: tuple[str, ...] = ()
 
 
-def write_data(folder: Path, code: str, context: ToolContext) -> GivenData:
-    """Write what the code may see into an empty folder.
+def write_data(
+    folder: Path, code: str, context: ToolContext, patient_limit: int | None = None
+) -> GivenData:
+    """Write what the code may see, of the first patients by name, into an empty folder.
 
     Raises:
         ToolRetry: No record and no image is open.
@@ -73,15 +75,19 @@ def write_data(folder: Path, code: str, context: ToolContext) -> GivenData:
         raise ToolRetry(
             "there is nothing to analyse", remedy="Ask the user to open a record or images."
         )
-    patients, entries, notes = _write_record(folder / "record.sqlite", words, context)
+    patients, entries, notes = _write_record(
+        folder / "record.sqlite", words, context, patient_limit or MOST_PATIENTS
+    )
     images = list(_write_images(folder, words, context, notes))
     (folder / "images.json").write_text(json.dumps(images), "utf-8")
     return GivenData(patients, entries, len(images), tuple(notes))
 
 
-def _write_record(path: Path, words: set[str], context: ToolContext) -> tuple[int, int, list[str]]:
+def _write_record(
+    path: Path, words: set[str], context: ToolContext, limit: int
+) -> tuple[int, int, list[str]]:
     records, notes = context.records, list[str]()
-    patients = records.patients(limit=MOST_PATIENTS)
+    patients = records.patients(limit=min(limit, MOST_PATIENTS))
     if records.count() > len(patients):
         notes.append(
             f"Only the first {len(patients):,} of {records.count():,} patients were given."
@@ -94,8 +100,8 @@ def _write_record(path: Path, words: set[str], context: ToolContext) -> tuple[in
             "CREATE TABLE kind(name TEXT);"
             "CREATE TABLE patient(place INTEGER PRIMARY KEY, id TEXT UNIQUE, name TEXT, json TEXT);"
             "CREATE TABLE entry(place INTEGER PRIMARY KEY, patient TEXT, kind TEXT, json TEXT);"
-            "BEGIN"
         )
+        file.execute("BEGIN")
         file.executemany("INSERT INTO kind VALUES(?)", [(kind.value,) for kind in kinds])
         for one in patients:
             context.cancel.check()
@@ -112,7 +118,8 @@ def _write_record(path: Path, words: set[str], context: ToolContext) -> tuple[in
                 notes.append(
                     f"No entries were given of patients after {one.id}: they are too many."
                 )
-        file.executescript("CREATE INDEX by_patient ON entry(patient, kind); COMMIT")
+        file.execute("CREATE INDEX by_patient ON entry(patient, kind)")
+        file.execute("COMMIT")
     return len(patients), count, notes
 
 

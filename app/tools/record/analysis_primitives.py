@@ -220,12 +220,10 @@ def load_dicom_image(patient_id: str, image_index: int = 0) -> str | None:
 
 @primitive
 def load_image_values(path: str) -> Any:
-    """Numpy array of an image's values [rows, columns] (HU for CT) by its name in dicom_files."""
+    """Values of an image as a numpy array [rows, columns], HU for a CT, NaN for padding."""
     import numpy as np
 
-    found = _image(path)
-    stored = np.load(_folder / found["values"])
-    return stored * found["slope"] + found["intercept"]
+    return np.load(_folder / _image(path)["values"])
 
 
 @primitive

@@ -46,6 +46,9 @@ class AnalysisInput(ToolInput):
         description="Python code that defines analyze(), without arguments, which returns a dict.",
     )
     description: str = Field(default="", description="What the analysis finds out, for the user.")
+    patient_limit: int | None = Field(
+        default=None, ge=1, description="Give the code only so many patients, the first by name."
+    )
 
 
 class AnalysisOutput(BaseModel):
@@ -113,7 +116,7 @@ class GeneratedAnalysis:
         try:
             (folder / "input" / "data").mkdir(parents=True)
             context.progress(0.1, "Gathering the data")
-            given = write_data(folder / "input" / "data", args.code, context)
+            given = write_data(folder / "input" / "data", args.code, context, args.patient_limit)
             job = make_job(folder, args.code, primitives="app.tools.record.analysis_primitives")
             context.progress(0.3, "Running the code")
             outcome = run_job(sandbox, job, LIMITS, context.cancel)
