@@ -6246,6 +6246,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>List the entries that contain all words</source>
+            <translation>Die Einträge zeigen, die alle Wörter enthalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>List the findings whose label, group, description or code contains all words</source>
             <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
