@@ -1826,7 +1826,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
-            <translation type="unfinished" />
+            <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -4053,12 +4053,12 @@
         <message>
             <location filename="../../app/tools/record/generated_analysis.py" />
             <source>Gathering the data</source>
-            <translation type="unfinished" />
+            <translation>Daten werden zusammengestellt</translation>
         </message>
         <message>
             <location filename="../../app/tools/sandbox/sandbox.py" />
             <source>Generated code cannot run on this computer: {0}</source>
-            <translation type="unfinished" />
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -7559,7 +7559,7 @@
         <message>
             <location filename="../../app/tools/sandbox/sandbox.py" />
             <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
-            <translation type="unfinished" />
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8707,7 +8707,7 @@
         <message>
             <location filename="../../app/tools/record/analysis_data.py" />
             <source>Reading images</source>
-            <translation type="unfinished" />
+            <translation>Bilder werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -9205,7 +9205,7 @@
         <message>
             <location filename="../../app/tools/record/generated_analysis.py" />
             <source>Run a generated analysis</source>
-            <translation type="unfinished" />
+            <translation>Erzeugte Auswertung ausführen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -9225,7 +9225,7 @@
         <message>
             <location filename="../../app/tools/record/generated_analysis.py" />
             <source>Running the code</source>
-            <translation type="unfinished" />
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -10485,7 +10485,7 @@
         <message>
             <location filename="../../app/tools/record/generated_analysis.py" />
             <source>Testing the sandbox</source>
-            <translation type="unfinished" />
+            <translation>Sandbox wird geprüft</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -11397,7 +11397,7 @@
         <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>The program that would run</source>
-            <translation type="unfinished" />
+            <translation>Das Programm, das laufen würde</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/consent.py" />
@@ -11452,7 +11452,7 @@
         <message>
             <location filename="../../app/tools/record/generated_analysis.py" />
             <source>the sandbox could not be started</source>
-            <translation type="unfinished" />
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -13662,7 +13662,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>{name}, {lines} lines:</source>
-            <translation type="unfinished" />
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
