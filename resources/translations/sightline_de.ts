@@ -4255,6 +4255,16 @@
             <translation>Vollbild</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>Get it again and install it with `{0} models install PATH`.</source>
             <translation>Beschaffen Sie sie neu und installieren Sie sie mit `{0} models install PATH`.</translation>
@@ -7935,6 +7945,11 @@
             <translation>auf Frame {number}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>On record</source>
             <translation>Aufzeichnung</translation>
@@ -9119,6 +9134,11 @@
             <translation>Zellen werden gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>reading it ended the reader, so it is damaged</source>
             <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
@@ -9623,6 +9643,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9636,6 +9661,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -10911,6 +10941,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -11833,6 +11868,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11881,6 +11921,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -14320,6 +14365,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>{name} has no command.</source>
             <translation>{name} hat keinen Befehl.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
