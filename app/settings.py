@@ -225,6 +225,8 @@ class PolicySettings(_Part):
         hosts: Hosts to which tools may and may not send data.
         folders: Folders to which tools may and may not write.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
+        clean_notes: Whether a language model on another machine gets the free text of patients'
+            records, cleaned; otherwise that is held back.
     """
 
     effects: dict[Effect, Rule] = {}
@@ -232,6 +234,7 @@ class PolicySettings(_Part):
     hosts: HostSettings = HostSettings()
     folders: FolderSettings = FolderSettings()
     remember: Annotated[bool, Field(strict=True)] = True
+    clean_notes: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="before")
     @classmethod
@@ -258,6 +261,7 @@ class PolicySettings(_Part):
             notices.append("Some rules for tools cannot be read: every tool asks.")
         result: dict[str, Any] = {"effects": effects, "tools": tools}
         result["remember"] = parts.get("remember", True) is True
+        result["clean_notes"] = parts.get("clean_notes", False) is True
         for name, kind, effect in (
             ("hosts", HostSettings, "send"),
             ("folders", FolderSettings, "write"),

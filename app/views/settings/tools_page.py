@@ -160,6 +160,7 @@ class ToolsPage(SettingsPage):
             "effects": effects,
             "tools": self.tools.rules(),
             "remember": self.remember.isChecked(),
+            "clean_notes": self.clean_notes.isChecked(),
         }
         checked = PolicySettings.model_validate(chosen)
         return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
@@ -185,6 +186,14 @@ class ToolsPage(SettingsPage):
         self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
         form.add_row(tr("Answers"), self.remember)
+        self.clean_notes = QCheckBox(
+            tr("Send the text of a record's notes to a remote model, with names removed")
+        )
+        self.clean_notes.setChecked(self._policy.clean_notes)
+        self.clean_notes.setToolTip(
+            tr("Without it, notes and reports stay on this computer, and the model is told so.")
+        )
+        form.add_row(tr("Notes"), self.clean_notes)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:
