@@ -421,6 +421,10 @@ class Images(Protocol):
         """Return the ids or paths by which `resolve` finds the images, the current image first."""
         ...
 
+    def instances(self) -> Mapping[str, Instance]:
+        """Return the headers of all open files by id, also of waveforms and other non-images."""
+        ...
+
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """Return the ids of the open images of each group, by the group's name; {} for none."""
         ...

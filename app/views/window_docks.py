@@ -49,7 +49,7 @@ _WIDE = {
     "Attributes": 270,
     "Findings": 270,
     "Layers": 270,
-    "Record": 340,
+    "Record": 400,
     "Assistant": 360,
 }
 _NARROW = {
@@ -142,6 +142,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
         window.tabifyDockWidget(docks["Studies"], docks["Record"])
         docks["Record"].hide()  # until a record is open
+        self.actions["Record"].setVisible(False)
 
     # Opening and closing
 
@@ -215,8 +216,14 @@ class WindowDocks(QObject):
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def show_record(self, needed: bool) -> None:
-        """Show the record beside the image once one is open, and hide it with the last."""
+        """Show the record beside the image and make room for it, or hide it with the last."""
         self.by_name["Record"].setVisible(needed)
+        self.actions["Record"].setVisible(needed)
+        if needed and not self.narrow:
+            self._resize({"Record": self._width_of("Record")}, _ACROSS)
+            height = self._middle.height()
+            shares = {"Record": 0.72, "Findings": 0.28}
+            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(watched, QDockWidget):

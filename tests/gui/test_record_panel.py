@@ -84,7 +84,9 @@ def test_a_study_of_nobody_in_the_records_leaves_the_choice_to_the_user(
     activate(window, wait_until)
     QTest.keyClicks(panel.people.search, "bert")
     wait_until(lambda: panel.people.list.topLevelItemCount() == 1)
-    panel.people.list.setCurrentItem(panel.people.list.topLevelItem(0))
+    first = panel.people.list.topLevelItem(0)
+    assert first is not None
+    panel.people.list.setCurrentItem(first)
     QTest.mouseClick(panel.people.use, Qt.MouseButton.LeftButton)
     wait_until(lambda: panel.contents is not None and not panel.busy)
     assert panel.name.text() == "Bert Kern"

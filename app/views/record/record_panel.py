@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -107,6 +107,7 @@ class RecordPanel(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search the record"))
         self.search.setAccessibleName(tr("Search the record"))
+        self.search.setToolTip(plain_tip(tr("List the entries that contain all words")))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self._soon = QTimer(self, singleShot=True, interval=_SEARCH_MS)
@@ -143,7 +144,7 @@ class RecordPanel(QWidget):
         header = tree.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(_NAME, QHeaderView.ResizeMode.Stretch)
-        for place, width in ((_VALUE, 104), (_DATE, 84)):
+        for place, width in ((_VALUE, 104), (_DATE, 86)):
             header.setSectionResizeMode(place, QHeaderView.ResizeMode.Interactive)
             tree.setColumnWidth(place, width)
         tree.itemExpanded.connect(self._unfold)
@@ -382,6 +383,7 @@ class RecordPanel(QWidget):
             return
 
     def _scroll_to_current(self) -> None:
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
         item = self.tree.currentItem()
         if item is not None:
             self.tree.scrollToItem(item, QAbstractItemView.ScrollHint.PositionAtCenter)
@@ -468,6 +470,7 @@ class _People(QWidget):
         self.search = QLineEdit()
         self.search.setPlaceholderText(tr("Search name or ID"))
         self.search.setAccessibleName(tr("Search the patients"))
+        self.search.setToolTip(plain_tip(tr("Search name or ID")))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self._soon = QTimer(self, singleShot=True, interval=_SEARCH_MS)
