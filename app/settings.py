@@ -225,8 +225,6 @@ class PolicySettings(_Part):
         hosts: Hosts to which tools may and may not send data.
         folders: Folders to which tools may and may not write.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
-        clean_notes: Whether a language model on another machine gets the free text of patients'
-            records, cleaned; otherwise that is held back.
     """
 
     effects: dict[Effect, Rule] = {}
@@ -234,7 +232,6 @@ class PolicySettings(_Part):
     hosts: HostSettings = HostSettings()
     folders: FolderSettings = FolderSettings()
     remember: Annotated[bool, Field(strict=True)] = True
-    clean_notes: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="before")
     @classmethod
@@ -261,7 +258,6 @@ class PolicySettings(_Part):
             notices.append("Some rules for tools cannot be read: every tool asks.")
         result: dict[str, Any] = {"effects": effects, "tools": tools}
         result["remember"] = parts.get("remember", True) is True
-        result["clean_notes"] = parts.get("clean_notes", False) is True
         for name, kind, effect in (
             ("hosts", HostSettings, "send"),
             ("folders", FolderSettings, "write"),
@@ -301,6 +297,8 @@ class Settings(_Part):
         language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
+        clean_notes: Whether a language model on another machine gets the free text of patients'
+            records, cleaned; otherwise that is held back.
         theme: The colours of the windows; "system" for those of the desktop.
         reviewer: The user's name for reports and for what they accept or reject; "" for the name
             with which they are logged in.
@@ -312,6 +310,7 @@ class Settings(_Part):
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
     profile: ProfileSettings = ProfileSettings()
+    clean_notes: Annotated[bool, Field(strict=True)] = False
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
     theme: Scheme = "dark"

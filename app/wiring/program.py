@@ -320,7 +320,7 @@ class Program:
             plans=active.plans,
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
-            clean_notes=self.settings.policy.clean_notes,
+            clean_notes=self.settings.clean_notes,
         )
 
     def request(

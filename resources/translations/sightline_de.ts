@@ -1167,6 +1167,11 @@
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
         </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
+        </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <source>and %n other reasons</source>
@@ -1438,6 +1443,11 @@
             <location filename="../../app/tools/chest/generator.py" />
             <source>Ask again with more steps. If it happens again, its files may be damaged: see the model panel.</source>
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
@@ -2348,6 +2358,11 @@
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2523,6 +2538,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>computes</source>
             <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2926,6 +2951,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2971,6 +3001,11 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
@@ -3014,6 +3049,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Discard the changes to “{title}”?</source>
             <translation>Änderungen an „{title}“ verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3251,6 +3291,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3732,6 +3777,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3745,6 +3795,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -5356,6 +5411,11 @@
             <translation>seine Karte erlaubt keinen Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>its colour model ({0} with {1} samples a pixel) cannot be shown</source>
             <translation>das Farbmodell ({0} mit {1} Werten je Pixel) kann nicht gezeigt werden</translation>
@@ -6017,6 +6077,11 @@
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Labs</source>
             <translation>Labor</translation>
@@ -6102,6 +6167,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6292,6 +6362,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
@@ -6320,6 +6395,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6372,6 +6457,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Log lines, unchanged (*.jsonl)</source>
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -6707,6 +6797,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6740,6 +6835,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6761,6 +6861,7 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Medications</source>
             <translation>Medikamente</translation>
@@ -6774,6 +6875,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -7057,6 +7163,16 @@
             <translation>Ohne Datum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
@@ -7175,6 +7291,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No patient fits “{text}”.</source>
             <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -7463,6 +7584,7 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
         </message>
@@ -7545,6 +7667,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>oblique: {0}° from {1}</source>
             <translation>schräg: {0}° von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -7771,6 +7898,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Open a folder of patient records</source>
             <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -8742,6 +8874,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8842,6 +8979,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Reading the report…</source>
             <translation>Der Bericht wird gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9428,6 +9570,11 @@
             <translation>Skalierung</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/classifier.py" />
             <source>Score chest findings</source>
             <translation>Thoraxbefunde bewerten</translation>
@@ -9708,6 +9855,16 @@
             <location filename="../../app/views/chat/composer.py" />
             <source>Send the question</source>
             <translation>Frage senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send the record's results</source>
+            <translation>Ergebnisse aus der Akte senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Send the text of a record's notes to a remote model, with names removed</source>
+            <translation>Den Text von Notizen einer Akte an ein entferntes Modell senden, ohne Namen</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -10115,6 +10272,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Snap to edges</source>
             <translation>An Kanten einrasten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11713,6 +11875,11 @@
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the user does not allow the patient's record to be sent</source>
+            <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>the value of {0} in its header is not valid</source>
             <translation>der Wert von {0} in seinem Kopf ist ungültig</translation>
@@ -12714,6 +12881,7 @@
             <translation>Viridis</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Vital signs</source>
             <translation>Vitalzeichen</translation>
@@ -12817,6 +12985,11 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>what identifies the patient could not be told: nothing was sent</source>
+            <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
@@ -12860,6 +13033,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>What the packs' rules changed, and why</source>
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What the record says may be sent to {host}</source>
+            <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -13083,6 +13261,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Without it, notes and reports stay on this computer, and the model is told so.</source>
+            <translation>Ohne dies bleiben Notizen und Befunde auf diesem Computer, und das Modell erfährt das.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/printing.py" />
@@ -13321,6 +13504,11 @@
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/api.py" />
             <source>{0} cannot be run within another tool's call here</source>
             <translation>{0} kann hier nicht im Aufruf eines anderen Werkzeugs laufen</translation>
@@ -13363,6 +13551,7 @@
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -13412,6 +13601,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -13420,6 +13614,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13437,6 +13636,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -13445,6 +13649,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />

@@ -186,7 +186,8 @@ class ModelTurns:
         `of_record`: whether the tool has read patients' records.
 
         Raises:
-            ToolFailed: The user does not allow the record to be sent, a limit of the run is reached, or the model gave no text.
+            ToolFailed: The user does not allow the record to be sent, a limit of the run is
+                reached, or the model gave no text.
             ModelFailed: The model failed for good, or may not be sent anything.
         """
         redactor = None

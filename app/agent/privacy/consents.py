@@ -1,10 +1,11 @@
 """Consents: what the user allowed to be sent where, and the questions that ask for it.
 
 Four questions stand between a conversation and a remote model: whether the conversation may be
-sent, whether what a patient's record says may be sent, whether these pictures may be sent, and once more whether those that could show who the
-patient is may be sent. An answer holds for one conversation, host and model, in memory only. A
-picture is sent only if it was on the screen when the user said yes. One that is unlikely to show
-who the patient is may also be sent after a yes to another picture of the same image.
+sent, whether what a patient's record says may be sent, whether these pictures may be sent, and
+once more whether those that could show who the patient is may be sent. An answer holds for one
+conversation, host and model, in memory only. A picture is sent only if it was on the screen when
+the user said yes. One that is unlikely to show who the patient is may also be sent after a yes to
+another picture of the same image.
 """
 
 from __future__ import annotations

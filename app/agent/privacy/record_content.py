@@ -107,6 +107,11 @@ class WatchedRecords:
         self.touched = self.counted = True
         return self._records.condition_counts(text, codes=codes, patient_limit=patient_limit)
 
+    def coded_terms(self, kind: EntryKind) -> Sequence[Code]:
+        """Return the codes of all entries of a kind."""
+        self.touched = True
+        return self._records.coded_terms(kind)
+
     def problems(self) -> Sequence[RecordProblem]:
         """Return what could not be read."""
         self.touched = True
@@ -185,8 +190,7 @@ def _known_words(entries: Iterable[Entry], watch: WatchedRecords, records: Recor
         units = " ".join(value.unit for value in values if value is not None)
         known.update(folded(word) for word in _WORD.findall(units))
     if watch.counted:
-        listed = getattr(records, "coded_terms", None)
-        codes += listed((EntryKind.CONDITION,)) if listed is not None else []
+        codes += records.coded_terms(EntryKind.CONDITION)
     for code in codes:
         if code.system.startswith(_TERMINOLOGIES):
             known.update(folded(word) for word in _WORD.findall(f"{code.code} {code.display}"))

@@ -88,7 +88,9 @@ class RecordPlaceholders:
             if found[1]:
                 return self._date(int(found[1]), found[2] or "") or found[0]
             if found[3] == "entry":
-                return next((one for one, name in self._entries.items() if name == found[0]), found[0])
+                return next(
+                    (one for one, name in self._entries.items() if name == found[0]), found[0]
+                )
             if names:
                 return self._names.get(found[0], found[0])
             ids = (one for one, name in self._patients.items() if name == found[0])

@@ -327,7 +327,9 @@ class Redactor:
             return text
         parts = _SENTENCE.split(text)
         kept = (part for part in parts if not _quotes(_one_line(part), self._held))
-        return text if len(parts) == 1 and not _quotes(_one_line(text), self._held) else " ".join(kept)
+        return (
+            text if len(parts) == 1 and not _quotes(_one_line(text), self._held) else " ".join(kept)
+        )
 
     def _record_value(self, value: Any, key: str, note: bool = False) -> Any:
         """Return a value of a result of a record.
@@ -358,9 +360,7 @@ class Redactor:
         return REMOVED if isinstance(value, int) and self._wanted.knows(value) else value
 
     def _message(self, message: Message) -> Message:
-        data = (
-            self.value(message.data) if message.record is None else self._record_data(message)
-        )
+        data = self.value(message.data) if message.record is None else self._record_data(message)
         if message.role == "tool":
             whole = to_text(data)
             text = as_data(whole) if message.text.startswith(as_data("")[:7]) else whole

@@ -21,12 +21,12 @@ from app.agent.loop.limits import WallClock
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, Picture, RecordContent
+from app.agent.planning import named_patients
 from app.agent.policy.approvals import ask
 from app.agent.privacy import confidentiality_profile as profile
-from app.agent.planning import named_patients
 from app.agent.privacy.consents import Consents, Target, consent_request, record_request
-from app.agent.privacy.record_content import identifiers_of
 from app.agent.privacy.model_pictures import ShownPictures, make_pictures, may_send
+from app.agent.privacy.record_content import identifiers_of
 from app.agent.request import RunRequest, make_folder
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")

@@ -120,6 +120,7 @@ class ToolsPage(SettingsPage):
         super().__init__()
         policy = self._policy = settings.policy
         self._profile = settings.profile
+        self._clean_notes = settings.clean_notes
         self._grants = grants
         self.rules: dict[str, Choice] = {}
         self.add_heading(
@@ -160,7 +161,6 @@ class ToolsPage(SettingsPage):
             "effects": effects,
             "tools": self.tools.rules(),
             "remember": self.remember.isChecked(),
-            "clean_notes": self.clean_notes.isChecked(),
         }
         checked = PolicySettings.model_validate(chosen)
         return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
@@ -173,8 +173,12 @@ class ToolsPage(SettingsPage):
         return self._profile.model_copy(update={"packs_off": off, **texts})
 
     def device_values(self) -> dict[str, str | float]:
-        """Return the chosen device and idle time of models, keyed by field names of `Settings`."""
-        return {"device": self.device.value, "idle_minutes": self.idle.value()}
+        """Return the device, idle time and choice for notes, keyed by field names of `Settings`."""
+        return {
+            "device": self.device.value,
+            "idle_minutes": self.idle.value(),
+            "clean_notes": self.clean_notes.isChecked(),
+        }
 
     def _add_session(self) -> None:
         form = Form()
@@ -189,7 +193,7 @@ class ToolsPage(SettingsPage):
         self.clean_notes = QCheckBox(
             tr("Send the text of a record's notes to a remote model, with names removed")
         )
-        self.clean_notes.setChecked(self._policy.clean_notes)
+        self.clean_notes.setChecked(self._clean_notes)
         self.clean_notes.setToolTip(
             tr("Without it, notes and reports stay on this computer, and the model is told so.")
         )
