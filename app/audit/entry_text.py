@@ -66,6 +66,8 @@ def object_text(entry: Entry) -> str:
             return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
         case "consent_withdrawn" | "record_asked":
             return str(facts.get("host", ""))
+        case "mcp_allowed" | "mcp_withdrawn":
+            return str(facts.get("server", ""))
         case "grants_withdrawn":
             return str(facts.get("tool", "")) or "every tool"
         case "session_rule":

@@ -22,6 +22,7 @@ from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
 from app.agent.policy import Rule, Scope, exact
+from app.agent.privacy.redaction import clean_arguments
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
@@ -33,6 +34,7 @@ from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.wiring.program import identifiers
 from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
@@ -311,6 +313,9 @@ def run_tool(
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
+        if tool.spec.cleaned:
+            known = identifiers(image.instance for image in opened)
+            arguments = clean_arguments((), known, arguments)
         run_id = new_run_id()
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):

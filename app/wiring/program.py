@@ -38,6 +38,8 @@ from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages, rejected_calls
+from app.tools.mcp.server_tools import assistant_tools
+from app.tools.mcp.servers import McpServers
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
 from app.workspace.record import OpenRecord
@@ -96,6 +98,8 @@ class Program:
         self.note("settings_changed", **settings_facts(before, changed))
         self.settings = changed
         self._configure_secrets(changed)
+        if changed.mcp_servers != before.mcp_servers:
+            self.use_mcp_tools()
         if "host" in self.__dict__:
             self.host.end_when_idle(changed.idle_minutes * 60 or None)
         try:
@@ -132,8 +136,31 @@ class Program:
 
     @cached_property
     def registry(self) -> Registry:
-        """The tools of all packs."""
-        return load_packs()
+        """The tools of all packs, and those of the MCP servers that the user has allowed."""
+        registry = load_packs()
+        registry.set_guests(assistant_tools(self.mcp))
+        return registry
+
+    @cached_property
+    def mcp(self) -> McpServers:
+        """The MCP servers, and what the user has allowed of them."""
+        return McpServers(
+            lambda: self.settings.mcp_servers,
+            lambda name: self.secrets.get(name, chosen=True),
+            paths.config_dir() / "mcp_consents.json",
+            self._mcp_changed,
+        )
+
+    def _mcp_changed(self, name: str, given: bool) -> None:
+        if given:
+            self.note("mcp_allowed", server=name)
+        else:
+            self.note("mcp_withdrawn", server=name)
+        self.use_mcp_tools()
+
+    def use_mcp_tools(self) -> None:
+        """Take the tools of the servers that are allowed now into the registry."""
+        self.registry.set_guests(assistant_tools(self.mcp))
 
     @cached_property
     def record_library(self) -> RecordLibrary:

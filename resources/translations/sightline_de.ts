@@ -945,6 +945,11 @@
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
@@ -1166,6 +1171,11 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/ecg.py" />
@@ -1574,6 +1584,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Ask this computer's administrator for the right to read its folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -4162,6 +4177,16 @@
             <translation>Vollbild</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
             <source>Get it again and install it with `{0} models install PATH`.</source>
             <translation>Beschaffen Sie sie neu und installieren Sie sie mit `{0} models install PATH`.</translation>
@@ -6484,6 +6509,16 @@
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Look at these files, or trust their publisher; then add --allow-code.</source>
             <translation>Sehen Sie diese Dateien durch oder vertrauen Sie ihrem Herausgeber; ergänzen Sie dann --allow-code.</translation>
@@ -6877,6 +6912,11 @@
             <translation>Speicher</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Metadata of a DICOM file</source>
             <translation type="unfinished" />
@@ -7256,6 +7296,11 @@
             <location filename="../../app/views/documents/report_marks.py" />
             <source>No mark was taken over</source>
             <translation>Keine Markierung wurde übernommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -7738,6 +7783,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>on frame {number}</source>
             <translation>auf Frame {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8924,6 +8974,11 @@
             <translation>Zellen werden gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <source>reading it ended the reader, so it is damaged</source>
             <translation>das Lesen hat den Leser beendet, sie ist also beschädigt</translation>
@@ -9427,6 +9482,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9440,6 +9500,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -10719,6 +10784,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -11421,6 +11491,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -11636,6 +11711,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11684,6 +11764,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11858,6 +11943,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12125,6 +12215,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12582,6 +12677,16 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12606,6 +12711,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>Try again</source>
             <translation>Versuchen Sie es erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -13469,6 +13579,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -13482,6 +13597,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13502,6 +13627,11 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -13535,6 +13665,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -13543,6 +13678,21 @@
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The old file is kept as {1}.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13564,6 +13714,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13701,6 +13856,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13714,6 +13874,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13982,6 +14147,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

@@ -512,6 +512,16 @@ def _quotes(sentence: str, held: Sequence[str]) -> bool:
     return any(len(piece) == _QUOTED and piece in text for text in held for piece in pieces)
 
 
+def clean_arguments(
+    history: Sequence[Message],
+    identifiers: Sequence[str],
+    arguments: Mapping[str, Any],
+    conversation: str = "",
+) -> dict[str, Any]:
+    """Return a call's arguments without what identifies a patient, by the whole conversation."""
+    return Redactor(history, identifiers, conversation=conversation).value(arguments)
+
+
 def path_names(path: str) -> Iterator[str]:
     """Yield the name of a file, without its suffixes, and the names of its folders.
 
