@@ -142,6 +142,7 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
         window.tabifyDockWidget(docks["Studies"], docks["Record"])
         docks["Record"].hide()  # until a record is open
+        self.actions["Record"].setVisible(False)
 
     # Opening and closing
 
@@ -217,6 +218,7 @@ class WindowDocks(QObject):
     def show_record(self, needed: bool) -> None:
         """Show the record beside the image and make room for it, or hide it with the last."""
         self.by_name["Record"].setVisible(needed)
+        self.actions["Record"].setVisible(needed)
         if needed and not self.narrow:
             self._resize({"Record": self._width_of("Record")}, _ACROSS)
             height = self._middle.height()

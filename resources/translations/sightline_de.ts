@@ -356,6 +356,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>%n problems in the record</source>
+            <extracomment>Singular: %n problem in the record</extracomment>
+            <translation>
+                <numerusform>%n Problem in der Akte</numerusform>
+                <numerusform>%n Probleme in der Akte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n reports</source>
             <extracomment>Singular: %n report</extracomment>
@@ -525,6 +534,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>`sightline info` lists all of them.</source>
+            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -931,6 +945,7 @@
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -965,6 +980,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>all cells are exactly alike, so there are no states to tell apart</source>
             <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>All files</source>
+            <translation>Alle Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1521,6 +1541,11 @@
             <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Ask the server</source>
+            <translation>Server fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Ask this</source>
             <translation>Das fragen</translation>
@@ -1826,7 +1851,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
-            <translation type="unfinished" />
+            <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -1887,6 +1912,7 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/slice_paste.py" />
@@ -2114,6 +2140,11 @@
             <translation>Wählen Sie einen Ordner mit Dateien der Art {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose a folder…</source>
+            <translation>Ordner wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a GGUF file</source>
             <translation>GGUF-Datei wählen</translation>
@@ -2175,6 +2206,16 @@
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
             <translation>Wählen Sie einen anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Choose FHIR R4 in JSON or NDJSON.</source>
+            <translation>Wählen Sie FHIR R4 in JSON oder NDJSON.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose files…</source>
+            <translation>Dateien wählen…</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -3581,6 +3622,11 @@
             <translation>weiblich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>FHIR R4 in JSON: bundles, single resources, or a bulk export (NDJSON). Nothing is sent and nothing is changed.</source>
+            <translation>FHIR R4 in JSON: Bundles, einzelne Ressourcen oder ein Bulk-Export (NDJSON). Nichts wird gesendet und nichts verändert.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fibrosis</source>
             <translation>Fibrose</translation>
@@ -3991,6 +4037,11 @@
             <translation>Freihandbereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From a FHIR server</source>
+            <translation>Von einem FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>From a file or model pack…</source>
             <translation>Aus Datei oder Modellpaket…</translation>
@@ -4009,6 +4060,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>From any source</source>
             <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From files</source>
+            <translation>Aus Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -4323,6 +4379,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>ID {ident}</source>
             <translation>ID {ident}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Id, record number or name</source>
+            <translation>Kennung, Aktennummer oder Name</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -6581,6 +6642,11 @@
             <translation>Viewport maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>May Sightline ask {host} for this patient's record?</source>
+            <translation>Darf Sightline {host} nach der Akte dieses Patienten fragen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>May stay empty</source>
             <translation>Darf leer bleiben</translation>
@@ -7702,6 +7768,11 @@
             <translation>Bilderordner öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open a folder of patient records</source>
+            <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
@@ -7750,8 +7821,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>open files, open a folder</source>
-            <translation>Dateien öffnen, Ordner öffnen</translation>
+            <source>open files, a folder, a patient's record</source>
+            <translation>Dateien, einen Ordner, eine Patientenakte öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7785,6 +7856,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
             <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open patient record</source>
+            <translation>Patientenakte öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open patient record…</source>
+            <translation>Patientenakte öffnen…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -7885,6 +7966,11 @@
             <location filename="../../app/views/file_opening.py" />
             <source>Opening stopped</source>
             <translation>Öffnen gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Opening the record…</source>
+            <translation>Die Akte wird geöffnet…</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -8080,6 +8166,7 @@
         <message>
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <source>Patient</source>
             <translation>Patient</translation>
         </message>
@@ -8092,6 +8179,16 @@
             <location filename="../../app/tools/record/plan.py" />
             <source>Patient record</source>
             <translation>Patientenakte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Patient records</source>
+            <translation>Patientenakten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Patient's record asked for</source>
+            <translation>Patientenakte angefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -8791,6 +8888,11 @@
             <location filename="../../app/views/chat/markdown.py" />
             <source>record</source>
             <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Records are read only; the host is asked after your yes.</source>
+            <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -10066,6 +10168,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>something went wrong inside Sightline</source>
             <translation>in Sightline ist ein Fehler aufgetreten</translation>
         </message>
@@ -10206,6 +10309,7 @@
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Stop opening</source>
             <translation>Öffnen stoppen</translation>
         </message>
@@ -10294,8 +10398,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, assistant</source>
+            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -10497,6 +10601,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the address names no patient</source>
+            <translation>die Adresse nennt keinen Patienten</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -11220,6 +11329,11 @@
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>The patient's id, number or name and the token are sent to this host only.</source>
+            <translation>Kennung, Nummer oder Name des Patienten und das Token gehen nur an diesen Server.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
             <source>the PDF document has {0} pages</source>
             <translation>das PDF-Dokument hat {0} Seiten</translation>
@@ -11569,6 +11683,11 @@
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the token is not sent over http, where others can read it</source>
+            <translation>das Token wird nicht über http gesendet, wo andere es lesen können</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>the tool in hand; window: right widens, down raises</source>
             <translation>das gewählte Werkzeug; Fenster: rechts breiter, unten höher</translation>
@@ -11729,6 +11848,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is no model of that name in this pack</source>
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>There is no patient's record in it</source>
+            <translation>Es ist keine Patientenakte darin</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -11986,6 +12110,11 @@
             <translation>Art des Objekts: {kind}.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>this is no address of a FHIR server</source>
+            <translation>dies ist keine Adresse eines FHIR-Servers</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/probe.py" />
             <source>This is not a GGUF file.</source>
             <translation>Dies ist keine GGUF-Datei.</translation>
@@ -12182,6 +12311,16 @@
             <translation>Vor der Verwendung zu akzeptieren.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token</source>
+            <translation>Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token, if the server needs one</source>
+            <translation>Token, falls der Server eines braucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Tokens</source>
             <translation>Tokens</translation>
@@ -12314,6 +12453,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Try again; the log has the details.</source>
             <translation>Versuchen Sie es erneut; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
@@ -12443,6 +12583,11 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
             <translation>Fenster anpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Use an address with https.</source>
+            <translation>Verwenden Sie eine Adresse mit https.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -12958,6 +13103,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write https://host/fhir/Patient/ID or .../Patient?identifier=NUMBER.</source>
+            <translation>Schreiben Sie https://host/fhir/Patient/ID oder .../Patient?identifier=NUMMER.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write it as https://host/fhir.</source>
+            <translation>Schreiben Sie sie als https://host/fhir.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
