@@ -261,6 +261,14 @@ FILLS: Mapping[str, tuple[Fill, ...]] = {
     "diabetes": (Condition(_DIABETES),),
     "stroke_or_tia": (_KNOWN_STROKE,),
     "stroke": (Condition({**_ISCHEMIC_STROKE, **_CEREBRAL_BLEEDING}, ever=True),),
+    "thromboembolism": (Condition({"54687002": "arterial embolism"}, ever=True),),
+    "aortic_plaque": (
+        Condition(
+            {"81817003": "atherosclerosis of aorta"},
+            ever=True,
+            note="atherosclerosis of the aorta; whether it is a complex plaque is to be checked",
+        ),
+    ),
     "previous_mi": (Condition(_INFARCTION, ever=True),),
     "peripheral_artery_disease": (Condition(_PERIPHERAL, ever=True),),
     "atherosclerotic_disease": (
@@ -280,9 +288,7 @@ FILLS: Mapping[str, tuple[Fill, ...]] = {
     "hypercholesterolemia": (Condition(_LIPIDS),),
     "obesity": (Condition(_OBESITY),),
     "current_smoker": (Smoking("no"),),
-    "dialysis": (
-        Condition({}, procedures=("265764009", "302497006", "71192002"), within_days=30),
-    ),
+    "dialysis": (Condition({}, procedures=("265764009", "302497006", "71192002"), within_days=30),),
     "dialysis_twice_last_week": (
         Condition({}, procedures=("265764009", "302497006", "71192002"), within_days=7, count=2),
     ),
@@ -341,9 +347,21 @@ ATRIAL_FIBRILLATION = {
 MADE_FOR: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "cha2ds2_vasc": ("atrial fibrillation", ATRIAL_FIBRILLATION),
     "has_bled": ("atrial fibrillation", ATRIAL_FIBRILLATION),
-    "child_pugh": ("cirrhosis", {**_CIRRHOSIS, "31712002": "primary biliary cholangitis"}),
+    "child_pugh": (
+        "cirrhosis",
+        {
+            "19943007": "cirrhosis of liver",
+            "420054005": "alcoholic cirrhosis",
+            "31712002": "primary biliary cholangitis",
+        },
+    ),
 }
 """The condition that a score is made for, with its SNOMED CT codes."""
+
+REMARKS: Mapping[str, tuple[str, ...]] = {
+    "sofa": ("the most recent values are used; SOFA wants the worst of 24 hours",),
+}
+"""What is to be told with a score from a record."""
 
 SMOKING_STATUS = "72166-2"
 """LOINC code of the tobacco smoking status."""
