@@ -945,6 +945,11 @@
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
@@ -1166,6 +1171,16 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1440,6 +1455,11 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
@@ -1564,6 +1584,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Ask this computer's administrator for the right to read its folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -2348,6 +2373,11 @@
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2523,6 +2553,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>computes</source>
             <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2926,6 +2966,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2971,6 +3016,11 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
@@ -3014,6 +3064,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Discard the changes to “{title}”?</source>
             <translation>Änderungen an „{title}“ verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3251,6 +3306,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3732,6 +3792,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3745,6 +3810,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -4105,6 +4175,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Full screen</source>
             <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -5356,6 +5436,11 @@
             <translation>seine Karte erlaubt keinen Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>its colour model ({0} with {1} samples a pixel) cannot be shown</source>
             <translation>das Farbmodell ({0} mit {1} Werten je Pixel) kann nicht gezeigt werden</translation>
@@ -6017,6 +6102,11 @@
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Labs</source>
             <translation>Labor</translation>
@@ -6102,6 +6192,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6292,6 +6387,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
@@ -6320,6 +6420,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6374,6 +6484,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>look at it before you hand it on: text may be burnt into its pixels</source>
             <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
@@ -6392,6 +6507,16 @@
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6707,6 +6832,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6740,6 +6870,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6761,6 +6896,7 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Medications</source>
             <translation>Medikamente</translation>
@@ -6774,6 +6910,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -7057,6 +7203,16 @@
             <translation>Ohne Datum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
@@ -7142,6 +7298,11 @@
             <translation>Keine Markierung wurde übernommen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -7175,6 +7336,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No patient fits “{text}”.</source>
             <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -7547,6 +7713,11 @@
             <translation>schräg: {0}° von {1}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>of a table or plot: select its object</source>
             <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
@@ -7611,6 +7782,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>on frame {number}</source>
             <translation>auf Frame {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7771,6 +7947,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Open a folder of patient records</source>
             <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -8742,6 +8923,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8785,6 +8971,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Reading cells</source>
             <translation>Zellen werden gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -8842,6 +9033,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Reading the report…</source>
             <translation>Der Bericht wird gelesen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9285,6 +9481,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9298,6 +9499,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -9426,6 +9632,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Scale</source>
             <translation>Skalierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -10117,6 +10328,11 @@
             <translation>An Kanten einrasten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -10555,6 +10771,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Tested here</source>
             <translation>Hier getestet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -11259,6 +11480,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -11474,6 +11700,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11522,6 +11753,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11696,6 +11932,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11958,6 +12199,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12415,6 +12661,16 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12439,6 +12695,11 @@
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>Try again</source>
             <translation>Versuchen Sie es erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -12714,6 +12975,7 @@
             <translation>Viridis</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Vital signs</source>
             <translation>Vitalzeichen</translation>
@@ -13286,6 +13548,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -13299,6 +13566,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13319,6 +13596,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -13347,6 +13634,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -13357,12 +13649,28 @@
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -13375,6 +13683,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13412,6 +13725,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -13420,6 +13738,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13437,6 +13760,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -13445,6 +13773,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13487,6 +13825,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13500,6 +13843,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13768,6 +14116,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
