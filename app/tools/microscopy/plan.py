@@ -123,6 +123,10 @@ _KINDS = (
     QuestionKind(
         "look at a micrograph",
         _WORDS["LOOK"],
+        unless=phrases(
+            "what|whats|was .. magnification|channel*|pixel*|resolution|depth|size|dimension*|"
+            "objective|vergrößerung|kanäle|auflösung|pixelgröße"
+        ),
         tools=(CAPTIONER,),
         only_for=_SURELY_MICROGRAPH,
     ),
