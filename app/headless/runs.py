@@ -20,6 +20,7 @@ from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
+from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
@@ -284,7 +285,7 @@ def run_tool(
         record.end(result.status, context)
         if result.status != "ok":
             kind = UsageError if result.wrong_arguments else SightlineError
-            raise kind(result.error, remedy=result.remedy)
+            raise kind(result.error, remedy=for_people(result.remedy))
         if as_json:
             print_json(
                 {

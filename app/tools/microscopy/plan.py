@@ -153,6 +153,10 @@ _CHANNELS = tuple(
 """Channels that a question may name. Others are taken as they are shown, which the answer says."""
 
 
+_DEPTHS = (
+    ValueWords("depth", "maximum", _WORDS["PROJECTION"]),
+    ValueWords("depth", "all", _WORDS["ALL_DEPTHS"]),
+)
 _NAMED_CELLS = tuple(word for word in _WORDS["CELLS"] if not word.startswith("obje"))
 
 
@@ -176,7 +180,7 @@ def _segmenter(
         feeds=(_CLEANED,),
         empty=("count",),
         discovery=Discovery(INFO, "channels", "channel"),
-        values=(*_CHANNELS, *values),
+        values=(*_CHANNELS, *_DEPTHS, *values),
         usual=usual,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import threading
 import time
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
 from app.imaging.findings import Finding, Mask, new_id
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     Approval,
@@ -40,6 +42,7 @@ from app.tools.api import (
 )
 from app.tools.general import for_each_image
 from app.tools.general.for_each_image import NAME, ForEachImage
+from app.tools.images import OpenImage, RunImages
 from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
 from app.tools.registry import Registry
 from app.tools.tables import table_of, write_table
@@ -468,3 +471,37 @@ def test_groups_of_later_images_are_kept_where_the_first_has_none(tmp_path: Path
         ("a", "", ""),
         ("b", "drug", "1"),
     ]
+
+
+def test_masks_kept_by_an_earlier_run_are_files_of_the_run_that_takes_them(tmp_path: Path):
+    """An output folder of one's own may hold other files, which no run may read."""
+    pictures = micrographs(tmp_path / "in", 3, 4)
+    first = run(tmp_path, "How many cells in each image?", pictures)
+    out = tmp_path / "out"
+    opened = [OpenImage(f"image-{n}", read_instance(path)) for n, path in enumerate(pictures, 1)]
+    images = RunImages(opened, out, cells.Inline(), out.iterdir())
+    notes = [dict(note) for note in images.notes(remote=False)]
+    masks = finished(first).output["mask_paths"]
+    assert not any(images.is_made(Path(mask).resolve()) for mask in masks)
+    loop = AgentLoop(OfflineModel(registry().plans), registry(), plans=registry().plans)
+    asked = request(
+        out, "How many cells in each image?", notes=notes, thread=Thread.in_memory(), images=images
+    )
+    model: Any = None
+    second = Played(asyncio.run(collect(loop, asked)), Thread.in_memory(), model)
+    assert finished(second).output["mask_paths"] == masks
+    assert finished(second).metadata["reused"] == 2
+    assert all(images.is_made(Path(mask).resolve()) for mask in masks)
+
+
+def test_a_kept_result_names_no_file_outside_the_run_s_folder(tmp_path: Path):
+    pictures = micrographs(tmp_path / "in", 3)
+    run(tmp_path, "How many cells in each image?", pictures)
+    outside = tmp_path / "outside.tif"
+    outside.write_bytes(b"")
+    (kept,) = (tmp_path / "out" / NAME).glob("*.json")
+    told = json.loads(kept.read_text())
+    told["artifacts"][0]["path"] = str(outside)
+    kept.write_text(json.dumps(told))
+    again = run(tmp_path, "How many cells in each image?", pictures)
+    assert finished(again).metadata["reused"] == 0
