@@ -81,8 +81,8 @@ def write_table(
     Raises:
         FileProblem: The file cannot be written.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)  # its line ends make it quote every text with one
     writer.writerow([plain_cell(name) for name in table.columns])
     writer.writerows([plain_cell(cell) for cell in row] for row in table.rows)
     try:
@@ -135,7 +135,7 @@ def read_table(path: Path) -> Table:
     """
     try:
         text = read_regular(path).decode("utf-8-sig")
-        lines = list(csv.reader(io.StringIO(text), strict=True))
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(path, type(error).__name__) from error
     if not lines or not any(lines[0]):

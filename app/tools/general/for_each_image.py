@@ -498,7 +498,7 @@ class _ObjectsTable:
             if not columns or (not first and not set(columns) & set(self._columns)):
                 return
             with self._path.open("w" if first else "a", newline="", encoding="utf-8") as out:
-                writer = csv.writer(out, lineterminator="\n")
+                writer = csv.writer(out)
                 if first:
                     # The first image may have no group where later ones have.
                     more = (name for name in ("group", "replicate") if name not in columns)

@@ -789,11 +789,9 @@ def _series(image: Instance) -> str:
 
 
 def _image_name(image: Instance, of_several_series: bool) -> str:
-    """Return the name of a picture's file, or the number of a DICOM image."""
-    if image.kind != "dicom":
+    """Return the number of a DICOM image, or the name of its file."""
+    if image.kind != "dicom" or not image.number:
         return wording.one_line(image.path.name)
-    if not image.number:
-        return wording.one_line(_series(image))
     text = tr("image {number}").format(number=image.number)
     if of_several_series and (series := wording.one_line(_series(image))):
         text = tr("series {series}, {image}").format(series=series, image=text)

@@ -234,6 +234,7 @@ def test_a_loss_that_does_not_fall_is_noticed(losses: tuple[float, ...], fell: b
     assert has_fallen(losses) is fell
 
 
+@pytest.mark.slow
 def test_a_training_that_does_not_learn_gives_a_warning(ready: Bench):
     crops = cropped(ready, experiment(0, side=4))
     real = ready.host

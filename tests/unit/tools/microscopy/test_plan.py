@@ -170,7 +170,7 @@ def test_a_phrasing_of_somebody_who_knew_no_rule_gets_its_chain(row: dict[str, A
     [
         ("count the nuclei in all slices", "all"),
         ("how many cells at each depth of the stack?", "all"),
-        ("nuclei per z plane, count them", "all"),
+        ("count nuclei in every z plane", "all"),
         ("Zähle die Zellkerne in allen Schichten", "all"),
         ("how many cells are there at each time point?", "all"),
         ("count the cells on the maximum projection", "maximum"),
