@@ -29,6 +29,7 @@ commands (each has its own --help):
   ask PROMPT [--image SRC]  one headless run of the assistant; --session ID goes on with one
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
+  mcp [--image SRC]         the tools for other assistants, over stdio
   models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay, rename, delete
   audit                     what was done and sent: list, verify, find
@@ -308,6 +309,7 @@ def _ask(argv: list[str]) -> int:
         help="the section of the prompts file to instruct a language model with",
     )
     parser.add_argument("--prompts", default="", metavar="FILE", help="a prompts file of your own")
+    _add_allow(parser)
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
@@ -349,6 +351,51 @@ def _tool(argv: list[str]) -> int:
     from app.headless.runs import run_tool
 
     return run_tool(**vars(options))
+
+
+def _add_allow(parser: _Parser) -> None:
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="EFFECT:TOOL",
+        help="let this tool write, send or execute, such as send:NAME; nobody can be asked here. "
+        "May be repeated",
+    )
+
+
+def _mcp(argv: list[str]) -> int:
+    parser = _parser(
+        "mcp",
+        "Serve the tools to another assistant (Model Context Protocol, over stdin and stdout). "
+        "Tools that read and compute are offered. Names, ids, dates and paths are removed from "
+        "what the assistant is told, and it gets no pictures.",
+    )
+    _add_images(parser, "the images that the tools may read; may be repeated")
+    _add_allow(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
+    parser.add_argument(
+        "--pack",
+        action="append",
+        default=[],
+        dest="packs",
+        metavar="NAME",
+        help="offer the tools of this pack only, and the general ones; may be repeated",
+    )
+    parser.add_argument(
+        "--pictures",
+        action="store_true",
+        help="also hand out pictures, but those that may show who the patient is",
+    )
+    parser.add_argument(
+        "--local",
+        action="store_true",
+        help="the assistant's model runs on this computer: remove nothing, hand out all pictures",
+    )
+    options = parser.parse_args(argv)
+    from app.headless.mcp_server import McpRequest, serve
+
+    return serve(McpRequest(**vars(options)))
 
 
 def _add_images(parser: _Parser, about: str = "") -> None:
@@ -515,6 +562,7 @@ _COMMANDS = {
     "ask": _ask,
     "tools": _tools,
     "tool": _tool,
+    "mcp": _mcp,
     "models": _models,
     "sessions": _sessions,
     "audit": _audit,

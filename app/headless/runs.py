@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
+from app.agent.loop.tool_execution import Tools
 from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
 from app.agent.request import Decision, make_folder
@@ -61,6 +62,7 @@ def ask(
     prompts: str = "",
     plan_only: bool = False,
     as_json: bool = False,
+    allow: Sequence[str] = (),
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -78,10 +80,12 @@ def ask(
         prompts: A prompts file of the user's own; "" for that of the settings.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
+        allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
     """
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
-        opened = _open_images(program.decoder, images)
+        allowed = allowed_tools(program.registry, allow)
+        opened = open_images(program.decoder, images)
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -93,7 +97,7 @@ def ask(
             opened,
             thread=thread,
             out_dir=make_folder(out) if out else None,
-            approve=_approver(model),
+            approve=_approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
@@ -153,11 +157,44 @@ def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     return False
 
 
-def _approver(model: LanguageModel) -> Approve:
-    """Return the answer to approval requests: yes only for hosts in the environment variables."""
+def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
+    """Return the tools that the command line allows to act, each named as "EFFECT:TOOL".
+
+    The effect is part of the name, so that whoever allows a tool knows what it does.
+
+    Raises:
+        UsageError: There is no such tool, or it has another effect.
+    """
+    allowed: set[str] = set()
+    for name in names:
+        effect, _, tool = name.partition(":")
+        found = tools.get(tool)
+        if found is None:
+            raise UsageError(
+                f"--allow {name}: there is no tool {tool!r}",
+                remedy="Write EFFECT:TOOL, such as send:TOOL; `sightline tools` lists the tools.",
+            )
+        own = str(found.spec.approval)
+        if effect != own:
+            raise UsageError(
+                f"--allow {name}: the effect of {tool} is not {effect!r}",
+                remedy=f"Write {own}:{tool} if you mean it.",
+            )
+        allowed.add(found.spec.name)
+    return frozenset(allowed)
+
+
+def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
+    """Return the answer to approval requests.
+
+    It is yes for the tools in `allowed`, and for the hosts in the environment variables.
+    """
     host = model.remote_host
 
     async def approve(event: events.ApprovalRequested) -> Decision:
+        if event.about == "tool" and event.tool in allowed:
+            print(f"sightline: {printable(event.title)} Allowed by --allow.", file=sys.stderr)
+            return Decision(granted=True)
         ours = bool(host) and event.host == host and not (event.call_id or event.tool)
         variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):
@@ -169,7 +206,8 @@ def _approver(model: LanguageModel) -> Approve:
         elif event.about == "override":
             reason = "Nobody can be asked here: in the window you are asked, and can say yes."
         else:
-            reason = "Nobody can be asked here: a tool that acts needs the window."
+            named = f"--allow {event.effect}:{event.tool}"
+            reason = f"Nobody can be asked here. {named} allows it by name."
         print(f"sightline: {printable(event.title)} Not allowed. {reason}", file=sys.stderr)
         return Decision(granted=False, reason=reason)
 
@@ -260,7 +298,7 @@ def run_tool(
         if tool is None:
             known = ", ".join(item.spec.name for item in program.registry.all())
             raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
-        opened = _open_images(program.decoder, images)
+        opened = open_images(program.decoder, images)
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
@@ -274,7 +312,7 @@ def run_tool(
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
-        record = _ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
+        record = ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:
             record.refuse()
             refusal = UsageError if judged.argument else SightlineError
@@ -305,17 +343,25 @@ def run_tool(
     return 0
 
 
-class _ToolCallRecord:
-    """Records in the audit log one tool call made outside of a run, its arguments as a hash."""
+class ToolCallRecord:
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
+
+    `via` says who made the call.
+    """
 
     def __init__(
-        self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]
+        self,
+        log: AuditLog,
+        spec: ToolSpec,
+        run_id: str,
+        arguments: Mapping[str, Any],
+        via: str = "command line",
     ) -> None:
         self._log = log
         self._spec = spec
         self._facts = {
             "run": run_id,
-            "via": "command line",
+            "via": via,
             "tool": spec.name,
             "effect": spec.approval.value,
             "version": spec.version,
@@ -365,7 +411,7 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
+def open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
     """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:

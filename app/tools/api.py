@@ -21,6 +21,7 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import Frame, ImageRef, Instance, Rescale, Window
+from app.records.types import NoRecords, Records
 from app.tools.pack_plan import PackPlan
 
 JsonDict = dict[str, Any]
@@ -651,6 +652,9 @@ class ToolContext:
         store: Keeps small JSON values for the conversation.
         results: The earlier results of the conversation.
         model: The language model that the user has chosen; None for the offline planner.
+        records: The patients' records that are open.
+        record_patient: The id of the patient whose record the user has chosen or whose study is
+            shown; "" for none.
     """
 
     run_id: str
@@ -668,6 +672,8 @@ class ToolContext:
     store: Store = field(default_factory=_MemoryStore)
     results: Results = field(default_factory=_NoResults)
     model: ToolModel | None = None
+    records: Records = field(default_factory=NoRecords)
+    record_patient: str = ""
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -70,6 +70,7 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
+from app.views.record.record_panel import RecordPanel
 from app.views.results.exporting import ResultCommands
 from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
@@ -133,7 +134,7 @@ class MainWindow(QMainWindow):
         self.open_models = open_models
         self.language = language
         self.audit_log: AuditLog | None = None  # where exports are recorded
-        self._closed = self._may_quit = False
+        self._closed = self._may_quit = self._had_record = False
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
         self.second: SecondWindow | None = None
@@ -166,6 +167,7 @@ class MainWindow(QMainWindow):
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layers_panel = LayersPanel(workspace, lambda: self.layer_loading)
+        self.record_panel = RecordPanel(workspace.record, self.background)
         self.viewports.first_of = self.study_list.first_of
         self.arrangement = self._make_docks()
         self.docks = self.arrangement.by_name
@@ -304,6 +306,7 @@ class MainWindow(QMainWindow):
             "Attributes": self.attributes,
             "Findings": self.findings_list,
             "Layers": self.layers_panel,
+            "Record": self.record_panel,
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
@@ -316,7 +319,45 @@ class MainWindow(QMainWindow):
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
         )
+        self.workspace.record.changed.connect(self._follow_record)
+        self.workspace.record.entry_wanted.connect(lambda _entry: self._show_record())
+        self.record_panel.study_wanted.connect(self._show_study)
+        if isinstance(self.chat, ChatDock):
+            self.record_panel.mention_wanted.connect(self._show_mention)
         return made
+
+    def _follow_record(self) -> None:
+        """Show the record panel when a record is opened, and hide it when the last is closed."""
+        is_open = self.workspace.record.is_open
+        if is_open != self._had_record:
+            self._had_record = is_open
+            self.arrangement.show_record(is_open)
+
+    def _show_record(self) -> None:
+        dock = self.docks["Record"]
+        dock.show()
+        dock.raise_()
+
+    def _show_study(self, study_uid: str) -> None:
+        """Show the first image of an open study that an entry of the record names."""
+        for study in self.workspace.studies.all:
+            first = next((one for series in study.series for one in series.instances), None)
+            if study.uid == study_uid and first is not None:
+                self.workspace.viewport.show(first)
+                return
+        self.notices.show_notice(
+            "info",
+            tr("The study is not open"),
+            tr("Open its files, and the record shows it from its imaging entry."),
+        )
+
+    def _show_mention(self, entry_id: str) -> None:
+        """Show the latest answer that cites an entry of the record."""
+        if isinstance(self.chat, ChatDock):
+            if self.chat.show_citation(entry_id):
+                self.docks["Assistant"].show()
+            else:
+                self.notices.show_notice("info", tr("No answer of this conversation mentions it"))
 
     def _make_status(self) -> None:
         bar = self.statusBar()
@@ -721,7 +762,7 @@ class MainWindow(QMainWindow):
         self._end_second()
         self.opening.cancel()
         self.loader.close()
-        lists = (self.study_list, self.findings_list, self.attributes)
+        lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
         for part in (self.viewports, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):

@@ -943,8 +943,11 @@ class Toolbar(QToolBar):
         return button
 
     def add_docks(self, arrangement: WindowDocks) -> None:
-        """Add a button for each dock; in a narrow window the rail has them instead."""
-        for action in arrangement.actions.values():
+        """Add a button for each dock; in a narrow window the rail has them instead.
+
+        Not for a dock that comes later: the bar has room for no more at the usual width.
+        """
+        for action in filter(QAction.isVisible, arrangement.actions.values()):
             button = QToolButton()
             button.setDefaultAction(action)
             button.setAccessibleName(action.text())

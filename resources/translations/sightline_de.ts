@@ -851,6 +851,11 @@
             <translation>Etwa {least}, nach dem Speicherbedarf geschätzt; genau bekannt erst, wenn der Host gefragt ist.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Above the reference range</source>
+            <translation>Über dem Referenzbereich</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
@@ -997,6 +1002,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
             <translation>Alle {lines} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Allergies</source>
+            <translation>Allergien</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -1669,6 +1679,11 @@
             <translation>wird neu gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Below the reference range</source>
+            <translation>Unter dem Referenzbereich</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Best in set</source>
             <translation>Bestes Bild der Reihe</translation>
@@ -1682,6 +1697,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Bidirectional</source>
             <translation>Zwei Durchmesser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Birth date</source>
+            <translation>Geburtsdatum</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -1718,9 +1738,19 @@
             <translation>Knochen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Born</source>
+            <translation>Geboren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>born {born}</source>
             <translation>geb. {born}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>born {date}</source>
+            <translation>geboren {date}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -1794,6 +1824,11 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_score.py" />
+            <source>Calculate a clinical score</source>
+            <translation>Klinischen Score berechnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -1851,6 +1886,7 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/slice_paste.py" />
@@ -1872,6 +1908,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Cardiothoracic ratio</source>
             <translation>Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Care plans</source>
+            <translation>Behandlungspläne</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -2306,6 +2347,11 @@
             <translation>Studie schließen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Close the entry</source>
+            <translation>Eintrag schließen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>close the study, close all studies</source>
             <translation>Studie schließen, alle Studien schließen</translation>
@@ -2328,6 +2374,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Code</source>
             <translation>Code</translation>
         </message>
@@ -2457,6 +2504,11 @@
             <translation>Konsolidierung</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Contact</source>
+            <translation>Kontakt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>content below level {0} is not shown</source>
             <translation>Inhalt unterhalb der Ebene {0} wird nicht gezeigt</translation>
@@ -2540,6 +2592,7 @@
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2748,6 +2801,12 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Date</source>
+            <translation>Datum</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>De-identified copy</source>
             <translation>De-identifizierte Kopie</translation>
@@ -2889,6 +2948,16 @@
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>did not start within {0} s</source>
             <translation>startete nicht innerhalb von {0} s</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Died</source>
+            <translation>Verstorben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>died {date}</source>
+            <translation>verstorben {date}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -3233,6 +3302,16 @@
             <translation>Emphysem</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Encounter</source>
+            <translation>Kontakt mit Arzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Encounters</source>
+            <translation>Arztkontakte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>End the calibration</source>
             <translation>Kalibrierung beenden</translation>
@@ -3286,6 +3365,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the name of the model, or list what the endpoint has.</source>
             <translation>Geben Sie den Namen des Modells ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Entry</source>
+            <translation>Eintrag</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -3490,6 +3574,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Faster cine</source>
             <translation>Cine schneller</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>female</source>
+            <translation>weiblich</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -4236,6 +4325,11 @@
             <translation>ID {ident}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Identifier</source>
+            <translation>Kennung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -4295,6 +4389,16 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Images read</source>
             <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Imaging</source>
+            <translation>Bildgebung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Immunizations</source>
+            <translation>Impfungen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
@@ -5853,6 +5957,11 @@
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Labs</source>
+            <translation>Labor</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Language</source>
             <translation>Sprache</translation>
@@ -6128,6 +6237,11 @@
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>List the entries that contain all words</source>
+            <translation>Die Einträge zeigen, die alle Wörter enthalten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>List the findings whose label, group, description or code contains all words</source>
             <translation>Nur Befunde, deren Name, Gruppe, Beschreibung oder Code alle Wörter enthält</translation>
@@ -6331,6 +6445,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Make room on the disk, or set SIGHTLINE_NO_INDEX=1.</source>
+            <translation>Schaffen Sie Platz auf der Festplatte, oder setzen Sie SIGHTLINE_NO_INDEX=1.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -6340,6 +6459,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Make space, or write the pack elsewhere.</source>
             <translation>Schaffen Sie Platz oder schreiben Sie das Paket an einen anderen Ort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>male</source>
+            <translation>männlich</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/mammography.toml" />
@@ -6572,6 +6696,11 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Medications</source>
+            <translation>Medikamente</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Medium</source>
             <translation>Mittel</translation>
@@ -6712,6 +6841,8 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -6826,6 +6957,11 @@
             <translation>nächster, voriger Viewport; maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>No answer of this conversation mentions it</source>
+            <translation>Keine Antwort dieses Gesprächs nennt ihn</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>No arguments.</source>
             <translation>Keine Argumente.</translation>
@@ -6849,6 +6985,11 @@
             <location filename="../../app/views/chat/run_wording.py" />
             <source>no cost</source>
             <translation>keine Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>No date</source>
+            <translation>Ohne Datum</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -6951,6 +7092,11 @@
             <translation>es ist kein Modell angegeben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No name</source>
+            <translation>Ohne Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>no open image that the report names lies in its plane</source>
             <translation>kein geöffnetes Bild, das der Bericht nennt, liegt in ihrer Ebene</translation>
@@ -6959,6 +7105,11 @@
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No patient fits “{text}”.</source>
+            <translation>Kein Patient passt zu „{text}“.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -6971,9 +7122,19 @@
             <translation>Es werden keine Pixel gesendet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No record is open</source>
+            <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>No session is kept on this computer</source>
             <translation>Auf diesem Computer ist keine Sitzung gemerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No study is shown.</source>
+            <translation>Es wird keine Studie gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
@@ -7234,6 +7395,11 @@
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Not verified by a person</source>
             <translation>Von keinem Menschen verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Notes</source>
+            <translation>Notizen</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -7549,6 +7715,11 @@
             <translation>Öffnen Sie einen Teil davon</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Open a patient's record (FHIR) from the File menu, or drop it on the window.</source>
+            <translation>Öffnen Sie die Akte eines Patienten (FHIR) im Menü Datei, oder ziehen Sie sie in das Fenster.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Open a study to begin</source>
             <translation>Öffnen Sie eine Studie</translation>
@@ -7605,6 +7776,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open its files, and the record shows it from its imaging entry.</source>
+            <translation>Öffnen Sie ihre Dateien; dann zeigt die Akte sie aus dem Eintrag der Bildgebung.</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
@@ -7740,6 +7916,21 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Organisation of who verifies</source>
             <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>other</source>
+            <translation>divers</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Other entries</source>
+            <translation>Weitere Einträge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Other observations</source>
+            <translation>Weitere Beobachtungen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -7888,9 +8079,25 @@
             <translation>Pfade können Patienten nennen. Ausgeschaltet werden sie vergessen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Patient</source>
+            <translation>Patient</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>patient</source>
             <translation>Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/plan.py" />
+            <source>Patient record</source>
+            <translation>Patientenakte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Patients whose records are open</source>
+            <translation>Patienten, deren Akten geöffnet sind</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -8286,6 +8493,16 @@
             <translation>Wert ablesen, Pfeil zeichnen, Text schreiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Problems</source>
+            <translation>Diagnosen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Procedures</source>
+            <translation>Prozeduren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>program code</source>
             <translation>Programmcode</translation>
@@ -8567,6 +8784,16 @@
             <translation>Gründe dagegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Record</source>
+            <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/markdown.py" />
+            <source>record</source>
+            <translation>Akte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Red</source>
             <translation>Rot</translation>
@@ -8585,6 +8812,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Reference lines</source>
             <translation>Referenzlinien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reference range</source>
+            <translation>Referenzbereich</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -8745,6 +8977,11 @@
             <location filename="../../app/views/wording.py" />
             <source>report</source>
             <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reports</source>
+            <translation>Befunde</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -9155,6 +9392,11 @@
             <translation>Im Bericht suchen; Eingabe findet die nächste Stelle</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search name or ID</source>
+            <translation>Name oder Kennung suchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search patient, study or series</source>
             <translation>Patient, Studie, Serie</translation>
@@ -9189,6 +9431,16 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search the open studies</source>
             <translation>Geöffnete Studien durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search the patients</source>
+            <translation>Patienten suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search the record</source>
+            <translation>Akte durchsuchen</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9507,6 +9759,11 @@
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Sex</source>
+            <translation>Geschlecht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volumes.py" />
             <source>sheared by {0}°</source>
             <translation>um {0}° geschert</translation>
@@ -9620,6 +9877,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>Show the question</source>
             <translation>Frage zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Show the study</source>
+            <translation>Studie zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -9904,6 +10166,11 @@
             <translation>Statistik und Histogramm…</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Status</source>
+            <translation>Status</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
@@ -10033,8 +10300,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, assistant</source>
+            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -10443,6 +10710,11 @@
             <translation>Die Werkzeugaufrufe des Endpunkts</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The entry</source>
+            <translation>Der Eintrag</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -10572,6 +10844,11 @@
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The first {count} are listed: search for others.</source>
+            <translation>Die ersten {count} sind aufgeführt: Suchen Sie nach anderen.</translation>
         </message>
         <message>
             <location filename="../../app/views/results/plot_pane.py" />
@@ -10727,6 +11004,11 @@
             <location filename="../../app/workspace/editing.py" />
             <source>the images have other pixels, and a mask is made of pixels</source>
             <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>the index of records cannot be written</source>
+            <translation>der Index der Akten kann nicht geschrieben werden</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11089,6 +11371,16 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The record of the shown study's patient.</source>
+            <translation>Die Akte des Patienten der gezeigten Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The record's entries</source>
+            <translation>Die Einträge der Akte</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
@@ -11226,6 +11518,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>the standard space {0}</source>
             <translation>der Standardraum {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The study is not open</source>
+            <translation>Die Studie ist nicht geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
@@ -11866,6 +12163,11 @@
             <translation>Zeitpunkt</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Timeline</source>
+            <translation>Zeitverlauf</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
@@ -12074,6 +12376,11 @@
             <translation>Unbekannt</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>unknown</source>
+            <translation>unbekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Unknown colour map {cmap}: shown in grey</source>
             <translation>Unbekannte Farbtabelle {cmap}: in Grau gezeigt</translation>
@@ -12159,6 +12466,11 @@
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Use the record of another patient…</source>
+            <translation>Akte eines anderen Patienten verwenden …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Use them anyway; results will carry a warning</source>
             <translation>Trotzdem verwenden; Ergebnisse tragen dann eine Warnung</translation>
@@ -12172,6 +12484,11 @@
             <location filename="../../app/tools/chest/image_suitability.py" />
             <source>Use this image as a frontal chest radiograph anyway?</source>
             <translation>Dieses Bild trotzdem als frontale Thoraxaufnahme verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Use this record</source>
+            <translation>Diese Akte verwenden</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12201,6 +12518,8 @@
         <message>
             <location filename="../../app/views/browser/attributes.py" />
             <location filename="../../app/views/histogram_panel.py" />
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Value</source>
             <translation>Wert</translation>
         </message>
@@ -12213,6 +12532,11 @@
             <location filename="../../app/imaging/objects/segmentation.py" />
             <source>Values are of {0}</source>
             <translation>Werte von {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/trend_chart.py" />
+            <source>Values over time</source>
+            <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -12249,6 +12573,11 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Viridis</source>
             <translation>Viridis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Vital signs</source>
+            <translation>Vitalzeichen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -12449,6 +12778,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Where it is mentioned</source>
+            <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>where its shapes begin is damaged; not drawn</source>
             <translation>wo die Formen beginnen, ist beschädigt; nicht gezeichnet</translation>
@@ -12497,6 +12831,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Whole image, its own pixels</source>
             <translation>Ganzes Bild, eigene Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Whose record?</source>
+            <translation>Wessen Akte?</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -12691,6 +13030,11 @@
             <location filename="../../app/views/chat/message.py" />
             <source>You asked</source>
             <translation>Sie haben gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>You chose this record; it is not linked to the shown study.</source>
+            <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -13114,6 +13458,11 @@
             <translation>{count} von {total} Zeilen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>{count} entries</source>
+            <translation>{count} Einträge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} left out: padding, or behind the shutter</source>
             <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
@@ -13124,6 +13473,11 @@
             <translation>{count} weitere: zum Lesen mit der Maus darauf zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>{count} more: search for them</source>
+            <translation>{count} weitere: Suchen Sie danach</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>{count} of {total} attributes</source>
             <translation>{count} von {total} Attributen</translation>
@@ -13132,6 +13486,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} pixels</source>
             <translation>{count} Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/trend_chart.py" />
+            <source>{count} values</source>
+            <translation>{count} Werte</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -13405,6 +13764,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/consent.py" />
             <source>{width} x {height} pixels, {kilobytes} KB. Click for full size.</source>
             <translation>{width} x {height} Pixel, {kilobytes} KB. Klicken für volle Größe.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>{years} y</source>
+            <translation>{years} J.</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

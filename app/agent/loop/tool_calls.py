@@ -486,6 +486,8 @@ class ToolCalls:
             store=self.store,
             results=self.past,
             model=self.model_for(cancel),
+            records=request.records,
+            record_patient=request.record_patient,
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:
