@@ -235,7 +235,9 @@ def _window(text: str) -> Window:
 
 
 def _info(argv: list[str]) -> int:
-    parser = _parser("info", "List studies, series, instances, and each problem with its reason.")
+    parser = _parser(
+        "info", "List studies, series, instances, records, and each problem with its reason."
+    )
     parser.add_argument("src", nargs="+", type=Path)
     _add_json(parser)
     options = parser.parse_args(argv)
@@ -287,6 +289,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     _add_images(parser)
+    _add_records(parser)
     _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument(
@@ -345,6 +348,7 @@ def _tool(argv: list[str]) -> int:
     parser.add_argument("name")
     parser.add_argument("--args", type=_json_object, default={}, metavar="JSON", dest="arguments")
     _add_images(parser)
+    _add_records(parser)
     parser.add_argument("--out", type=Path, metavar="DIR")
     _add_json(parser)
     options = parser.parse_args(argv)
@@ -407,6 +411,19 @@ def _add_images(parser: _Parser, about: str = "") -> None:
         metavar="SRC",
         dest="images",
         help=about or None,
+    )
+
+
+def _add_records(parser: _Parser) -> None:
+    parser.add_argument(
+        "--record",
+        action="append",
+        default=[],
+        metavar="SRC",
+        dest="records",
+        help="a patient's record: a file or folder of FHIR R4, or a FHIR server's address with "
+        "the patient (https://host/fhir/Patient/ID); may be repeated. By default the folder of "
+        "COHERENT_DATA_PATH",
     )
 
 

@@ -63,8 +63,10 @@ def object_text(entry: Entry) -> str:
             return f"a test sentence or none to {facts.get('host', '')}"
         case "export_started" | "exported" | "copied":
             return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
-        case "consent_withdrawn":
+        case "consent_withdrawn" | "record_asked":
             return str(facts.get("host", ""))
+        case "mcp_allowed" | "mcp_withdrawn":
+            return str(facts.get("server", ""))
         case "grants_withdrawn":
             return str(facts.get("tool", "")) or "every tool"
         case "session_rule":

@@ -23,16 +23,19 @@ from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
 from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
+from app.agent.privacy.redaction import clean_arguments
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
+from app.headless.record_sources import open_records
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.wiring.program import identifiers
 from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
@@ -63,6 +66,7 @@ def ask(
     plan_only: bool = False,
     as_json: bool = False,
     allow: Sequence[str] = (),
+    records: Sequence[str] = (),
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -81,11 +85,13 @@ def ask(
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
         allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
+        records: Files, folders or a server's address with patients' records.
     """
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
         allowed = allowed_tools(program.registry, allow)
         opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -282,12 +288,14 @@ def run_tool(
     images: Sequence[Path],
     out: Path | None,
     *,
+    records: Sequence[str] = (),
     as_json: bool,
 ) -> int:
     """Run one tool and print its result; return 0, or raise SightlineError if it fails.
 
     `images` are the files, folders or archives to open; the first image is used for an image
-    argument that is not given. `out` is the output folder; None for a new one in the data folder.
+    argument that is not given; `records` those with patients' records. `out` is the output folder;
+    None for a new one in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -299,9 +307,13 @@ def run_tool(
             known = ", ".join(item.spec.name for item in program.registry.all())
             raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
         opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
+        if tool.spec.cleaned:
+            known = identifiers(image.instance for image in opened)
+            arguments = clean_arguments((), known, arguments)
         run_id = new_run_id()
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -543,6 +544,7 @@ def _details(resource: Json) -> dict[str, str]:
         "note": "\n".join(str(one.get("text", "")) for one in _objects(resource.get("note"))),
         "intent": _plain(resource.get("intent")),
     }
+    found["sampled_data"] = _sampled_scales(resource)
     ranges = [str(one.get("text", "")) for one in _objects(resource.get("referenceRange"))]
     found["reference_range"] = _joined(ranges)
     identifiers = [
@@ -556,6 +558,37 @@ def _details(resource: Json) -> dict[str, str]:
                 if text is not None:
                     found[name] = f"{text[1]} {text[2]}".strip()
     return found
+
+
+def _sampled_scales(resource: Json) -> str:
+    """Return the scales of an Observation's SampledData as JSON, "" if it has none.
+
+    A list with, for the value itself ("part" -1) and each component (its number from 0): "period"
+    in ms, "origin" with its "unit", "factor" and "dimensions". The samples are the value's text.
+    """
+    scales: list[Json] = []
+    for part, holder in enumerate((resource, *_objects(resource.get("component"))), -1):
+        data = holder.get("valueSampledData")
+        if not isinstance(data, dict):
+            continue
+        sampled = cast("Json", data)
+        origin, period = _number_of(sampled.get("origin")), _float(sampled.get("period"))
+        if origin is not None and period:
+            scales.append(
+                {
+                    "part": part,
+                    "period": period,
+                    "origin": origin,
+                    "unit": _unit(sampled.get("origin")),
+                    "factor": _float(sampled.get("factor")) or 1.0,
+                    "dimensions": int(_float(sampled.get("dimensions")) or 1),
+                }
+            )
+    return json.dumps(scales) if scales else ""
+
+
+def _float(value: Any) -> float | None:
+    return _number_of({"value": value})
 
 
 def _encounter_fields(resource: Json, fields: Json) -> None:

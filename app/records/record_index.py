@@ -38,6 +38,7 @@ CREATE TABLE code(resource INTEGER NOT NULL, file INTEGER NOT NULL, code TEXT, s
 CREATE TABLE problem(file INTEGER NOT NULL, place TEXT, reason TEXT, count INTEGER, late INTEGER);
 CREATE TABLE patient(
     resource INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE, name TEXT, search TEXT);
+CREATE INDEX by_name ON patient(name, pid);
 CREATE TABLE identifier(patient INTEGER NOT NULL, system TEXT, value TEXT);
 CREATE INDEX by_file ON resource(file);
 CREATE INDEX by_patient ON resource(patient, kind, low);
@@ -128,6 +129,13 @@ def add_file(connection: sqlite3.Connection, state: FileState) -> int:
         "INSERT INTO file(path, size, mtime) VALUES(?,?,?)", (state.path, state.size, state.mtime)
     )
     return int(done.lastrowid or 0)
+
+
+def add_problem(connection: sqlite3.Connection, path: str, why: str) -> None:
+    """Add a problem of a file, which is added if it is not there."""
+    row = connection.execute("SELECT id FROM file WHERE path=?", (path,)).fetchone()
+    number = row[0] if row is not None else add_file(connection, FileState(path, 0, 0))
+    connection.execute("INSERT INTO problem VALUES(?,'',?,1,0)", (number, why))
 
 
 def add_resources(
@@ -383,7 +391,8 @@ def _write_patient(connection: sqlite3.Connection, row: _Row, fields: dict[str, 
     values = [value for _, value in fields["identifiers"]]
     search = "\n".join([pid, fields["name"], *fields["names"], *values])
     connection.execute(
-        "INSERT INTO patient VALUES(?,?,?,?)", (row.number, pid, fields["name"], search.casefold())
+        "INSERT INTO patient VALUES(?,?,?,?)",
+        (row.number, pid, fields["name"].casefold(), search.casefold()),
     )
     connection.executemany(
         "INSERT INTO identifier VALUES(?,?,?)",

@@ -356,6 +356,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>%n problems in the record</source>
+            <extracomment>Singular: %n problem in the record</extracomment>
+            <translation>
+                <numerusform>%n Problem in der Akte</numerusform>
+                <numerusform>%n Probleme in der Akte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n reports</source>
             <extracomment>Singular: %n report</extracomment>
@@ -525,6 +534,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>`sightline info` lists all of them.</source>
+            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -931,6 +945,12 @@
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -965,6 +985,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>all cells are exactly alike, so there are no states to tell apart</source>
             <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>All files</source>
+            <translation>Alle Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1146,6 +1171,16 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1420,6 +1455,11 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
@@ -1521,6 +1561,11 @@
             <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Ask the server</source>
+            <translation>Server fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Ask this</source>
             <translation>Das fragen</translation>
@@ -1539,6 +1584,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Ask this computer's administrator for the right to read its folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1887,6 +1937,7 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/slice_paste.py" />
@@ -2114,6 +2165,11 @@
             <translation>Wählen Sie einen Ordner mit Dateien der Art {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose a folder…</source>
+            <translation>Ordner wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a GGUF file</source>
             <translation>GGUF-Datei wählen</translation>
@@ -2175,6 +2231,16 @@
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
             <translation>Wählen Sie einen anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Choose FHIR R4 in JSON or NDJSON.</source>
+            <translation>Wählen Sie FHIR R4 in JSON oder NDJSON.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose files…</source>
+            <translation>Dateien wählen…</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -2305,6 +2371,11 @@
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Click: the window follows the mouse, and tools get this channel</source>
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -2482,6 +2553,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>computes</source>
             <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2885,6 +2966,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2930,6 +3016,11 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
@@ -2973,6 +3064,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Discard the changes to “{title}”?</source>
             <translation>Änderungen an „{title}“ verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3210,6 +3306,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3581,6 +3682,11 @@
             <translation>weiblich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>FHIR R4 in JSON: bundles, single resources, or a bulk export (NDJSON). Nothing is sent and nothing is changed.</source>
+            <translation>FHIR R4 in JSON: Bundles, einzelne Ressourcen oder ein Bulk-Export (NDJSON). Nichts wird gesendet und nichts verändert.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fibrosis</source>
             <translation>Fibrose</translation>
@@ -3686,6 +3792,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3699,6 +3810,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -3991,6 +4107,11 @@
             <translation>Freihandbereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From a FHIR server</source>
+            <translation>Von einem FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>From a file or model pack…</source>
             <translation>Aus Datei oder Modellpaket…</translation>
@@ -4009,6 +4130,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>From any source</source>
             <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From files</source>
+            <translation>Aus Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -4049,6 +4175,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Full screen</source>
             <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -4323,6 +4459,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>ID {ident}</source>
             <translation>ID {ident}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Id, record number or name</source>
+            <translation>Kennung, Aktennummer oder Name</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -5296,6 +5437,11 @@
             <translation>seine Karte erlaubt keinen Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>its colour model ({0} with {1} samples a pixel) cannot be shown</source>
             <translation>das Farbmodell ({0} mit {1} Werten je Pixel) kann nicht gezeigt werden</translation>
@@ -5957,6 +6103,11 @@
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Labs</source>
             <translation>Labor</translation>
@@ -6042,6 +6193,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6232,6 +6388,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
@@ -6260,6 +6421,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6314,6 +6485,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>look at it before you hand it on: text may be burnt into its pixels</source>
             <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
@@ -6332,6 +6508,16 @@
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6582,6 +6768,11 @@
             <translation>Viewport maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>May Sightline ask {host} for this patient's record?</source>
+            <translation>Darf Sightline {host} nach der Akte dieses Patienten fragen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>May stay empty</source>
             <translation>Darf leer bleiben</translation>
@@ -6642,6 +6833,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6675,6 +6871,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6696,6 +6897,7 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Medications</source>
             <translation>Medikamente</translation>
@@ -6709,6 +6911,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -6992,6 +7204,16 @@
             <translation>Ohne Datum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
@@ -7077,6 +7299,11 @@
             <translation>Keine Markierung wurde übernommen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -7110,6 +7337,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No patient fits “{text}”.</source>
             <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -7482,6 +7714,11 @@
             <translation>schräg: {0}° von {1}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>of a table or plot: select its object</source>
             <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
@@ -7546,6 +7783,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>on frame {number}</source>
             <translation>auf Frame {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7703,6 +7945,16 @@
             <translation>Bilderordner öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open a folder of patient records</source>
+            <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
@@ -7751,8 +8003,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>open files, open a folder</source>
-            <translation>Dateien öffnen, Ordner öffnen</translation>
+            <source>open files, a folder, a patient's record</source>
+            <translation>Dateien, einen Ordner, eine Patientenakte öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7786,6 +8038,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
             <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open patient record</source>
+            <translation>Patientenakte öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open patient record…</source>
+            <translation>Patientenakte öffnen…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -7886,6 +8148,11 @@
             <location filename="../../app/views/file_opening.py" />
             <source>Opening stopped</source>
             <translation>Öffnen gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Opening the record…</source>
+            <translation>Die Akte wird geöffnet…</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -8081,6 +8348,7 @@
         <message>
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <source>Patient</source>
             <translation>Patient</translation>
         </message>
@@ -8093,6 +8361,16 @@
             <location filename="../../app/tools/record/plan.py" />
             <source>Patient record</source>
             <translation>Patientenakte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Patient records</source>
+            <translation>Patientenakten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Patient's record asked for</source>
+            <translation>Patientenakte angefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -8646,6 +8924,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8689,6 +8972,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Reading cells</source>
             <translation>Zellen werden gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -8748,6 +9036,11 @@
             <translation>Der Bericht wird gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <source>Reading…</source>
@@ -8792,6 +9085,11 @@
             <location filename="../../app/views/chat/markdown.py" />
             <source>record</source>
             <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Records are read only; the host is asked after your yes.</source>
+            <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -9184,6 +9482,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9197,6 +9500,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -9325,6 +9633,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Scale</source>
             <translation>Skalierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -10021,6 +10334,11 @@
             <translation>An Kanten einrasten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -10072,6 +10390,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>something went wrong inside Sightline</source>
             <translation>in Sightline ist ein Fehler aufgetreten</translation>
         </message>
@@ -10212,6 +10531,7 @@
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Stop opening</source>
             <translation>Öffnen stoppen</translation>
         </message>
@@ -10459,6 +10779,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -10503,6 +10828,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the address names no patient</source>
+            <translation>die Adresse nennt keinen Patienten</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -11156,6 +11486,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -11224,6 +11559,11 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>The patient's id, number or name and the token are sent to this host only.</source>
+            <translation>Kennung, Nummer oder Name des Patienten und das Token gehen nur an diesen Server.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -11366,6 +11706,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11414,6 +11759,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11575,6 +11925,11 @@
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the token is not sent over http, where others can read it</source>
+            <translation>das Token wird nicht über http gesendet, wo andere es lesen können</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>the tool in hand; window: right widens, down raises</source>
             <translation>das gewählte Werkzeug; Fenster: rechts breiter, unten höher</translation>
@@ -11583,6 +11938,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11737,6 +12097,11 @@
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>There is no patient's record in it</source>
+            <translation>Es ist keine Patientenakte darin</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
@@ -11840,6 +12205,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11990,6 +12360,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>This is a {kind}.</source>
             <translation>Art des Objekts: {kind}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>this is no address of a FHIR server</source>
+            <translation>dies ist keine Adresse eines FHIR-Servers</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -12188,6 +12563,16 @@
             <translation>Vor der Verwendung zu akzeptieren.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token</source>
+            <translation>Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token, if the server needs one</source>
+            <translation>Token, falls der Server eines braucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Tokens</source>
             <translation>Tokens</translation>
@@ -12282,6 +12667,16 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12308,6 +12703,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
@@ -12320,6 +12720,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Try again; the log has the details.</source>
             <translation>Versuchen Sie es erneut; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
@@ -12451,6 +12852,11 @@
             <translation>Fenster anpassen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Use an address with https.</source>
+            <translation>Verwenden Sie eine Adresse mit https.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
@@ -12575,6 +12981,7 @@
             <translation>Viridis</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Vital signs</source>
             <translation>Vitalzeichen</translation>
@@ -12966,6 +13373,16 @@
             <translation>Text schreiben</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write https://host/fhir/Patient/ID or .../Patient?identifier=NUMBER.</source>
+            <translation>Schreiben Sie https://host/fhir/Patient/ID oder .../Patient?identifier=NUMMER.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write it as https://host/fhir.</source>
+            <translation>Schreiben Sie sie als https://host/fhir.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
             <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
@@ -13137,6 +13554,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -13150,6 +13572,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13170,6 +13602,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -13198,6 +13640,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -13208,12 +13655,28 @@
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -13226,6 +13689,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13263,6 +13731,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -13271,6 +13744,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13288,6 +13766,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -13296,6 +13779,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13338,6 +13831,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13351,6 +13849,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13619,6 +14122,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

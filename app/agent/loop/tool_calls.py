@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -25,6 +25,7 @@ from app.agent.enforcement.rulings import PLAIN, CallOrder
 from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import finding_json, plain
+from app.agent.llm.base import ModelFailed
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.inner_calls import InnerCallRunner
@@ -35,6 +36,7 @@ from app.agent.loop.tool_execution import (
     failed,
     find_tool,
     half_done,
+    in_thread,
     log_unexpected,
     not_run,
     own_limit_s,
@@ -48,6 +50,8 @@ from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
 from app.agent.policy.judgements import Judgement
+from app.agent.privacy.redaction import clean_arguments
+from app.agent.privacy.send_consent import known_to
 from app.agent.request import RunRequest
 from app.errors import Cancelled
 from app.imaging.types import ImageRef
@@ -183,6 +187,8 @@ class ToolCalls:
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
         confirmations: Asks the user on behalf of running tools.
+        unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
+            patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
         past: The earlier results of the conversation.
         store: Values that tools keep for the conversation.
@@ -203,6 +209,7 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
+    unclean: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     model_for: Callable[[CancelToken], ToolModel | None] = lambda _: None
     confirmations: ImageConfirmations = field(init=False)
     past: PastResults = field(init=False)
@@ -220,7 +227,7 @@ class ToolCalls:
         Raises:
             Cancelled: The user stopped the run; finished results are kept.
         """
-        waiting = deque(calls)
+        waiting = deque([await self._cleaned(call) for call in calls])
         while waiting:
             group, stop = self._group(waiting)
             if len(group) == 1:
@@ -233,6 +240,31 @@ class ToolCalls:
             if stop is not None:
                 return stop
         return None
+
+    async def _cleaned(self, call: ToolCall) -> ToolCall:
+        """Return a call without identifiers if its tool's arguments leave this machine.
+
+        This comes before the question, so that the user sees what will be sent.
+        """
+        tool = self.tools.get(call.name)
+        if tool is None or not tool.spec.cleaned:
+            return call
+        try:
+            known = await known_to(self.request, "a remote tool")
+            asked = Message(
+                role="user", identifiers=list(known.identifiers), texts=list(known.texts)
+            )
+            history = [*self.request.thread.history, asked]
+            work = partial(clean_arguments, history, self.request.identifiers, call.arguments)
+            arguments, error = await in_thread(work, "redaction")
+        except ModelFailed as failure:
+            self.unclean[call.id] = not_run(failure.text)
+            return call
+        if arguments is None:
+            log_unexpected("Arguments could not be cleaned", cast("BaseException", error))
+            self.unclean[call.id] = not_run("Its arguments could not be cleaned: nothing was sent.")
+            return call
+        return call.model_copy(update={"arguments": arguments})
 
     def tell_plan(self) -> None:
         """Emit the plan if it has changed."""
@@ -269,6 +301,8 @@ class ToolCalls:
         call this need not be found out beforehand.
         """
         order = self.director.order(call)
+        if call.id in self.unclean:
+            return Ready(call, outcome=self.unclean[call.id], order=order)
         if order.outcome is not None:
             return Ready(call, outcome=order.outcome, order=order)
         tool = find_tool(self.tools, call)

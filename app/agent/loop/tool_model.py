@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -81,12 +80,11 @@ class ToolModelOf:
         request, model = self._turns.request, self._turns.model
         ids = {str(note.get("path")): str(note.get("id")) for note in request.image_notes}
         wanted = [ids.get(name, name) for name in images]
-        look = await make_pictures(request, wanted)
-        shown = tuple(item for item in look.shown if item.picture.image_id in wanted)
+        look = await make_pictures(request, wanted, exact=True)
         with self._consent.clock.paused():
             allowed = await may_send(
                 request,
-                replace(look, shown=shown),
+                look,
                 model.name,
                 model.remote_host,
                 consents=self._turns.consents,

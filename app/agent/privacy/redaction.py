@@ -325,6 +325,13 @@ class Redactor:
         }
 
 
+def clean_arguments(
+    history: Sequence[Message], identifiers: Sequence[str], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a call's arguments without what identifies a patient, by the whole conversation."""
+    return Redactor(history, identifiers).value(arguments)
+
+
 def path_names(path: str) -> Iterator[str]:
     """Yield the name of a file, without its suffixes, and the names of its folders.
 
