@@ -42,11 +42,14 @@ ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
 """Environment variable that lists the hosts to which pictures may be sent, too."""
+ALLOW_RECORD = "SIGHTLINE_ALLOW_RECORD"
+"""Environment variable that lists the hosts to which results of patients' records may be sent."""
 ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
 """Environment variable that lists the hosts to which even identifying pictures may be sent."""
 
 _VARIABLES = {
     "conversation": ALLOW_REMOTE,
+    "record": ALLOW_RECORD,
     "pictures": ALLOW_PICTURES,
     "risky_pictures": ALLOW_RISKY_PICTURES,
 }

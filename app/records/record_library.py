@@ -464,6 +464,18 @@ class RecordLibrary:
         looked_at = len(seen) if chosen is None else len(chosen)
         return looked_at, dict(counts.most_common())
 
+    def coded_terms(self, kind: EntryKind) -> Sequence[Code]:
+        """Return each code, with its display, that entries of a kind have, of all patients."""
+        query = (
+            "SELECT DISTINCT json_extract(fields, '$.codes') FROM resource "
+            "WHERE kind=? AND patient IS NOT NULL"
+        )
+        found: dict[Code, None] = {}
+        for connection in self._open_connections():
+            for (text,) in connection.execute(query, (str(kind),)):
+                found.update((Code(*code), None) for code in json.loads(text or "[]"))
+        return list(found)
+
     def problems(self) -> Sequence[RecordProblem]:
         """Return what could not be read, and patients that another open record has, too."""
         found: list[RecordProblem] = []

@@ -347,6 +347,7 @@ class Program:
             plans=active.plans,
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
+            clean_notes=self.settings.clean_notes,
         )
 
     def request(
