@@ -1879,6 +1879,11 @@
             <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_score.py" />
+            <source>Calculate a score from the record</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -4501,6 +4506,7 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
@@ -10013,6 +10019,11 @@
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
             <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>series {series}, {image}</source>
+            <translation>Serie {series}, {image}</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
