@@ -1523,7 +1523,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Ask again, or choose another model.</source>
-            <translation type="unfinished" />
+            <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
@@ -1948,6 +1948,11 @@
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
             <translation>Klinischen Score berechnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_score.py" />
+            <source>Calculate a score from the record</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -4584,6 +4589,7 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
@@ -7790,6 +7796,7 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
         </message>
@@ -10083,6 +10090,16 @@
             <translation>Frage senden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send the record's results</source>
+            <translation>Ergebnisse aus der Akte senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Send the text of a record's notes to a remote model, with names removed</source>
+            <translation>Den Text von Notizen einer Akte an ein entferntes Modell senden, ohne Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>Send this conversation to {0}?</source>
             <translation>Dieses Gespräch an {0} senden?</translation>
@@ -10164,6 +10181,11 @@
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
             <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>series {series}, {image}</source>
+            <translation>Serie {series}, {image}</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -12127,6 +12149,11 @@
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the user does not allow the patient's record to be sent</source>
+            <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>the value of {0} in its header is not valid</source>
             <translation>der Wert von {0} in seinem Kopf ist ungültig</translation>
@@ -13272,6 +13299,11 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>what identifies the patient could not be told: nothing was sent</source>
+            <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
@@ -13325,6 +13357,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>What the packs' rules changed, and why</source>
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What the record says may be sent to {host}</source>
+            <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -13564,6 +13601,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Without it, notes and reports stay on this computer, and the model is told so.</source>
+            <translation>Ohne dies bleiben Notizen und Befunde auf diesem Computer, und das Modell erfährt das.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/printing.py" />

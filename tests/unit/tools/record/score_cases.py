@@ -488,13 +488,13 @@ def body(kg: float, cm: float) -> dict[str, Any]:
 
 
 BMI = [
-    Case("bmi", body(18.49, 100), 18.49, "underweight", "WHO: below 18.5"),
-    Case("bmi", body(18.5, 100), 18.5, "normal weight", "WHO: 18.5"),
-    Case("bmi", body(24.99, 100), 24.99, "normal weight", "WHO: below 25"),
-    Case("bmi", body(25, 100), 25, "overweight (pre-obese)", "WHO: 25"),
-    Case("bmi", body(30, 100), 30, "obesity class I", "WHO: 30"),
-    Case("bmi", body(35, 100), 35, "obesity class II", "WHO: 35"),
-    Case("bmi", body(40, 100), 40, "obesity class III", "WHO: 40"),
+    Case("bmi", body(73.96, 200), 18.49, "underweight", "WHO: below 18.5"),
+    Case("bmi", body(74, 200), 18.5, "normal weight", "WHO: 18.5"),
+    Case("bmi", body(99.96, 200), 24.99, "normal weight", "WHO: below 25"),
+    Case("bmi", body(100, 200), 25, "overweight (pre-obese)", "WHO: 25"),
+    Case("bmi", body(120, 200), 30, "obesity class I", "WHO: 30"),
+    Case("bmi", body(140, 200), 35, "obesity class II", "WHO: 35"),
+    Case("bmi", body(160, 200), 40, "obesity class III", "WHO: 40"),
     Case("bmi", {"weight": {"value": 154, "unit": "lb"}, "height": {"value": 70, "unit": "in"}},
          22.1, "normal weight", "CDC: 154 lb and 70 in are 22.1"),
     Case("bmi", body(68, 165), 24.98, "normal weight", "CDC: 68 kg and 165 cm are 24.98"),
