@@ -30,6 +30,7 @@ commands (each has its own --help):
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
   mcp [--image SRC]         the tools for other assistants, over stdio
+  mcp-servers               MCP servers whose tools the assistant may use: list, look, allow
   models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay, rename, delete
   audit                     what was done and sent: list, verify, find
@@ -235,7 +236,9 @@ def _window(text: str) -> Window:
 
 
 def _info(argv: list[str]) -> int:
-    parser = _parser("info", "List studies, series, instances, and each problem with its reason.")
+    parser = _parser(
+        "info", "List studies, series, instances, records, and each problem with its reason."
+    )
     parser.add_argument("src", nargs="+", type=Path)
     _add_json(parser)
     options = parser.parse_args(argv)
@@ -287,6 +290,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     _add_images(parser)
+    _add_records(parser)
     _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument(
@@ -345,6 +349,7 @@ def _tool(argv: list[str]) -> int:
     parser.add_argument("name")
     parser.add_argument("--args", type=_json_object, default={}, metavar="JSON", dest="arguments")
     _add_images(parser)
+    _add_records(parser)
     parser.add_argument("--out", type=Path, metavar="DIR")
     _add_json(parser)
     options = parser.parse_args(argv)
@@ -372,6 +377,7 @@ def _mcp(argv: list[str]) -> int:
         "what the assistant is told, and it gets no pictures.",
     )
     _add_images(parser, "the images that the tools may read; may be repeated")
+    _add_records(parser)
     _add_allow(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument(
@@ -398,6 +404,37 @@ def _mcp(argv: list[str]) -> int:
     return serve(McpRequest(**vars(options)))
 
 
+def _mcp_servers(argv: list[str]) -> int:
+    parser = _parser(
+        "mcp-servers",
+        "The MCP servers of the settings and of MCP_SERVER_URL. What a server offers is shown "
+        "before it is allowed; a change of any description ends that.",
+    )
+    shared = _add_json(parser)
+    actions = parser.add_subparsers(dest="action", metavar="list | look | allow | withdraw")
+    actions.add_parser("list", parents=[shared], help="all of them (default)")
+    look = actions.add_parser("look", parents=[shared], help="ask one for its tools")
+    allow = actions.add_parser("allow", help="let the assistant use them, after a question")
+    withdraw = actions.add_parser("withdraw", help="its tools are off again")
+    for action in (look, allow, withdraw):
+        action.add_argument("name", metavar="NAME")
+    allow.add_argument(
+        "--digest", default="", metavar="SHA256", help="the yes to exactly what `look` printed"
+    )
+    options = parser.parse_args(argv)
+    from app.headless import mcp_servers
+
+    match options.action:
+        case "look":
+            return mcp_servers.look(options.name, as_json=options.as_json)
+        case "allow":
+            return mcp_servers.allow(options.name, options.digest)
+        case "withdraw":
+            return mcp_servers.withdraw(options.name)
+        case _:
+            return mcp_servers.list_servers(as_json=options.as_json)
+
+
 def _add_images(parser: _Parser, about: str = "") -> None:
     parser.add_argument(
         "--image",
@@ -407,6 +444,19 @@ def _add_images(parser: _Parser, about: str = "") -> None:
         metavar="SRC",
         dest="images",
         help=about or None,
+    )
+
+
+def _add_records(parser: _Parser) -> None:
+    parser.add_argument(
+        "--record",
+        action="append",
+        default=[],
+        metavar="SRC",
+        dest="records",
+        help="a patient's record: a file or folder of FHIR R4, or a FHIR server's address with "
+        "the patient (https://host/fhir/Patient/ID); may be repeated. By default the folder of "
+        "COHERENT_DATA_PATH",
     )
 
 
@@ -563,6 +613,7 @@ _COMMANDS = {
     "tools": _tools,
     "tool": _tool,
     "mcp": _mcp,
+    "mcp-servers": _mcp_servers,
     "models": _models,
     "sessions": _sessions,
     "audit": _audit,

@@ -21,28 +21,35 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
+from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
+from app.agent.privacy.redaction import clean_arguments
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
+from app.headless.record_sources import open_records
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.wiring.program import identifiers
 from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
 """Environment variable that lists the hosts to which pictures may be sent, too."""
+ALLOW_RECORD = "SIGHTLINE_ALLOW_RECORD"
+"""Environment variable that lists the hosts to which results of patients' records may be sent."""
 ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
 """Environment variable that lists the hosts to which even identifying pictures may be sent."""
 
 _VARIABLES = {
     "conversation": ALLOW_REMOTE,
+    "record": ALLOW_RECORD,
     "pictures": ALLOW_PICTURES,
     "risky_pictures": ALLOW_RISKY_PICTURES,
 }
@@ -62,6 +69,7 @@ def ask(
     plan_only: bool = False,
     as_json: bool = False,
     allow: Sequence[str] = (),
+    records: Sequence[str] = (),
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -80,11 +88,13 @@ def ask(
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
         allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
+        records: Files, folders or a server's address with patients' records.
     """
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
         allowed = allowed_tools(program.registry, allow)
         opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -281,12 +291,14 @@ def run_tool(
     images: Sequence[Path],
     out: Path | None,
     *,
+    records: Sequence[str] = (),
     as_json: bool,
 ) -> int:
     """Run one tool and print its result; return 0, or raise SightlineError if it fails.
 
     `images` are the files, folders or archives to open; the first image is used for an image
-    argument that is not given. `out` is the output folder; None for a new one in the data folder.
+    argument that is not given; `records` those with patients' records. `out` is the output folder;
+    None for a new one in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -298,9 +310,13 @@ def run_tool(
             known = ", ".join(item.spec.name for item in program.registry.all())
             raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
         opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
+        if tool.spec.cleaned:
+            known = identifiers(image.instance for image in opened)
+            arguments = clean_arguments((), known, arguments)
         run_id = new_run_id()
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
@@ -322,7 +338,7 @@ def run_tool(
         record.end(result.status, context)
         if result.status != "ok":
             kind = UsageError if result.wrong_arguments else SightlineError
-            raise kind(result.error, remedy=result.remedy)
+            raise kind(result.error, remedy=for_people(result.remedy))
         if as_json:
             print_json(
                 {

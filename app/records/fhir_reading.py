@@ -171,13 +171,13 @@ def _of_line(text: bytes, line: int) -> list[FoundResource]:
 def _take(
     found: FoundResource, resources: list[dict[str, Any]], problems: list[tuple[str, str]]
 ) -> None:
-    problem = found.problem or _refusal(found.resource)
-    if not problem:
-        try:
+    try:
+        problem = found.problem or _refusal(found.resource)
+        if not problem:
             resources.append(read_resource(found))
             return
-        except Exception as error:  # an odd form that the library lets pass: told, never dropped
-            problem = f"it cannot be understood ({type(error).__name__})"
+    except Exception as error:  # an odd form that the library lets pass: told, never dropped
+        problem = f"it cannot be understood ({type(error).__name__})"
     kind = found.resource.get("resourceType")
     name = kind if isinstance(kind, str) and kind.isascii() and kind.isalpha() else ""
     problems.append((" ".join(filter(None, (found.place, name[:40]))), problem))
@@ -206,7 +206,7 @@ def _refusal(resource: dict[str, Any]) -> str:
 def _model(kind: str) -> Any:
     try:
         return get_fhir_model_class(kind)
-    except (KeyError, LookupError, ImportError, AttributeError):
+    except Exception:  # it raises several types, of a name that is no module's too
         return None
 
 

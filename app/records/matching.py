@@ -5,10 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from app.imaging.types import Instance
 from app.records.fhir_dates import date_span
 from app.records.types import Patient, RecordMatch, StudyIdentity
 
+_UNKNOWN = ("", "unknown")
 _SEXES = {"M": "male", "F": "female", "O": "other"}
+
+
+def study_identity(instance: Instance) -> StudyIdentity:
+    """Return what an image says about whose it is."""
+    get = instance.get
+    return StudyIdentity(
+        get("PatientID"),
+        get("IssuerOfPatientID"),
+        get("PatientName"),
+        get("PatientBirthDate"),
+        get("PatientSex"),
+        get("StudyInstanceUID"),
+        get("AccessionNumber"),
+    )
 
 
 def match_study(
@@ -44,7 +60,7 @@ def match_study(
 def contradiction(study: StudyIdentity, patient: Patient) -> str:
     """Return in what a study and a patient contradict each other, "" if in nothing."""
     sex = _SEXES.get(study.sex.strip().upper(), "")
-    if "" not in (sex, patient.gender) and patient.gender != "unknown" and sex != patient.gender:
+    if sex and patient.gender not in _UNKNOWN and sex != patient.gender:
         return f"the sex differs ({sex} in the image, {patient.gender} in the record)"
     born = re.sub(r"[.-]", "", study.birth_date.strip())
     text = f"{born[:4]}-{born[4:6]}-{born[6:8]}" if re.fullmatch(r"\d{8}", born) else ""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import itertools
 import json
 import os
 import sqlite3
-import stat
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +23,9 @@ from app.imaging.processes.worker_pool import WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.records import record_index as index
 from app.records.fhir_dates import date_span
+from app.records.fhir_server import ServerQuery, ServerReader
 from app.records.matching import match_study
+from app.records.record_files import record_files
 from app.records.record_index import FileState
 from app.records.types import (
     Code,
@@ -42,8 +43,8 @@ ENTRY = "app.records.fhir_reading:read_entry"
 _TIMEOUT_S = 180.0
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
-_ENDS = (".json", ".ndjson", ".jsonl", ".json.gz", ".ndjson.gz", ".jsonl.gz")
-_XML_NAMESPACE = b"http://hl7.org/fhir"
+_MOST_INDEXES = 16
+"""Indexes that are kept on disk; they hold patients' data."""
 
 Progress = Callable[[float, str], None]
 
@@ -65,24 +66,45 @@ class OpenedRecord:
     problems: tuple[RecordProblem, ...]
 
 
+def reading_pool(workers: int) -> WorkerPool:
+    """Return a pool of processes that read FHIR files, confined like those that read images."""
+    return WorkerPool(
+        workers,
+        "record reading",
+        memory_limit_bytes=_MEMORY_BYTES,
+        preload=("app.records.fhir_reading",),
+        quiet=True,
+        confined=True,
+    )
+
+
 class RecordLibrary:
     """The open records; implements `Records`.
 
     Args:
-        folder: Folder of the indexes (`index_folder`); None to keep them in a temporary folder that
+        folder: Folder for the indexes, for them alone; None to keep them in a temporary folder that
             is removed on `close`. They hold patients' data, and only this user can read them.
-        workers: Number of worker processes.
+        workers: Number of worker processes, which live while a record is opened.
+        pool: A pool to use instead; it is not closed.
     """
 
-    def __init__(self, folder: Path | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        workers: int | None = None,
+        pool: WorkerPool | None = None,
+    ) -> None:
+        self._pool = pool
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._folder = folder / "records" if folder is not None else None
+        self._folder = folder
         self._workers = workers or max(1, min(os.cpu_count() or 1, 4))
         self._lock = threading.RLock()
         self._opening = threading.Lock()
         self._sources: tuple[Path, ...] = ()
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
+        self._numbers = itertools.count(1)
+        self._servers: dict[str, Path] = {}
 
     # Opening
 
@@ -125,6 +147,58 @@ class RecordLibrary:
             with self._lock:
                 if database not in self._sources:
                     self._sources = (*self._sources, database)
+            self._forget_oldest(database)
+            return opened
+
+    def open_server(
+        self,
+        query: ServerQuery,
+        token: str = "",
+        progress: Progress | None = None,
+        cancel: CancelLike | None = None,
+    ) -> OpenedRecord:
+        """Read a patient's record from a FHIR server, beside what is open; blocks.
+
+        The caller has asked the user whether this host may be asked. What is read is kept until
+        `close`, whatever the folder of the indexes.
+
+        Raises:
+            Cancelled: `cancel` was set.
+            SightlineError: The server gives no record of one patient; the reason is in plain words.
+        """
+        tell = progress or _no_progress
+        tell(0.0, "Asking the server")
+        with self._opening, tempfile.TemporaryDirectory(prefix="sightline-server-") as pages:
+            reader = ServerReader(query, token, Path(pages), cancel)
+            found = list(reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading pages")))
+            # Read anew each time: a server's record changes.
+            database = self._own_folder() / f"server-{next(self._numbers)}.sqlite"
+            connection = index.connect(database)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                states: list[tuple[FileState, str]] = []
+                named: dict[str, str] = {}
+                for page in found:
+                    size = page.path.stat().st_size
+                    states.append((FileState(os.fspath(page.path), size, 0), ""))
+                    named[os.fspath(page.path)] = page.url
+                self._read(connection, states, tell, cancel)
+                connection.executemany(
+                    "UPDATE file SET path=? WHERE path=?",
+                    ((url, path) for path, url in named.items()),
+                )
+                for url, why in reader.problems:
+                    index.add_problem(connection, url, why)
+                index.resolve(connection)
+                connection.execute("COMMIT")
+                opened = _opened_record(connection)
+            finally:
+                connection.close()
+            with self._lock:
+                before = self._servers.get(query.title)
+                self._servers[query.title] = database
+                kept = (one for one in self._sources if one != before)
+                self._sources = (*kept, database)
             return opened
 
     def close(self) -> None:
@@ -149,10 +223,25 @@ class RecordLibrary:
                 with suppress(OSError):
                     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if folder is None or not os.access(folder, os.W_OK):
-                if self._temporary is None:
-                    self._temporary = tempfile.TemporaryDirectory(prefix="sightline-records-")
-                folder = Path(self._temporary.name)
+                folder = self._own_folder()
         return folder / f"{key}.sqlite"
+
+    def _forget_oldest(self, used: Path) -> None:
+        """Delete the indexes that have not been used for longest."""
+        with suppress(OSError):
+            os.utime(used)
+            if self._folder is not None:
+                found = sorted(self._folder.glob("*.sqlite"), key=lambda one: -one.stat().st_mtime)
+                for old in found[_MOST_INDEXES:]:
+                    if old not in self._sources:
+                        index.remove(old)
+
+    def _own_folder(self) -> Path:
+        """Return the folder that is removed on `close`."""
+        with self._lock:
+            if self._temporary is None:
+                self._temporary = tempfile.TemporaryDirectory(prefix="sightline-records-")
+            return Path(self._temporary.name)
 
     def _update(
         self,
@@ -162,7 +251,7 @@ class RecordLibrary:
         cancel: CancelLike | None,
     ) -> None:
         progress(0.0, "Looking for files")
-        found = list(_files(places, cancel))
+        found = list(record_files(places, cancel))
         stored = index.stored_files(connection)
         present = {state.path for state, _ in found}
         gone = [path for path in stored if path not in present]
@@ -196,14 +285,7 @@ class RecordLibrary:
         if not readable:
             return
         total = sum(state.size for state in readable) or 1
-        pool = WorkerPool(
-            min(self._workers, len(readable)),
-            "record reading",
-            memory_limit_bytes=_MEMORY_BYTES,
-            preload=("app.records.fhir_reading",),
-            quiet=True,
-            confined=True,
-        )
+        pool = self._pool or reading_pool(min(self._workers, len(readable)))
         try:
             waiting = iter(readable)
             running: dict[Future[dict[str, Any]], FileState] = {}
@@ -238,7 +320,8 @@ class RecordLibrary:
                     if following is not None:
                         ask(following)
         finally:
-            pool.close()
+            if pool is not self._pool:
+                pool.close()
 
     # Records
 
@@ -251,9 +334,11 @@ class RecordLibrary:
         for connection in self._open_connections():
             query = (
                 "SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource "
-                "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid"
+                "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid "
+                "LIMIT ?"
             )
-            for row in connection.execute(query, (words,)):
+            most = -1 if limit is None else offset + limit
+            for row in connection.execute(query, (words, most)):
                 found.setdefault(row[0], _patient(*row))
         ordered = sorted(found.values(), key=lambda one: (one.name.casefold(), one.id))
         return ordered[offset:] if limit is None else ordered[offset : offset + limit]
@@ -392,6 +477,18 @@ class RecordLibrary:
         looked_at = len(seen) if chosen is None else len(chosen)
         return looked_at, dict(counts.most_common())
 
+    def coded_terms(self, kind: EntryKind) -> Sequence[Code]:
+        """Return each code, with its display, that entries of a kind have, of all patients."""
+        query = (
+            "SELECT DISTINCT json_extract(fields, '$.codes') FROM resource "
+            "WHERE kind=? AND patient IS NOT NULL"
+        )
+        found: dict[Code, None] = {}
+        for connection in self._open_connections():
+            for (text,) in connection.execute(query, (str(kind),)):
+                found.update((Code(*code), None) for code in json.loads(text or "[]"))
+        return list(found)
+
     def problems(self) -> Sequence[RecordProblem]:
         """Return what could not be read, and patients that another open record has, too."""
         found: list[RecordProblem] = []
@@ -487,54 +584,6 @@ def _reply(answer: Future[dict[str, Any]]) -> dict[str, Any]:
     except SightlineError as error:
         why = f"it cannot be read: {error.reason or 'an unexpected error'}"
     return {"resources": "[]", "problems": [("", why)], "skip": -1, "line": 0}
-
-
-def _files(places: Sequence[Path], cancel: CancelLike | None) -> Iterator[tuple[FileState, str]]:
-    """Yield the files to read, each once, with a reason where it is known not to be readable."""
-    seen: set[str] = set()
-    for place in places:
-        folder = place.is_dir()
-        for path in _walk(place) if folder else (place,):
-            if cancel is not None and cancel.cancelled:
-                raise Cancelled
-            name = os.fspath(path)
-            if name in seen:
-                continue
-            seen.add(name)
-            state, why = _state(path)
-            if folder and not name.lower().endswith(_ENDS) and not _is_fhir_xml(path):
-                continue
-            yield state, why
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(parent, name)
-
-
-def _state(path: Path) -> tuple[FileState, str]:
-    try:
-        found = path.stat()
-    except OSError as error:
-        why = f"it cannot be opened: {error.strerror or type(error).__name__}"
-        return FileState(os.fspath(path), -1, 0), why
-    state = FileState(os.fspath(path), found.st_size, found.st_mtime_ns)
-    return state, "" if stat.S_ISREG(found.st_mode) else "it is no file"
-
-
-def _is_fhir_xml(path: Path) -> bool:
-    """Return whether a file of a folder is FHIR in XML, which must be named among the problems."""
-    name = path.name.lower()
-    if not name.endswith((".xml", ".xml.gz")):
-        return False
-    try:
-        with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-            return _XML_NAMESPACE in file.read(4096)
-    except (OSError, EOFError):
-        return False
 
 
 def _opened_record(connection: sqlite3.Connection) -> OpenedRecord:

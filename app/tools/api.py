@@ -180,6 +180,8 @@ class ToolSpec:
         other_names: Further names by which a language model or a script may call the tool.
         labels: Labels of findings that always have the same colour, whatever was found before them,
             the most important first. The first three have colours that no other label gets.
+        cleaned: Whether what identifies a patient is removed from the arguments of a call, as for a
+            remote language model, before the user is asked and the tool runs.
     """
 
     name: str
@@ -199,6 +201,7 @@ class ToolSpec:
     icon: str = ""
     labels: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
+    cleaned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,16 @@
             <translation>    weggelassen: {marks}: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (changed)</source>
+            <translation>  (geändert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (new)</source>
+            <translation>  (neu)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -34,6 +44,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source> The connection is not encrypted.</source>
+            <translation> Die Verbindung ist nicht verschlüsselt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -356,6 +371,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>%n problems in the record</source>
+            <extracomment>Singular: %n problem in the record</extracomment>
+            <translation>
+                <numerusform>%n Problem in der Akte</numerusform>
+                <numerusform>%n Probleme in der Akte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n reports</source>
             <extracomment>Singular: %n report</extracomment>
@@ -407,6 +431,15 @@
             <translation>
                 <numerusform>%n Zeitpunkt</numerusform>
                 <numerusform>%n Zeitpunkte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>%n tools allowed</source>
+            <extracomment>Singular: %n tool allowed</extracomment>
+            <translation>
+                <numerusform>%n Werkzeug erlaubt</numerusform>
+                <numerusform>%n Werkzeuge erlaubt</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -482,6 +515,11 @@
             <translation>(nicht lesbar)</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>(no description)</source>
+            <translation>(keine Beschreibung)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_view.py" />
             <source>({attempt} of {attempts})</source>
             <translation>({attempt} von {attempts})</translation>
@@ -525,6 +563,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>`sightline info` lists all of them.</source>
+            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -745,6 +788,21 @@
             <translation>ein privates Attribut</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program of this computer</source>
+            <translation>Ein Programm dieses Rechners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program with its arguments; it runs with your rights. Quote what has spaces.</source>
+            <translation>Ein Programm mit seinen Argumenten; es läuft mit Ihren Rechten. Was Leerzeichen hat, in Anführungszeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A quotation mark in the command is not closed.</source>
+            <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -758,6 +816,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A series of the study</source>
             <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A server's name begins with a letter, and has small letters only.</source>
+            <translation>Der Name eines Servers beginnt mit einem Buchstaben und hat nur Kleinbuchstaben, Ziffern und Unterstriche.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
@@ -927,10 +990,18 @@
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -965,6 +1036,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>all cells are exactly alike, so there are no states to tell apart</source>
             <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>All files</source>
+            <translation>Alle Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -1022,6 +1098,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Allow once</source>
             <translation>Einmal erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Allow these tools</source>
+            <translation>Diese Werkzeuge erlauben</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1093,6 +1174,16 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
+            <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (streamable HTTP)</source>
+            <translation>Eine Adresse (Streamable HTTP)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
@@ -1146,6 +1237,16 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation>Dokument auswerten (MCP)</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1420,6 +1521,11 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
@@ -1521,6 +1627,11 @@
             <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Ask the server</source>
+            <translation>Server fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Ask this</source>
             <translation>Das fragen</translation>
@@ -1539,6 +1650,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Ask this computer's administrator for the right to read its folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation>Fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1569,6 +1685,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Asking {name} for its tools…</source>
+            <translation>{name} wird nach seinen Werkzeugen gefragt …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1829,6 +1950,11 @@
             <translation>Klinischen Score berechnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_score.py" />
+            <source>Calculate a score from the record</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -1887,6 +2013,7 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/slice_paste.py" />
@@ -2114,6 +2241,11 @@
             <translation>Wählen Sie einen Ordner mit Dateien der Art {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose a folder…</source>
+            <translation>Ordner wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a GGUF file</source>
             <translation>GGUF-Datei wählen</translation>
@@ -2175,6 +2307,16 @@
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
             <translation>Wählen Sie einen anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Choose FHIR R4 in JSON or NDJSON.</source>
+            <translation>Wählen Sie FHIR R4 in JSON oder NDJSON.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose files…</source>
+            <translation>Dateien wählen…</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -2307,6 +2449,11 @@
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2434,9 +2581,15 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/shortcuts.py" />
             <source>Command</source>
             <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -2482,6 +2635,16 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>computes</source>
             <translation>rechnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2885,6 +3048,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2928,6 +3096,11 @@
             <location filename="../../app/views/browser/attributes.py" />
             <source>DICOM attributes</source>
             <translation>DICOM-Attribute</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -2975,6 +3148,11 @@
             <translation>Änderungen an „{title}“ verwerfen?</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Dismiss</source>
             <translation>Ausblenden</translation>
@@ -2996,6 +3174,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Don't allow</source>
             <translation>Nicht erlauben</translation>
         </message>
@@ -3210,6 +3389,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Drop {openable} files, or {containers} of them, anywhere on this window. Images stay on this computer.</source>
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3581,6 +3765,11 @@
             <translation>weiblich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>FHIR R4 in JSON: bundles, single resources, or a bulk export (NDJSON). Nothing is sent and nothing is changed.</source>
+            <translation>FHIR R4 in JSON: Bundles, einzelne Ressourcen oder ein Bulk-Export (NDJSON). Nichts wird gesendet und nichts verändert.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fibrosis</source>
             <translation>Fibrose</translation>
@@ -3686,6 +3875,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3699,6 +3893,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -3991,6 +4190,11 @@
             <translation>Freihandbereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From a FHIR server</source>
+            <translation>Von einem FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>From a file or model pack…</source>
             <translation>Aus Datei oder Modellpaket…</translation>
@@ -4009,6 +4213,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>From any source</source>
             <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From files</source>
+            <translation>Aus Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -4049,6 +4258,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Full screen</source>
             <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -4146,6 +4365,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>has changed: look at its tools</source>
+            <translation>hat sich geändert: Werkzeuge ansehen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -4325,6 +4549,11 @@
             <translation>ID {ident}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Id, record number or name</source>
+            <translation>Kennung, Aktennummer oder Name</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Identifier</source>
             <translation>Kennung</translation>
@@ -4360,6 +4589,7 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
@@ -5014,6 +5244,11 @@
             <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is a program that runs on this computer, with all your rights.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
@@ -5033,6 +5268,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is at an address of this computer.</source>
+            <translation>Er hat eine Adresse dieses Rechners.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5113,6 +5353,16 @@
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on this computer.</source>
+            <translation>Er ist auf diesem Rechner.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -5235,6 +5485,11 @@
             <translation>es enthält {0} nicht mehr</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It offers no tools.</source>
+            <translation>Er bietet keine Werkzeuge an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It only reads what is open.</source>
             <translation>Es liest nur, was geöffnet ist.</translation>
@@ -5293,6 +5548,11 @@
             <location filename="../../app/tools/models/store.py" />
             <source>its card does not allow code</source>
             <translation>seine Karte erlaubt keinen Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -5722,6 +5982,21 @@
             <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are called mcp_NAME_TOOL.</source>
+            <translation>Seine Werkzeuge heißen mcp_NAME_WERKZEUG.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are off until you allow them again</source>
+            <translation>Seine Werkzeuge sind aus, bis Sie sie wieder erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools can be used once the settings are saved.</source>
+            <translation>Seine Werkzeuge können verwendet werden, sobald die Einstellungen gespeichert sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
@@ -5888,6 +6163,7 @@
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Key</source>
@@ -5954,6 +6230,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Labels of Sightline without a published code</source>
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -6041,6 +6322,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6231,6 +6517,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
@@ -6259,6 +6550,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6313,6 +6614,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>look at it before you hand it on: text may be burnt into its pixels</source>
             <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
@@ -6328,9 +6634,24 @@
             <translation>Sehen Sie die Bilder einzeln an</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Look at its tools…</source>
+            <translation>Werkzeuge ansehen …</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation>Sehen Sie sie unter {0} an, und erlauben Sie sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation>Sehen Sie sie unter {0} an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6581,9 +6902,30 @@
             <translation>Viewport maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>May Sightline ask {host} for this patient's record?</source>
+            <translation>Darf Sightline {host} nach der Akte dieses Patienten fragen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>May stay empty</source>
             <translation>Darf leer bleiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>May the assistant use the tools of {name}?</source>
+            <translation>Darf der Assistent die Werkzeuge von {name} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>MCP servers</source>
+            <translation>MCP-Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>MCP servers are programs or addresses that offer tools. You see and allow what one offers before it is used, and again whenever that has changed.</source>
+            <translation>MCP-Server sind Programme oder Adressen, die Werkzeuge anbieten. Sie sehen und erlauben, was einer anbietet, bevor es verwendet wird, und wieder, sobald es sich geändert hat.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -6641,6 +6983,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6674,6 +7021,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6695,6 +7047,7 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Medications</source>
             <translation>Medikamente</translation>
@@ -6708,6 +7061,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation>Berichtigen Sie das unter {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -6842,6 +7205,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -6879,6 +7243,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>names no kind of greys</source>
             <translation>nennt keine Art von Grauwerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Names of environment variables that it gets from Sightline's own.</source>
+            <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -6991,6 +7360,16 @@
             <translation>Ohne Datum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
@@ -7076,6 +7455,11 @@
             <translation>Keine Markierung wurde übernommen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation>Es ist kein MCP-Server eingerichtet, der Dokumente auswertet; nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -7109,6 +7493,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No patient fits “{text}”.</source>
             <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -7253,6 +7642,11 @@
             <translation>In diesem Gespräch nicht erlaubt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>not allowed yet</source>
+            <translation>noch nicht erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>not an NRRD, NIfTI or MetaImage volume</source>
             <translation>kein NRRD-, NIfTI- oder MetaImage-Volumen</translation>
@@ -7391,12 +7785,18 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Not used: {tools}</source>
+            <translation>Nicht verwendet: {tools}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Not verified by a person</source>
             <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
         </message>
@@ -7481,6 +7881,11 @@
             <translation>schräg: {0}° von {1}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>of a table or plot: select its object</source>
             <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
@@ -7545,6 +7950,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>on frame {number}</source>
             <translation>auf Frame {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7702,6 +8112,16 @@
             <translation>Bilderordner öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open a folder of patient records</source>
+            <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
@@ -7750,8 +8170,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>open files, open a folder</source>
-            <translation>Dateien öffnen, Ordner öffnen</translation>
+            <source>open files, a folder, a patient's record</source>
+            <translation>Dateien, einen Ordner, eine Patientenakte öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7785,6 +8205,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
             <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open patient record</source>
+            <translation>Patientenakte öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open patient record…</source>
+            <translation>Patientenakte öffnen…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -7885,6 +8315,11 @@
             <location filename="../../app/views/file_opening.py" />
             <source>Opening stopped</source>
             <translation>Öffnen gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Opening the record…</source>
+            <translation>Die Akte wird geöffnet…</translation>
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
@@ -8080,6 +8515,7 @@
         <message>
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <source>Patient</source>
             <translation>Patient</translation>
         </message>
@@ -8092,6 +8528,16 @@
             <location filename="../../app/tools/record/plan.py" />
             <source>Patient record</source>
             <translation>Patientenakte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Patient records</source>
+            <translation>Patientenakten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Patient's record asked for</source>
+            <translation>Patientenakte angefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -8645,6 +9091,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8688,6 +9139,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Reading cells</source>
             <translation>Zellen werden gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -8747,6 +9203,11 @@
             <translation>Der Bericht wird gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <source>Reading…</source>
@@ -8791,6 +9252,11 @@
             <location filename="../../app/views/chat/markdown.py" />
             <source>record</source>
             <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Records are read only; the host is asked after your yes.</source>
+            <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -8894,6 +9360,7 @@
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -9183,6 +9650,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -9196,6 +9668,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -9324,6 +9801,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Scale</source>
             <translation>Skalierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -9608,6 +10090,16 @@
             <translation>Frage senden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send the record's results</source>
+            <translation>Ergebnisse aus der Akte senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Send the text of a record's notes to a remote model, with names removed</source>
+            <translation>Den Text von Notizen einer Akte an ein entferntes Modell senden, ohne Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>Send this conversation to {0}?</source>
             <translation>Dieses Gespräch an {0} senden?</translation>
@@ -9691,6 +10183,11 @@
             <translation>Serie {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>series {series}, {image}</source>
+            <translation>Serie {series}, {image}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Set</source>
             <translation>Setzen</translation>
@@ -9699,6 +10196,11 @@
             <location filename="../../app/views/review_menu.py" />
             <source>Set all back to proposed</source>
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Set by the environment variable {variable}.</source>
+            <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -10015,6 +10517,11 @@
             <translation>An Kanten einrasten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -10066,6 +10573,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>something went wrong inside Sightline</source>
             <translation>in Sightline ist ein Fehler aufgetreten</translation>
         </message>
@@ -10126,6 +10634,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>State</source>
             <translation>Zustand</translation>
         </message>
@@ -10206,6 +10715,7 @@
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Stop opening</source>
             <translation>Öffnen stoppen</translation>
         </message>
@@ -10453,6 +10963,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -10497,6 +11012,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the address names no patient</source>
+            <translation>die Adresse nennt keinen Patienten</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -11150,6 +11670,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation>Der MCP-Server {0} ist eingerichtet, aber seine Werkzeuge sind noch nicht erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -11218,6 +11743,11 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>The patient's id, number or name and the token are sent to this host only.</source>
+            <translation>Kennung, Nummer oder Name des Patienten und das Token gehen nur an diesen Server.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -11360,6 +11890,11 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
@@ -11408,6 +11943,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11549,6 +12089,11 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>The texts below are the server's own. Allow them only if you trust whoever runs it.</source>
+            <translation>Die Texte unten stammen vom Server. Erlauben Sie sie nur, wenn Sie seinem Betreiber trauen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the TIFF file contains no image</source>
             <translation>die TIFF-Datei enthält kein Bild</translation>
@@ -11569,6 +12114,11 @@
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the token is not sent over http, where others can read it</source>
+            <translation>das Token wird nicht über http gesendet, wo andere es lesen können</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>the tool in hand; window: right widens, down raises</source>
             <translation>das gewählte Werkzeug; Fenster: rechts breiter, unten höher</translation>
@@ -11577,6 +12127,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11592,6 +12147,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the user does not allow the patient's record to be sent</source>
+            <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -11731,6 +12291,11 @@
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>There is no patient's record in it</source>
+            <translation>Es ist keine Patientenakte darin</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
@@ -11834,6 +12399,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation>Sie sind aus. Sehen Sie sie unter {0} neu an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11984,6 +12554,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>This is a {kind}.</source>
             <translation>Art des Objekts: {kind}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>this is no address of a FHIR server</source>
+            <translation>dies ist keine Adresse eines FHIR-Servers</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -12182,6 +12757,16 @@
             <translation>Vor der Verwendung zu akzeptieren.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token</source>
+            <translation>Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token, if the server needs one</source>
+            <translation>Token, falls der Server eines braucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Tokens</source>
             <translation>Tokens</translation>
@@ -12276,6 +12861,21 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Tools of an MCP server</source>
+            <translation>Werkzeuge eines MCP-Servers</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation>Werkzeuge eines MCP-Servers erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation>Werkzeuge eines MCP-Servers zurückgenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12302,6 +12902,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
@@ -12314,6 +12919,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Try again; the log has the details.</source>
             <translation>Versuchen Sie es erneut; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
@@ -12326,6 +12932,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Two servers have the name {name}.</source>
+            <translation>Zwei Server haben den Namen {name}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -12445,6 +13056,11 @@
             <translation>Fenster anpassen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Use an address with https.</source>
+            <translation>Verwenden Sie eine Adresse mit https.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
@@ -12533,6 +13149,11 @@
             <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Variables</source>
+            <translation>Variablen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -12569,6 +13190,7 @@
             <translation>Viridis</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <source>Vital signs</source>
             <translation>Vitalzeichen</translation>
@@ -12662,6 +13284,11 @@
             <translation>Was Argumente nennen dürfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What came of it</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -12672,9 +13299,19 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>what identifies the patient could not be told: nothing was sent</source>
+            <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What is sent to it leaves this computer for {host}.</source>
+            <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/kept_values.py" />
@@ -12685,6 +13322,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What it does</source>
             <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What it is</source>
+            <translation>Was es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -12715,6 +13357,16 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>What the packs' rules changed, and why</source>
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What the record says may be sent to {host}</source>
+            <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What the server says of its tools</source>
+            <translation>Was der Server von seinen Werkzeugen sagt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12772,6 +13424,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Where it is</source>
+            <translation>Wo er ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
@@ -12810,6 +13467,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Which servers may lend the assistant tools?</source>
+            <translation>Welche Server dürfen dem Assistenten Werkzeuge leihen?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -12909,6 +13571,7 @@
             <translation>mit UIDs anderer Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -12940,6 +13603,11 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Without it, notes and reports stay on this computer, and the model is told so.</source>
+            <translation>Ohne dies bleiben Notizen und Befunde auf diesem Computer, und das Modell erfährt das.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/printing.py" />
             <source>without names</source>
             <translation>ohne Namen</translation>
@@ -12960,6 +13628,16 @@
             <translation>Text schreiben</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write https://host/fhir/Patient/ID or .../Patient?identifier=NUMBER.</source>
+            <translation>Schreiben Sie https://host/fhir/Patient/ID oder .../Patient?identifier=NUMMER.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write it as https://host/fhir.</source>
+            <translation>Schreiben Sie sie als https://host/fhir.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
             <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
@@ -12973,6 +13651,11 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Write one segmentation for each series.</source>
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Write the whole address, such as https://name/mcp.</source>
+            <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -13019,6 +13702,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>You are asked again before anything more is sent there</source>
             <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>You are asked before each call, and see what is sent.</source>
+            <translation>Sie werden vor jedem Aufruf gefragt und sehen, was gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -13131,6 +13819,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation>{0} ({1}) antwortet nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -13144,6 +13837,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation>{0} antwortete mit einem Fehler: „{1}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation>{0} antwortete mit etwas, das kein MCP ist</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13164,6 +13867,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation>{0} ist nicht erreichbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -13192,6 +13905,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation>{0} konnte nicht verfolgt werden: {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -13202,12 +13920,28 @@
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation>{0} konnte es nicht: „{1}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation>{0} antwortete nicht innerhalb von {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation>{0} endete, bevor eine Antwort kam</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -13220,6 +13954,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation>{0} hat seine Werkzeuge geändert, seit Sie sie erlaubt haben; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13257,6 +13996,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -13265,6 +14009,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13282,6 +14031,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -13290,6 +14044,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13332,6 +14096,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation>{0} weist den Schlüssel ab ({1})</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13345,6 +14114,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation>{0} sendete mehr als {1}; die Antwort wurde verworfen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13586,6 +14360,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name}  (gone)</source>
+            <translation>{name}  (weg)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} (other image version)</source>
             <translation>{name} (andere Bildfassung)</translation>
@@ -13613,6 +14392,26 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has changed. May the assistant use its tools?</source>
+            <translation>{name} hat sich geändert. Darf der Assistent seine Werkzeuge verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no address such as https://name/mcp.</source>
+            <translation>{name} hat keine Adresse wie https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no command.</source>
+            <translation>{name} hat keinen Befehl.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

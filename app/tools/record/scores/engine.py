@@ -295,7 +295,8 @@ def _by_rule(
         low, high = round(min(totals), score.digits), round(max(totals), score.digits)
         return _result(score, low, high, items, [] if settled else asked)
     band = names[0] if settled else None
-    meaning = first.meaning if settled else ""
+    sure = settled and len({one.meaning for one in found}) == 1
+    meaning = first.meaning if sure else ""
     missing = _worth_asking(score, [] if settled else asked)
     return Result(score, None, None, None, items, missing, band, tuple(names), meaning, ())
 

@@ -108,14 +108,15 @@ CURB65 = Score(
 )  # fmt: skip
 
 
-def _mentation(values: Values) -> Points:
-    if values.has("gcs") and values.number("gcs") < 15:
-        return Points(1, f"Glasgow Coma Scale {values.quantity('gcs')}: below 15")
-    if values.has("gcs") and not values.has("altered_mentation"):
-        return Points(0, "Glasgow Coma Scale 15")
-    if values.flag("altered_mentation"):
-        return Points(1, "Altered mentation: yes")
-    return Points(0, "Altered mentation: no")
+def _mentation(values: Values) -> Points | None:
+    if not values.has("gcs"):
+        altered = values.flag("altered_mentation")
+        return Points(int(altered), f"Altered mentation: {'yes' if altered else 'no'}")
+    altered = values.number("gcs") < 15
+    if values.has("altered_mentation") and values.flag("altered_mentation") != altered:
+        return None
+    why = "below 15" if altered else "not below 15"
+    return Points(int(altered), f"Glasgow Coma Scale {values.quantity('gcs')}: {why}")
 
 
 QSOFA = Score(
@@ -127,6 +128,7 @@ QSOFA = Score(
         Input(
             "altered_mentation", "Altered mentation (Glasgow Coma Scale below 15)", instead="gcs"
         ),
+        GCS_TOTAL,
         SYSTOLIC,
     ),
     items=(

@@ -194,12 +194,15 @@ def read_value(item: Input, raw: Any, name: str = "") -> Value | None:
         if not fields.keys() <= {"value", "unit"}:
             raise WrongInput(f'{item.name}: give {{"value": ..., "unit": ...}}')
         raw, unit = fields.get("value"), str(fields.get("unit") or "")
+    if item.kind == "choice" and (chosen := _choice(item, raw)):  # one may be called "none"
+        return chosen
     if raw is None or (isinstance(raw, str) and raw.strip().casefold() in _UNKNOWN):
         return None
+    if item.kind == "choice":
+        offered = "; ".join(f"{value} ({label})" for value, label in item.choices)
+        raise WrongInput(f"{item.name} ({item.label}): one of {offered}; not {raw!r}")
     if item.kind == "yes/no":
         return _flag(item, raw)
-    if item.kind == "choice":
-        return _choice(item, raw)
     return _quantity(item, raw, unit, name)
 
 
@@ -213,6 +216,7 @@ def _flag(item: Input, raw: Any) -> bool:
 
 
 def _choice(item: Input, raw: Any) -> str:
+    """Return the choice that a call gives, "" if it is none of them."""
     number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
     text = (plain_number(raw) if number else str(raw)).strip().casefold()
     if item.name == "sex":
@@ -220,8 +224,7 @@ def _choice(item: Input, raw: Any) -> str:
     for value, label in item.choices:
         if text in (value.casefold(), value.casefold().replace("_", " "), label.casefold()):
             return value
-    offered = "; ".join(f"{value} ({label})" for value, label in item.choices)
-    raise WrongInput(f"{item.name} ({item.label}): one of {offered}; not {raw!r}")
+    return ""
 
 
 def _quantity(item: Input, raw: Any, unit: str, name: str) -> Quantity:

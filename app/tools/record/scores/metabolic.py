@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from app.tools.record.scores.engine import (
     Band,
@@ -417,7 +418,7 @@ BMI = Score(
     name="bmi",
     title="Body mass index",
     other_names=("body mass index",),
-    inputs=(WEIGHT, HEIGHT),
+    inputs=(replace(WEIGHT, low=20), replace(HEIGHT, low=80)),
     rule=_bmi,
     papers=(
         Paper(
