@@ -457,7 +457,8 @@ CHILD_PUGH = [
          6, "A", "4 to 6 s is 2 points"),
     Case("child_pugh", _CHILD | {"bilirubin": micro(34), "albumin": {"value": 28, "unit": "g/L"}},
          7, "B", "34 µmol/L and 28 g/L are 2 points each"),
-    Case("child_pugh", _CHILD | {"bilirubin": micro(51)}, 7, "B", "above 50 µmol/L is 3 points"),
+    Case("child_pugh", _CHILD | {"bilirubin": micro(51)}, 6, "A", "51 µmol/L is 2 points"),
+    Case("child_pugh", _CHILD | {"bilirubin": micro(52)}, 7, "B", "52 µmol/L is 3 points"),
 ]  # fmt: skip
 
 
