@@ -319,6 +319,8 @@ class Settings(_Part):
         language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
+        clean_notes: Whether a language model on another machine gets the free text of patients'
+            records, cleaned; otherwise that is held back.
         mcp_servers: Servers whose tools the assistant may use, once the user has seen and allowed
             them.
         theme: The colours of the windows; "system" for those of the desktop.
@@ -332,6 +334,7 @@ class Settings(_Part):
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
     profile: ProfileSettings = ProfileSettings()
+    clean_notes: Annotated[bool, Field(strict=True)] = False
     mcp_servers: Annotated[list[McpServer], Field(max_length=20)] = []
     device: str = "auto"
     idle_minutes: _Minutes = 10.0

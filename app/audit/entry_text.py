@@ -15,6 +15,7 @@ _ABOUT = {
     "tool": "may this tool run",
     "override": "may an unsuitable image be used",
     "conversation": "may the conversation be sent",
+    "record": "may the patient's record be sent",
     "pictures": "may pictures be sent",
     "risky_pictures": "may pictures with possible burnt-in text be sent",
 }

@@ -252,6 +252,10 @@ class Records(Protocol):
         """Return the number of patients looked at, and of patients with each condition by name."""
         ...
 
+    def coded_terms(self, kind: EntryKind) -> Sequence[Code]:
+        """Return each code, with its display, that entries of a kind have, of all patients."""
+        ...
+
     def problems(self) -> Sequence[RecordProblem]:
         """Return what could not be read."""
         ...
@@ -304,6 +308,11 @@ class NoRecords:
         """Return no patients and no conditions."""
         del text, codes, patient_limit
         return 0, {}
+
+    def coded_terms(self, kind: EntryKind) -> Sequence[Code]:
+        """Return no codes."""
+        del kind
+        return ()
 
     def problems(self) -> Sequence[RecordProblem]:
         """Return no problems."""

@@ -50,6 +50,7 @@ from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
 from app.agent.policy.judgements import Judgement
+from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.redaction import clean_arguments
 from app.agent.privacy.send_consent import known_to
 from app.agent.request import RunRequest
@@ -144,6 +145,22 @@ def _end(answer: Future[bool]) -> None:
     answer.cancel()
 
 
+async def _with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
+    """Return the outcome with what it holds of patients' records, as far as the tool read any.
+
+    If that cannot be found out, the call fails: nobody would know what identifies a patient.
+    """
+    if not watch.touched:
+        return outcome
+    data = [outcome.summary, outcome.output, outcome.metadata, outcome.error, outcome.remedy]
+    content, error = await in_thread(lambda: watch.content(data), "record")
+    if content is None:
+        if isinstance(error, BaseException):
+            log_unexpected("What a result holds of a record could not be told", error)
+        return failed("What the result holds of the record could not be told.", "Ask again.")
+    return replace(outcome, record=content)
+
+
 TOGETHER = 4
 """Maximum number of calls that run at the same time."""
 STOPPED = "Stopped before it finished."
@@ -209,8 +226,8 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
+    model_for: Callable[[CancelToken, WatchedRecords], ToolModel | None] = lambda _, __: None
     unclean: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
-    model_for: Callable[[CancelToken], ToolModel | None] = lambda _: None
     confirmations: ImageConfirmations = field(init=False)
     past: PastResults = field(init=False)
     store: KeptValues = field(init=False)
@@ -255,7 +272,8 @@ class ToolCalls:
                 role="user", identifiers=list(known.identifiers), texts=list(known.texts)
             )
             history = [*self.request.thread.history, asked]
-            work = partial(clean_arguments, history, self.request.identifiers, call.arguments)
+            thread_id, known_ids = self.request.thread.thread_id, self.request.identifiers
+            work = partial(clean_arguments, history, known_ids, call.arguments, thread_id)
             arguments, error = await in_thread(work, "redaction")
         except ModelFailed as failure:
             self.unclean[call.id] = not_run(failure.text)
@@ -383,14 +401,17 @@ class ToolCalls:
         self.begun.add(call.id)
         try:
             confirm = self.confirmations.of(call.id, tool.spec.name, token, waited)
-            context = self._context(call, gate, token, confirm)
+            watch = WatchedRecords(self.request.records)
+            context = self._context(call, gate, token, confirm, watch)
             own_s = own_limit_s(tool, args, context)
             if own_s is None:
                 timeout_s = tool.spec.timeout_s * patience
-                return await run_tool(tool, args, context, timeout_s, self._keep, waited)
-            # It was asked to work on many images: its own limit counts, not that of the run.
-            with self.clock.paused():
-                return await run_tool(tool, args, context, own_s, self._keep, waited)
+                outcome = await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            else:
+                # It was asked to work on many images: its own limit counts, not that of the run.
+                with self.clock.paused():
+                    outcome = await run_tool(tool, args, context, own_s, self._keep, waited)
+            return await _with_record(outcome, watch)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -501,7 +522,12 @@ class ToolCalls:
         )
 
     def _context(
-        self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm
+        self,
+        call: ToolCall,
+        gate: ProgressGate,
+        cancel: CancelToken,
+        confirm: Confirm,
+        records: WatchedRecords,
     ) -> ToolContext:
         request = self.request
         return ToolContext(
@@ -519,8 +545,8 @@ class ToolCalls:
             conversation_id=request.thread.thread_id,
             store=self.store,
             results=self.past,
-            model=self.model_for(cancel),
-            records=request.records,
+            model=self.model_for(cancel, records),
+            records=records,
             record_patient=request.record_patient,
         )
 

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from app.agent.loop.model_turn import ModelTurns
+from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.messages import Message
 from app.agent.privacy.model_pictures import make_pictures, may_send
+from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.send_consent import SendConsent
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ToolFailed
@@ -28,6 +30,7 @@ class ToolModelOf:
         consent: Asks the user whether the conversation may be sent.
         token: Cancels the request with the call.
         loop: The loop of the run.
+        records: The records as the call reads them.
     """
 
     def __init__(
@@ -36,11 +39,13 @@ class ToolModelOf:
         consent: SendConsent,
         token: CancelToken,
         loop: asyncio.AbstractEventLoop,
+        records: WatchedRecords,
     ) -> None:
         self._turns = turns
         self._consent = consent
         self._token = token
         self._loop = loop
+        self._records = records
 
     @property
     def name(self) -> str:
@@ -66,15 +71,23 @@ class ToolModelOf:
         turns = self._turns
         asked = [item for item in turns.request.thread.history if item.role == "user"]
         known = asked[-1] if asked else Message(role="user")
+        record = known.record
+        if self._records.touched:
+            content, error = await in_thread(lambda: self._records.content(prompt), "record")
+            if content is None:
+                log_unexpected("A prompt could not be cleaned", cast("BaseException", error))
+                raise ToolFailed("what identifies the patient could not be told: nothing was sent")
+            record = content
         message = Message(
             role="user",
             text=prompt,
             identifiers=known.identifiers,
             texts=known.texts,
+            record=record,
         )
         if images:
             message = message.model_copy(update={"pictures": await self._pictures(images)})
-        return await turns.ask(message, system)
+        return await turns.ask(message, system, of_record=self._records.touched)
 
     async def _pictures(self, images: Sequence[str]) -> list[Any]:
         request, model = self._turns.request, self._turns.model

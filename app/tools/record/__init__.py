@@ -7,6 +7,7 @@ from app.tools.mcp.server_tools import AnalyzeMedicalDocument
 from app.tools.record import clinical_notes, ecg, imaging, medications, patient_data
 from app.tools.record.clinical_score import ClinicalScore
 from app.tools.record.generated_analysis import GeneratedAnalysis
+from app.tools.record.patient_score import CALCULATE_PATIENT_SCORE
 from app.tools.record.plan import PLAN
 
 
@@ -16,6 +17,7 @@ def register(registry: Registrar) -> None:
     for tool in (tool for group in groups for tool in group.TOOLS):
         registry.register(tool)
     registry.register(ClinicalScore())
+    registry.register(CALCULATE_PATIENT_SCORE)
     registry.register(GeneratedAnalysis())
     registry.register(AnalyzeMedicalDocument())
     registry.plan(PLAN)
