@@ -415,12 +415,10 @@ def _trend_rows(series: _Series) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
     for line, side in (("measured", "number"), *_LIMITS):
         for year, start, value, entry in series.points:
-            number = cast("float | None", getattr(value, side))
-            if number is not None:
-                rows.append(
-                    {"year": year, "line": line, "date": start, "entry": entry}
-                    | {series.column: number}
-                )
+            row: dict[str, Cell] = {"year": year, "line": line, "date": start, "entry": entry}
+            row[series.column] = cast("float | None", getattr(value, side))
+            if row[series.column] is not None:
+                rows.append(row)
     return rows
 
 
