@@ -29,6 +29,7 @@ commands (each has its own --help):
   ask PROMPT [--image SRC]  one headless run of the assistant; --session ID goes on with one
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
+  mcp [--image SRC]         the tools for other assistants, over stdio
   models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay, rename, delete
   audit                     what was done and sent: list, verify, find
@@ -234,7 +235,9 @@ def _window(text: str) -> Window:
 
 
 def _info(argv: list[str]) -> int:
-    parser = _parser("info", "List studies, series, instances, and each problem with its reason.")
+    parser = _parser(
+        "info", "List studies, series, instances, records, and each problem with its reason."
+    )
     parser.add_argument("src", nargs="+", type=Path)
     _add_json(parser)
     options = parser.parse_args(argv)
@@ -286,6 +289,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     _add_images(parser)
+    _add_records(parser)
     _add_model(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument(
@@ -308,6 +312,7 @@ def _ask(argv: list[str]) -> int:
         help="the section of the prompts file to instruct a language model with",
     )
     parser.add_argument("--prompts", default="", metavar="FILE", help="a prompts file of your own")
+    _add_allow(parser)
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
@@ -343,12 +348,58 @@ def _tool(argv: list[str]) -> int:
     parser.add_argument("name")
     parser.add_argument("--args", type=_json_object, default={}, metavar="JSON", dest="arguments")
     _add_images(parser)
+    _add_records(parser)
     parser.add_argument("--out", type=Path, metavar="DIR")
     _add_json(parser)
     options = parser.parse_args(argv)
     from app.headless.runs import run_tool
 
     return run_tool(**vars(options))
+
+
+def _add_allow(parser: _Parser) -> None:
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="EFFECT:TOOL",
+        help="let this tool write, send or execute, such as send:NAME; nobody can be asked here. "
+        "May be repeated",
+    )
+
+
+def _mcp(argv: list[str]) -> int:
+    parser = _parser(
+        "mcp",
+        "Serve the tools to another assistant (Model Context Protocol, over stdin and stdout). "
+        "Tools that read and compute are offered. Names, ids, dates and paths are removed from "
+        "what the assistant is told, and it gets no pictures.",
+    )
+    _add_images(parser, "the images that the tools may read; may be repeated")
+    _add_allow(parser)
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
+    parser.add_argument(
+        "--pack",
+        action="append",
+        default=[],
+        dest="packs",
+        metavar="NAME",
+        help="offer the tools of this pack only, and the general ones; may be repeated",
+    )
+    parser.add_argument(
+        "--pictures",
+        action="store_true",
+        help="also hand out pictures, but those that may show who the patient is",
+    )
+    parser.add_argument(
+        "--local",
+        action="store_true",
+        help="the assistant's model runs on this computer: remove nothing, hand out all pictures",
+    )
+    options = parser.parse_args(argv)
+    from app.headless.mcp_server import McpRequest, serve
+
+    return serve(McpRequest(**vars(options)))
 
 
 def _add_images(parser: _Parser, about: str = "") -> None:
@@ -360,6 +411,19 @@ def _add_images(parser: _Parser, about: str = "") -> None:
         metavar="SRC",
         dest="images",
         help=about or None,
+    )
+
+
+def _add_records(parser: _Parser) -> None:
+    parser.add_argument(
+        "--record",
+        action="append",
+        default=[],
+        metavar="SRC",
+        dest="records",
+        help="a patient's record: a file or folder of FHIR R4, or a FHIR server's address with "
+        "the patient (https://host/fhir/Patient/ID); may be repeated. By default the folder of "
+        "COHERENT_DATA_PATH",
     )
 
 
@@ -515,6 +579,7 @@ _COMMANDS = {
     "ask": _ask,
     "tools": _tools,
     "tool": _tool,
+    "mcp": _mcp,
     "models": _models,
     "sessions": _sessions,
     "audit": _audit,

@@ -20,6 +20,7 @@ _OWN_HOSTS = {
     "anthropic@api.anthropic.com": "ANTHROPIC_API_KEY",
 }
 """Maps a key name to the environment variable that other programs use for that provider."""
+_MCP_KEY, _MCP_URL = "MCP_API_KEY", "MCP_SERVER_URL"
 _AZURE_KEY, _AZURE_HOST = "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"
 _AZURE_DOMAINS = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
@@ -138,6 +139,8 @@ class Secrets:
             candidates.append(_OWN_HOSTS[name])
         if kind == "azure" and _is_own_azure(host):
             candidates.append(_AZURE_KEY)
+        if kind == "mcp" and host == _origin(os.environ.get(_MCP_URL, "")):
+            candidates.append(_MCP_KEY)
         return next((each for each in candidates if os.environ.get(each, "").strip()), "")
 
     def _from_keyring(self, name: str) -> str:

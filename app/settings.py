@@ -289,6 +289,28 @@ class ProfileSettings(_Part):
     prompt_file: Text = ""
 
 
+class McpServer(_Part):
+    """A server of tools that speaks the Model Context Protocol; app.secrets stores its key.
+
+    Attributes:
+        name: The name by which its tools are called; "" if the entry cannot be used.
+        kind: "stdio" for a program that is started, "http" for an address that speaks streamable
+            HTTP, "rpc" for one that takes JSON-RPC at /mcp, /rpc or /analyze.
+        command: The program, for "stdio".
+        args: The program's arguments.
+        env: Names of environment variables that the program gets from Sightline's own; it gets no
+            others but the usual ones (PATH, HOME, USER, ...).
+        url: The address, for "http" and "rpc".
+    """
+
+    name: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,23})?$")] = ""
+    kind: Literal["stdio", "http", "rpc"] = "stdio"
+    command: Text = ""
+    args: Annotated[list[Text], Field(max_length=50)] = []
+    env: Annotated[list[Text], Field(max_length=50)] = []
+    url: Text = ""
+
+
 class Settings(_Part):
     """All settings, with defaults that work offline.
 
@@ -297,6 +319,10 @@ class Settings(_Part):
         language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
+        clean_notes: Whether a language model on another machine gets the free text of patients'
+            records, cleaned; otherwise that is held back.
+        mcp_servers: Servers whose tools the assistant may use, once the user has seen and allowed
+            them.
         theme: The colours of the windows; "system" for those of the desktop.
         reviewer: The user's name for reports and for what they accept or reject; "" for the name
             with which they are logged in.
@@ -308,6 +334,8 @@ class Settings(_Part):
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
     profile: ProfileSettings = ProfileSettings()
+    clean_notes: Annotated[bool, Field(strict=True)] = False
+    mcp_servers: Annotated[list[McpServer], Field(max_length=20)] = []
     device: str = "auto"
     idle_minutes: _Minutes = 10.0
     theme: Scheme = "dark"

@@ -47,7 +47,7 @@ from installer.environment import Environment
 # `app`'s own commands, which open no window; and its options that take a value.
 COMMANDS = {
     *("render", "info", "ask", "tools", "tool", "models", "sessions", "audit"),
-    *("export", "deidentify"),
+    *("export", "deidentify", "mcp"),
 }
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}
@@ -170,7 +170,8 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     system.provide([system.venv_need()], console)
     needs = [*system.DRAWING, system.FONT, *system.WINDOW, system.SCREENLESS_X]
     lacking = system.provide(needs, console)
-    system.provide([system.WITNESS, system.VALIDATOR, system.TRACER, *system.TITLES], console)
+    witnesses = [system.WITNESS, system.VALIDATOR, system.TRACER, *system.TITLES]
+    system.provide([*witnesses, system.BUBBLEWRAP], console)
     environment.ensure(["viewer", "ai", "test"])
     python = str(environment.python)
     fast = {

@@ -62,9 +62,11 @@ VALIDATOR = Need("dciodvfy", "dicom3tools", "dicom3tools")
 """Checks the DICOM objects that are written; without it those tests skip."""
 TRACER = Need("strace", "strace", "strace")
 """Shows a test from outside that no connection is made; without it that test skips."""
+BUBBLEWRAP = Need("bwrap", "bubblewrap", "bubblewrap")
+"""One of the two sandboxes for generated code; without it its tests skip."""
 TITLES = (Need("xprop", "x11-utils", "xprop"), Need("xwininfo", "x11-utils", "xwininfo"))
 """Read the titles of windows for a test; without them that test skips."""
-PROGRAMS = (SCREENLESS_X, WITNESS, VALIDATOR, TRACER, *TITLES)
+PROGRAMS = (SCREENLESS_X, WITNESS, VALIDATOR, TRACER, BUBBLEWRAP, *TITLES)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 

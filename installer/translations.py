@@ -129,6 +129,7 @@ REMARKS = {
     "app/tools/chest/cardiothoracic.py": ("Heart width", "Thorax width"),
     "app/tools/chest/plan.py": ("Chest radiographs",),
     "app/tools/microscopy/plan.py": ("Microscopy",),
+    "app/tools/record/plan.py": ("Patient record",),
     "app/workspace/drawing.py": (
         *("Length", "Angle", "Box", "Point", "Point outside", "Difference"),
     ),

@@ -173,9 +173,10 @@ class ApprovalRequested(_Event):
     `about` says what the question is about: a call ("tool"); whether a running tool may use an
     unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for this
     image in this conversation); whether a conversation may be sent ("conversation"); whether
-    `pictures` may be sent ("pictures"), and once more whether those that may show who the patient
-    is may be sent ("risky_pictures"). For the last three, `host` and `model` say where to, and
-    `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that would
+    what a patient's record says may be sent with it ("record"); whether `pictures` may be sent
+    ("pictures"), and once more whether those that may show who the patient is may be sent
+    ("risky_pictures"). For the last four, `host` and `model` say where to, and `sent` names the
+    kinds of data in plain words. `pictures` lists exactly the pictures that would
     be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes, or
     ""). `warning` says what is wrong with the connection; "" if nothing is.
     """
@@ -190,7 +191,9 @@ class ApprovalRequested(_Event):
     effect: str = ""
     scopes: list[Literal["once", "session"]] = ["once"]
     touches: list[dict[str, str]] = []
-    about: Literal["tool", "override", "conversation", "pictures", "risky_pictures"] = "tool"
+    about: Literal["tool", "override", "conversation", "record", "pictures", "risky_pictures"] = (
+        "tool"
+    )
     image: str = ""
     host: str = ""
     model: str = ""

@@ -65,6 +65,24 @@ class Picture(BaseModel):
     mirrored: bool = False
 
 
+class RecordContent(BaseModel):
+    """What a tool's result holds of patients' records, and a remote model may not read.
+
+    Attributes:
+        patients: (id, name) of each patient of whom the result may tell.
+        identifiers: What identifies them, and words with digits that nobody knows.
+        words: Words and long numbers that nobody knows: neither ordinary nor clinical nor coded.
+        terms: Words of coded terms in the result: known, whatever other results make of them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    patients: list[tuple[str, str]] = []
+    identifiers: list[str] = []
+    words: list[str] = []
+    terms: list[str] = []
+
+
 class Message(BaseModel):
     """One entry of the transcript.
 
@@ -87,6 +105,7 @@ class Message(BaseModel):
             none.
         advice: For a tool message: what Sightline itself asks the model to do because of the
             result.
+        record: What the message holds of patients' records; None for nothing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -104,6 +123,7 @@ class Message(BaseModel):
     texts: list[str] = []
     evidence: int = 0
     advice: str = ""
+    record: RecordContent | None = None
 
     @property
     def output(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, overload
 from app.agent.events import ApprovalRequested
 from app.agent.sessions import Thread
 from app.errors import FileProblem
+from app.records.types import NoRecords, Records
 from app.tools.api import CancelToken, Images, ModelHost
 
 
@@ -104,6 +105,8 @@ class RunRequest:
             everything that a remote model receives, including free text.
         rejected_calls: Ids of earlier tool calls all of whose findings the user has rejected; they
             do not count as results.
+        records: The patients' records that are open.
+        record_patient: The id of the patient whose record is in use; "" for none.
     """
 
     run_id: str
@@ -119,6 +122,8 @@ class RunRequest:
     approve: Approve
     identifiers: tuple[str, ...] = ()
     rejected_calls: tuple[str, ...] = ()
+    records: Records = field(default_factory=NoRecords)
+    record_patient: str = ""
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
@@ -139,6 +144,8 @@ class Question:
     device: str = "auto"
     identifiers: tuple[str, ...] = ()
     rejected_calls: tuple[str, ...] = ()
+    records: Records = field(default_factory=NoRecords)
+    record_patient: str = ""
 
     def request(
         self,

@@ -15,6 +15,7 @@ _ABOUT = {
     "tool": "may this tool run",
     "override": "may an unsuitable image be used",
     "conversation": "may the conversation be sent",
+    "record": "may the patient's record be sent",
     "pictures": "may pictures be sent",
     "risky_pictures": "may pictures with possible burnt-in text be sent",
 }
@@ -63,8 +64,10 @@ def object_text(entry: Entry) -> str:
             return f"a test sentence or none to {facts.get('host', '')}"
         case "export_started" | "exported" | "copied":
             return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
-        case "consent_withdrawn":
+        case "consent_withdrawn" | "record_asked":
             return str(facts.get("host", ""))
+        case "mcp_allowed" | "mcp_withdrawn":
+            return str(facts.get("server", ""))
         case "grants_withdrawn":
             return str(facts.get("tool", "")) or "every tool"
         case "session_rule":

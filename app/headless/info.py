@@ -1,4 +1,4 @@
-"""The command `info`: print studies, series, instances, and each problem with its reason."""
+"""The command `info`: print studies, series, records, and each problem with its reason."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from pydicom.uid import UID
 from app.agent.json_forms import plain
 from app.errors import FileProblem, printable
 from app.headless.common import open_program, print_json
+from app.headless.record_sources import print_record
 from app.imaging.decode import Decoder
 from app.imaging.layers import Layer
 from app.imaging.presentation import PresentationState
 from app.imaging.report import report_text
 from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
+from app.records.record_files import split_sources
 from app.workspace.studies import instances_of, key_of
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
@@ -53,18 +55,25 @@ Objects = Mapping[int, ObjectFacts]
 def info(sources: Sequence[Path], *, as_json: bool) -> int:
     """Print the content of files, folders or archives; return the exit code, 1 if none can be read.
 
+    Of patients' records (FHIR) that is the number of resources by type.
+
     If a source is itself a report, the report's text is printed too, unless `as_json`.
     """
     with open_program() as program:
-        result = program.decoder.scan(list(sources)).result()
+        records, images = split_sources(sources)
+        opened = program.record_library.open(records) if records else None
+        result = program.decoder.scan(images).result() if images else ScanResult((), ())
         objects = _object_facts(program.decoder, result)
         if as_json:
             studies = [_study_json(study, objects) for study in result.studies]
-            print_json({"studies": studies, "problems": plain(result.problems)})
+            record = {} if opened is None else {"record": plain(opened)}
+            print_json({"studies": studies, "problems": plain(result.problems), **record})
         else:
             _print_result(result, objects)
             _print_reports(program.decoder, result, sources)
-    return 0 if result.studies else 1
+            if opened is not None:
+                print_record(opened)
+    return 0 if result.studies or (opened is not None and opened.counts) else 1
 
 
 def _study_json(study: Study, objects: Objects) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,28 +20,35 @@ from app.agent.json_forms import describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
+from app.agent.loop.tool_execution import Tools
 from app.agent.policy import Rule, Scope, exact
+from app.agent.privacy.redaction import clean_arguments
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
+from app.headless.record_sources import open_records
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
+from app.wiring.program import identifiers
 from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Environment variable that lists the hosts to which conversations may be sent."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
 """Environment variable that lists the hosts to which pictures may be sent, too."""
+ALLOW_RECORD = "SIGHTLINE_ALLOW_RECORD"
+"""Environment variable that lists the hosts to which results of patients' records may be sent."""
 ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
 """Environment variable that lists the hosts to which even identifying pictures may be sent."""
 
 _VARIABLES = {
     "conversation": ALLOW_REMOTE,
+    "record": ALLOW_RECORD,
     "pictures": ALLOW_PICTURES,
     "risky_pictures": ALLOW_RISKY_PICTURES,
 }
@@ -60,6 +67,8 @@ def ask(
     prompts: str = "",
     plan_only: bool = False,
     as_json: bool = False,
+    allow: Sequence[str] = (),
+    records: Sequence[str] = (),
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -77,10 +86,14 @@ def ask(
         prompts: A prompts file of the user's own; "" for that of the settings.
         plan_only: Whether to print the planned tool calls without running any.
         as_json: Whether to print each event as a JSON object.
+        allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
+        records: Files, folders or a server's address with patients' records.
     """
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
-        opened = _open_images(program.decoder, images)
+        allowed = allowed_tools(program.registry, allow)
+        opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -92,7 +105,7 @@ def ask(
             opened,
             thread=thread,
             out_dir=make_folder(out) if out else None,
-            approve=_approver(model),
+            approve=_approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
@@ -152,11 +165,44 @@ def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     return False
 
 
-def _approver(model: LanguageModel) -> Approve:
-    """Return the answer to approval requests: yes only for hosts in the environment variables."""
+def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
+    """Return the tools that the command line allows to act, each named as "EFFECT:TOOL".
+
+    The effect is part of the name, so that whoever allows a tool knows what it does.
+
+    Raises:
+        UsageError: There is no such tool, or it has another effect.
+    """
+    allowed: set[str] = set()
+    for name in names:
+        effect, _, tool = name.partition(":")
+        found = tools.get(tool)
+        if found is None:
+            raise UsageError(
+                f"--allow {name}: there is no tool {tool!r}",
+                remedy="Write EFFECT:TOOL, such as send:TOOL; `sightline tools` lists the tools.",
+            )
+        own = str(found.spec.approval)
+        if effect != own:
+            raise UsageError(
+                f"--allow {name}: the effect of {tool} is not {effect!r}",
+                remedy=f"Write {own}:{tool} if you mean it.",
+            )
+        allowed.add(found.spec.name)
+    return frozenset(allowed)
+
+
+def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
+    """Return the answer to approval requests.
+
+    It is yes for the tools in `allowed`, and for the hosts in the environment variables.
+    """
     host = model.remote_host
 
     async def approve(event: events.ApprovalRequested) -> Decision:
+        if event.about == "tool" and event.tool in allowed:
+            print(f"sightline: {printable(event.title)} Allowed by --allow.", file=sys.stderr)
+            return Decision(granted=True)
         ours = bool(host) and event.host == host and not (event.call_id or event.tool)
         variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):
@@ -168,7 +214,8 @@ def _approver(model: LanguageModel) -> Approve:
         elif event.about == "override":
             reason = "Nobody can be asked here: in the window you are asked, and can say yes."
         else:
-            reason = "Nobody can be asked here: a tool that acts needs the window."
+            named = f"--allow {event.effect}:{event.tool}"
+            reason = f"Nobody can be asked here. {named} allows it by name."
         print(f"sightline: {printable(event.title)} Not allowed. {reason}", file=sys.stderr)
         return Decision(granted=False, reason=reason)
 
@@ -243,12 +290,14 @@ def run_tool(
     images: Sequence[Path],
     out: Path | None,
     *,
+    records: Sequence[str] = (),
     as_json: bool,
 ) -> int:
     """Run one tool and print its result; return 0, or raise SightlineError if it fails.
 
     `images` are the files, folders or archives to open; the first image is used for an image
-    argument that is not given. `out` is the output folder; None for a new one in the data folder.
+    argument that is not given; `records` those with patients' records. `out` is the output folder;
+    None for a new one in the data folder.
     """
     from app.agent.loop.tool_execution import Outcome, parse_arguments
     from app.agent.loop.tool_execution import run_tool as execute
@@ -259,10 +308,14 @@ def run_tool(
         if tool is None:
             known = ", ".join(item.spec.name for item in program.registry.all())
             raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
-        opened = _open_images(program.decoder, images)
+        opened = open_images(program.decoder, images)
+        open_records(program, records, opened)
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
+        if tool.spec.cleaned:
+            known = identifiers(image.instance for image in opened)
+            arguments = clean_arguments((), known, arguments)
         run_id = new_run_id()
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
@@ -273,7 +326,7 @@ def run_tool(
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.
         scope = Scope.for_run(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
-        record = _ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
+        record = ToolCallRecord(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:
             record.refuse()
             refusal = UsageError if judged.argument else SightlineError
@@ -304,17 +357,25 @@ def run_tool(
     return 0
 
 
-class _ToolCallRecord:
-    """Records in the audit log one tool call made outside of a run, its arguments as a hash."""
+class ToolCallRecord:
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
+
+    `via` says who made the call.
+    """
 
     def __init__(
-        self, log: AuditLog, spec: ToolSpec, run_id: str, arguments: Mapping[str, Any]
+        self,
+        log: AuditLog,
+        spec: ToolSpec,
+        run_id: str,
+        arguments: Mapping[str, Any],
+        via: str = "command line",
     ) -> None:
         self._log = log
         self._spec = spec
         self._facts = {
             "run": run_id,
-            "via": "command line",
+            "via": via,
             "tool": spec.name,
             "effect": spec.approval.value,
             "version": spec.version,
@@ -364,7 +425,7 @@ def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
+def open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
     """Return the images of all sources, in order, named image-1, image-2 and so on."""
     opened: list[OpenImage] = []
     for source in sources:

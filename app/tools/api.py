@@ -21,6 +21,7 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import Frame, ImageRef, Instance, Rescale, Window
+from app.records.types import NoRecords, Records
 from app.tools.pack_plan import PackPlan
 
 JsonDict = dict[str, Any]
@@ -179,6 +180,8 @@ class ToolSpec:
         other_names: Further names by which a language model or a script may call the tool.
         labels: Labels of findings that always have the same colour, whatever was found before them,
             the most important first. The first three have colours that no other label gets.
+        cleaned: Whether what identifies a patient is removed from the arguments of a call, as for a
+            remote language model, before the user is asked and the tool runs.
     """
 
     name: str
@@ -198,6 +201,7 @@ class ToolSpec:
     icon: str = ""
     labels: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
+    cleaned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,6 +422,10 @@ class Images(Protocol):
 
     def names(self) -> tuple[str, ...]:
         """Return the ids or paths by which `resolve` finds the images, the current image first."""
+        ...
+
+    def instances(self) -> Mapping[str, Instance]:
+        """Return the headers of all open files by id, also of waveforms and other non-images."""
         ...
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
@@ -651,6 +659,9 @@ class ToolContext:
         store: Keeps small JSON values for the conversation.
         results: The earlier results of the conversation.
         model: The language model that the user has chosen; None for the offline planner.
+        records: The patients' records that are open.
+        record_patient: The id of the patient whose record the user has chosen or whose study is
+            shown; "" for none.
     """
 
     run_id: str
@@ -668,6 +679,8 @@ class ToolContext:
     store: Store = field(default_factory=_MemoryStore)
     results: Results = field(default_factory=_NoResults)
     model: ToolModel | None = None
+    records: Records = field(default_factory=NoRecords)
+    record_patient: str = ""
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -425,6 +425,10 @@ class RunImages:
         )
         return (*whole, *made)
 
+    def instances(self) -> dict[str, Instance]:
+        """Return the headers of all open files by id; see `app.tools.api.Images`."""
+        return {image.id: image.instance for image in self._opened}
+
     def headers(self) -> list[tuple[str, str]]:
         """Return (keyword, value) for each attribute that has a value in the headers of open files.
 

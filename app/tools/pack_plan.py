@@ -40,6 +40,12 @@ def word_lists(name: str) -> dict[str, str]:
     return {section: words.strip() for section, words in found}
 
 
+def value_lists(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the words for each value in a section of lines "value = word, word"."""
+    lines = (line.partition("=") for line in text.splitlines())
+    return {value.strip(): phrases(words) for value, sign, words in lines if sign}
+
+
 def pack_prompt(pack: str) -> str:
     """Return the text in `resources/prompts/{pack}.txt`, a pack's own instructions for a model."""
     return (resources_dir() / "prompts" / f"{pack}.txt").read_text("utf-8").strip()
@@ -98,6 +104,8 @@ class QuestionKind:
         certain: Whether rules may answer the question without a language model, provided that it
             asks nothing else.
         needs_image: Whether the question is about an open image.
+        needs_record: Whether the question is about an open patient's record. Words that elsewhere
+            mean that no tool answers a question ("which drug") do not count against it.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
         fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
@@ -129,6 +137,7 @@ class QuestionKind:
     tools: tuple[str | AnyOf, ...] = ()
     certain: bool = False
     needs_image: bool = True
+    needs_record: bool = False
     unless: tuple[str, ...] = ()
     fallback: bool = False
     counts_as: str = ""
@@ -208,15 +217,17 @@ class ValueWords:
 
 @dataclass(frozen=True, slots=True)
 class NumberWords:
-    """Numbers that follow a word: "window 40/400" means window_center=40, window_width=400.
+    """Numbers beside a word: "window 40/400" means window_center=40, window_width=400.
 
     Attributes:
         arguments: The arguments' names, in the order of the numbers.
         words: The words before the numbers.
+        units: Words after a single number: "100 patients".
     """
 
     arguments: tuple[str, ...]
-    words: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from app.log import get_logger
-from app.tools import chest, general, microscopy
+from app.tools import chest, general, microscopy, record
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.picture_sources import CallImages, mark_synthetic
@@ -51,6 +51,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        self._guests: dict[str, Tool] = {}
         self._names: dict[str, str] = {}
         self._plans: dict[str, PackPlan] = {}
         self.problems: tuple[PackProblem, ...] = ()
@@ -64,6 +65,13 @@ class Registry:
                 raise ValueError(f"a tool named {one!r} is already registered")
         self._tools[name] = pinned
         self._names |= dict.fromkeys(pinned.spec.other_names, name)
+
+    def set_guests(self, tools: Iterable[Tool]) -> None:
+        """Replace the tools that servers bring (`app.tools.mcp`), which come and go.
+
+        One with the name of a pack's tool takes its place while it is there.
+        """
+        self._guests = {tool.spec.name: RegisteredTool(tool) for tool in tools}
 
     def plan(self, plan: PackPlan) -> None:
         """Add a pack's plan; see `app.tools.api.Registrar`."""
@@ -84,17 +92,19 @@ class Registry:
 
     def get(self, name: str) -> Tool | None:
         """Return the tool with exactly that name or other name; None if there is none."""
-        return self._tools.get(self._names.get(name, name))
+        own = self._names.get(name, name)
+        return self._guests.get(own) or self._tools.get(own)
 
     def all(self) -> tuple[Tool, ...]:
         """Return every tool, in the order in which they were registered."""
-        return tuple(self._tools.values())
+        return tuple({**self._tools, **self._guests}.values())
 
     def without(self, packs: Collection[str]) -> Registry:
         """Return a registry without the tools and plans of these packs; "general" always stays."""
         off = set(packs) - {"general"}
         kept = Registry()
         kept._tools = {name: t for name, t in self._tools.items() if t.spec.pack not in off}
+        kept._guests = {name: t for name, t in self._guests.items() if t.spec.pack not in off}
         kept._plans = {name: plan for name, plan in self._plans.items() if name not in off}
         kept.problems = self.problems
         return kept
@@ -102,7 +112,7 @@ class Registry:
     @property
     def packs(self) -> tuple[str, ...]:
         """The names of all packs, in the order in which they were registered."""
-        return tuple(dict.fromkeys([*(t.spec.pack for t in self._tools.values()), *self._plans]))
+        return tuple(dict.fromkeys([*(tool.spec.pack for tool in self.all()), *self._plans]))
 
     def merge(self, other: Registry, plans: Iterable[PackPlan]) -> None:
         """Add all tools of the registry `other` and the plans in `plans`: all of them, or nothing.
@@ -131,6 +141,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     general.register(registry)
     chest.register(registry)
     microscopy.register(registry)
+    record.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)
     problems = [_load(registry, point) for point in third_party]

@@ -42,6 +42,7 @@ from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
+from app.records.record_library import RecordLibrary
 from app.settings import read_regular, set_aside
 from app.views import deidentify_dialog, dicom_export_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
@@ -70,6 +71,9 @@ from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
 from app.views.preset_dialog import PresetDialog
+from app.views.record.record_opening import RecordOpening
+from app.views.record.record_panel import RecordPanel
+from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.views.results.exporting import ResultCommands
 from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
@@ -102,6 +106,7 @@ class MainWindow(QMainWindow):
         layout_file: File that stores the window layout. None for the default: a file in the user's
             settings folder, or no file if Qt draws into memory.
         marks_file: Database that keeps what is marked and found; None to keep nothing.
+        record_library: Reads patients' records; None for a window that opens none.
     """
 
     closing = Signal()
@@ -120,6 +125,7 @@ class MainWindow(QMainWindow):
         language: LanguageSetting | None = None,
         layout_file: Path | None = None,
         marks_file: Path | None = None,
+        record_library: RecordLibrary | None = None,
     ) -> None:
         super().__init__()
         self.workspace = workspace
@@ -132,8 +138,9 @@ class MainWindow(QMainWindow):
         self.open_audit = open_audit
         self.open_models = open_models
         self.language = language
+        self.record_server: RecordServer | None = None  # how a FHIR server is asked
         self.audit_log: AuditLog | None = None  # where exports are recorded
-        self._closed = self._may_quit = False
+        self._closed = self._may_quit = self._had_record = False
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
         self.second: SecondWindow | None = None
@@ -166,6 +173,7 @@ class MainWindow(QMainWindow):
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layers_panel = LayersPanel(workspace, lambda: self.layer_loading)
+        self.record_panel = RecordPanel(workspace.record, self.background)
         self.viewports.first_of = self.study_list.first_of
         self.arrangement = self._make_docks()
         self.docks = self.arrangement.by_name
@@ -173,6 +181,11 @@ class MainWindow(QMainWindow):
         self.study_list.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.layers_panel.needed_changed.connect(self.arrangement.show_layers)
         self.opening = FileOpening(workspace, self.loader, self.notices)
+        self.record_opening: RecordOpening | None = None
+        if record_library is not None:
+            self.record_opening = RecordOpening(
+                workspace, record_library, self.background, self.notices
+            )
         self.opening.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.hanging = StudyHanging(
             workspace,
@@ -304,6 +317,7 @@ class MainWindow(QMainWindow):
             "Attributes": self.attributes,
             "Findings": self.findings_list,
             "Layers": self.layers_panel,
+            "Record": self.record_panel,
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
@@ -316,7 +330,45 @@ class MainWindow(QMainWindow):
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
         )
+        self.workspace.record.changed.connect(self._follow_record)
+        self.workspace.record.entry_wanted.connect(lambda _entry: self._show_record())
+        self.record_panel.study_wanted.connect(self._show_study)
+        if isinstance(self.chat, ChatDock):
+            self.record_panel.mention_wanted.connect(self._show_mention)
         return made
+
+    def _follow_record(self) -> None:
+        """Show the record panel when a record is opened, and hide it when the last is closed."""
+        is_open = self.workspace.record.is_open
+        if is_open != self._had_record:
+            self._had_record = is_open
+            self.arrangement.show_record(is_open)
+
+    def _show_record(self) -> None:
+        dock = self.docks["Record"]
+        dock.show()
+        dock.raise_()
+
+    def _show_study(self, study_uid: str) -> None:
+        """Show the first image of an open study that an entry of the record names."""
+        for study in self.workspace.studies.all:
+            first = next((one for series in study.series for one in series.instances), None)
+            if study.uid == study_uid and first is not None:
+                self.workspace.viewport.show(first)
+                return
+        self.notices.show_notice(
+            "info",
+            tr("The study is not open"),
+            tr("Open its files, and the record shows it from its imaging entry."),
+        )
+
+    def _show_mention(self, entry_id: str) -> None:
+        """Show the latest answer that cites an entry of the record."""
+        if isinstance(self.chat, ChatDock):
+            if self.chat.show_citation(entry_id):
+                self.docks["Assistant"].show()
+            else:
+                self.notices.show_notice("info", tr("No answer of this conversation mentions it"))
 
     def _make_status(self) -> None:
         bar = self.statusBar()
@@ -328,6 +380,8 @@ class MainWindow(QMainWindow):
         bar.addWidget(self.tool_hint)
         self.viewports.tool_changed.connect(self._show_hint)
         bar.addWidget(self.opening.progress)
+        if self.record_opening is not None:
+            bar.addWidget(self.record_opening.progress)
         for frame in self.viewports.frames:
             self._take_frame(frame)
         self.viewports.frame_made.connect(self._take_frame)
@@ -348,13 +402,24 @@ class MainWindow(QMainWindow):
     @property
     def busy(self) -> bool:
         """Whether a scan, frame, drawing, report or pane is still unfinished."""
-        parts = (self.opening, self.viewports)
-        return any(part.busy for part in parts) or self.background.pending > 0
+        parts = (self.opening, self.viewports, self.record_opening)
+        return any(part is not None and part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
-        """Start to open files and folders; problems are shown in the window."""
+        """Start to open files and folders, images and records; problems are shown in the window."""
         self._restored = None
-        self.opening.open_paths([Path(file) for file in files])
+        paths = [Path(file) for file in files]
+        images = tuple(chain.from_iterable(PATTERNS.values()))
+        known = all(any(path.match(one) for one in images) for path in paths)
+        if known or self.record_opening is None:
+            self.opening.open_paths(paths)
+        else:
+            self.record_opening.split(paths, self.opening.open_paths)
+
+    def open_record(self) -> None:
+        """Ask where a patient's record is, and open it."""
+        if self.record_opening is not None:
+            RecordSourceDialog(self.record_opening, self.record_server, self).open()
 
     def open_session(self) -> None:
         """Open what was open when the program was closed last, in the same layout."""
@@ -721,7 +786,7 @@ class MainWindow(QMainWindow):
         self._end_second()
         self.opening.cancel()
         self.loader.close()
-        lists = (self.study_list, self.findings_list, self.attributes)
+        lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
         for part in (self.viewports, *lists):
             part.close_models()
         if isinstance(self.chat, ChatDock):

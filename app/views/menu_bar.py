@@ -168,6 +168,12 @@ class MainActions:
         self.lay_labels = add(
             tr("Overlay labels on the image…"), window.choose_labels, icon="layers"
         )
+        self.open_record = add(
+            tr("Open patient record…"),
+            window.open_record if window.record_opening is not None else None,
+            "Ctrl+Alt+O",
+            "user",
+        )
         self.open_demo = add(tr("Open the demo study"), window.open_demo)
         self.full_screen = add(tr("Full screen"), window.toggle_full_screen, "F11")
         self.panels = add(tr("Show or hide all panels"), window.toggle_panels)
@@ -415,7 +421,7 @@ class MainActions:
         language = (self.language_menu,) if self._window.language is not None else ()
         menus: dict[str, Iterable[QAction | QMenu | None]] = {
             tr("&File"): (
-                *(self.open_files, self.open_folder, self.recent_menu),
+                *(self.open_files, self.open_folder, self.open_record, self.recent_menu),
                 *(self.lay_labels, self.open_demo, None),
                 *(self.export_menu, self.copy_picture, self.print_picture, None),
                 *(self.close_study, self.close_all, None, self.open_settings, self.quit),
@@ -943,8 +949,11 @@ class Toolbar(QToolBar):
         return button
 
     def add_docks(self, arrangement: WindowDocks) -> None:
-        """Add a button for each dock; in a narrow window the rail has them instead."""
-        for action in arrangement.actions.values():
+        """Add a button for each dock; in a narrow window the rail has them instead.
+
+        Not for a dock that comes later: the bar has room for no more at the usual width.
+        """
+        for action in filter(QAction.isVisible, arrangement.actions.values()):
             button = QToolButton()
             button.setDefaultAction(action)
             button.setAccessibleName(action.text())

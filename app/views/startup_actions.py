@@ -16,6 +16,7 @@ from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
+from app.records.record_library import OpenedRecord
 from app.settings import write_atomic
 from app.views.browser.problem_list import by_reason
 from app.views.chat.dock import ChatDock
@@ -66,6 +67,8 @@ class StartupActions(QObject):
             self._window.canvas.set_density(RATIO)
         if self._request.paths:
             self._window.opening.opened.connect(self._on_opened)
+            if self._window.record_opening is not None:
+                self._window.record_opening.opened.connect(self._on_record)
             self._window.open_paths(self._request.paths)
         if self._request.ask or self._request.screenshot:
             self._timer = settle(
@@ -81,6 +84,10 @@ class StartupActions(QObject):
             self._fail(f"{first.path}: {first.reason}{others}")
         if not result.studies and not result.problems:
             self._fail("no images were found in the given files and folders")
+
+    def _on_record(self, found: OpenedRecord) -> None:
+        for one in found.problems:
+            self._fail(f"{one.path}: {one.reason}")
 
     def _continue_when_shown(self, idle: bool) -> None:
         viewport = self._window.workspace.viewport

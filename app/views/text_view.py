@@ -28,6 +28,7 @@ from app.views.translation import tr
 BULLET = "•  "
 LINK_SCHEME = "finding:"
 RESULT_SCHEME = "result:"
+ENTRY_SCHEME = "entry:"
 PIECE = 4_000  # characters inserted per turn of the event loop: a few ms of layout
 BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it out as a whole
 NEAR_END = 24  # px from the end within which the view follows new text
@@ -101,6 +102,7 @@ class TextView(PlainTextBrowser):
 
     finding_clicked = Signal(str)  # id
     result_clicked = Signal(int)  # number
+    entry_clicked = Signal(str)  # id of an entry of the record
 
     def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
         super().__init__(parent)
@@ -173,6 +175,8 @@ class TextView(PlainTextBrowser):
             self.finding_clicked.emit(target.removeprefix(LINK_SCHEME))
         elif target.startswith(RESULT_SCHEME):
             self.result_clicked.emit(int(target.removeprefix(RESULT_SCHEME)))
+        elif target.startswith(ENTRY_SCHEME):
+            self.entry_clicked.emit(target.removeprefix(ENTRY_SCHEME))
 
     def _hang(self) -> None:
         room = self.fontMetrics().horizontalAdvance(BULLET)

@@ -44,13 +44,28 @@ _LEAST_MIDDLE = 480  # px of the middle; what is over it, docks may take
 _AREA = Qt.DockWidgetArea
 _NATIVE = QKeySequence.SequenceFormat.NativeText
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
-_WIDE = {"Studies": 270, "Attributes": 270, "Findings": 270, "Layers": 270, "Assistant": 360}
-_NARROW = {"Studies": 240, "Attributes": 320, "Findings": 280, "Layers": 260, "Assistant": 320}
+_WIDE = {
+    "Studies": 270,
+    "Attributes": 270,
+    "Findings": 270,
+    "Layers": 270,
+    "Record": 400,
+    "Assistant": 360,
+}
+_NARROW = {
+    "Studies": 240,
+    "Attributes": 320,
+    "Findings": 280,
+    "Layers": 260,
+    "Record": 340,
+    "Assistant": 320,
+}
 _DOCK_ICONS = {
     translatable("Studies"): ("panel-left", "Ctrl+1"),
     translatable("Attributes"): ("table-properties", "Ctrl+2"),
     translatable("Findings"): ("scan-search", "Ctrl+3"),
     translatable("Layers"): ("layers", "Ctrl+5"),
+    translatable("Record"): ("clipboard-list", "Ctrl+6"),
     translatable("Assistant"): ("message-square", "Ctrl+4"),
 }
 """Icon and shortcut of each dock, in the order of the View menu."""
@@ -125,6 +140,9 @@ class WindowDocks(QObject):
         window.tabifyDockWidget(docks["Studies"], docks["Attributes"])
         docks["Attributes"].hide()
         docks["Layers"].hide()  # until an image has any
+        window.tabifyDockWidget(docks["Studies"], docks["Record"])
+        docks["Record"].hide()  # until a record is open
+        self.actions["Record"].setVisible(False)
 
     # Opening and closing
 
@@ -195,6 +213,16 @@ class WindowDocks(QObject):
         if needed and not self.narrow:
             height = self._middle.height()
             shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}
+            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
+
+    def show_record(self, needed: bool) -> None:
+        """Show the record beside the image and make room for it, or hide it with the last."""
+        self.by_name["Record"].setVisible(needed)
+        self.actions["Record"].setVisible(needed)
+        if needed and not self.narrow:
+            self._resize({"Record": self._width_of("Record")}, _ACROSS)
+            height = self._middle.height()
+            shares = {"Record": 0.72, "Findings": 0.28}
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -319,7 +347,7 @@ class WindowDocks(QObject):
     def restore(self, path: Path) -> None:
         """Take what `save` has noted; docks that were hidden all at once are shown again."""
         settings = QSettings(str(path), QSettings.Format.IniFormat)
-        known = set(self.by_name) - {"Layers"}  # whatever the last image had
+        known = set(self.by_name) - {"Layers", "Record"}  # whatever the last image had
         collapsed, away = (
             [one for one in str(settings.value(f"docks/{key}", "")).split(",") if one in known]
             for key in ("collapsed", "away")
@@ -328,6 +356,7 @@ class WindowDocks(QObject):
         last = str(settings.value("docks/last", ""))
         self._last = last if last in known else _FIRST
         self.by_name["Layers"].hide()
+        self.by_name["Record"].hide()
         for name in away:
             self.by_name[name].show()
 

@@ -31,13 +31,18 @@ from app.audit.log import AuditLog, audit_key
 from app.errors import FileProblem, UsageError
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
+from app.records.fhir_server import KEY_KIND, ServerQuery
+from app.records.record_library import OpenedRecord, RecordLibrary
 from app.secrets import Secrets, key_name
 from app.settings import ModelSettings, Settings
 from app.tools.api import CancelToken, ToolContext
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages, rejected_calls
+from app.tools.mcp.server_tools import assistant_tools
+from app.tools.mcp.servers import McpServers
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
+from app.workspace.record import OpenRecord
 
 _log = logging.getLogger(__name__)
 
@@ -61,13 +66,15 @@ IDENTIFYING_KEYWORDS = (
 class Program:
     """Builds and holds the objects of the program, such as the decoder, each when first needed.
 
-    `settings_notices` are sentences for the user about problems with settings and rules.
+    `settings_notices` are sentences for the user about problems with settings and rules. `record`
+    says whose record is in use; of a window it is its workspace's.
     """
 
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
     grants: Grants = field(default_factory=Grants)
     models: providers.Models = field(default_factory=providers.Models)
+    record: OpenRecord = field(default_factory=OpenRecord)
     settings_notices: list[str] = field(default_factory=list[str])
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
@@ -91,6 +98,8 @@ class Program:
         self.note("settings_changed", **settings_facts(before, changed))
         self.settings = changed
         self._configure_secrets(changed)
+        if changed.mcp_servers != before.mcp_servers:
+            self.use_mcp_tools()
         if "host" in self.__dict__:
             self.host.end_when_idle(changed.idle_minutes * 60 or None)
         try:
@@ -127,8 +136,50 @@ class Program:
 
     @cached_property
     def registry(self) -> Registry:
-        """The tools of all packs."""
-        return load_packs()
+        """The tools of all packs, and those of the MCP servers that the user has allowed."""
+        registry = load_packs()
+        registry.set_guests(assistant_tools(self.mcp))
+        return registry
+
+    @cached_property
+    def mcp(self) -> McpServers:
+        """The MCP servers, and what the user has allowed of them."""
+        return McpServers(
+            lambda: self.settings.mcp_servers,
+            lambda name: self.secrets.get(name, chosen=True),
+            paths.config_dir() / "mcp_consents.json",
+            self._mcp_changed,
+        )
+
+    def _mcp_changed(self, name: str, given: bool) -> None:
+        if given:
+            self.note("mcp_allowed", server=name)
+        else:
+            self.note("mcp_withdrawn", server=name)
+        self.use_mcp_tools()
+
+    def use_mcp_tools(self) -> None:
+        """Take the tools of the servers that are allowed now into the registry."""
+        self.registry.set_guests(assistant_tools(self.mcp))
+
+    @cached_property
+    def record_library(self) -> RecordLibrary:
+        """The patients' records that are read; `record` says which is in use."""
+        return RecordLibrary(paths.index_folder())
+
+    def open_server(
+        self,
+        query: ServerQuery,
+        progress: Callable[[float, str], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> OpenedRecord:
+        """Read a record from a FHIR server with the token of its host; record that in the log.
+
+        The user has said that the host may be asked; see `RecordLibrary.open_server`.
+        """
+        token = self.secrets.get(key_name(KEY_KIND, query.base), chosen=True)
+        self.note("record_asked", host=query.host)
+        return self.record_library.open_server(query, token, progress, cancel)
 
     @cached_property
     def host(self) -> ProcessHost:
@@ -296,6 +347,7 @@ class Program:
             plans=active.plans,
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
+            clean_notes=self.settings.clean_notes,
         )
 
     def request(
@@ -342,6 +394,8 @@ class Program:
             device=self.settings.device,
             identifiers=identifiers(image.instance for image in images),
             rejected_calls=rejected_calls(images, thread.run_ids),
+            records=self.record.records,
+            record_patient=self.record.patient_id,
         )
 
     def tool_context(
@@ -367,6 +421,8 @@ class Program:
             calls=InnerCallRunner(
                 self.registry, lambda spec, args: policy.judge(spec, args, scope)
             ),
+            records=self.record.records,
+            record_patient=self.record.patient_id,
         )
 
     def _files_dir(self, thread: Thread) -> Path:
@@ -380,7 +436,7 @@ class Program:
     def close(self) -> None:
         """End the processes that were started, and remove temporary folders."""
         self.models.close()
-        for name in ("host", "decoder"):
+        for name in ("host", "decoder", "record_library"):
             if name in self.__dict__:
                 self.__dict__[name].close()
         for folder in self._temporary:

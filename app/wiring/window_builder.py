@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from app.audit.exports import AT_ONCE, check_target
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
 from app.paths import data_dir
+from app.records.types import data_paths
 from app.settings import Settings
 from app.wiring.program import Program
 from app.workspace import review
@@ -101,6 +103,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
     from app.views.models.models_window import close_models, show_models
+    from app.views.record.source_dialog import RecordServer
     from app.views.startup_actions import StartupActions, StartupRequest
     from app.views.translation import LanguageSetting, tr_report
     from app.views.wording import PackTexts
@@ -108,6 +111,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
     workspace = Workspace(program.registry.labels, texts.result_titles)
+    program.record = workspace.record
     model, problem = _model_or_offline(program, request.llm, request.base_url)
     active_model = _ActiveModel(program, model)
 
@@ -133,7 +137,10 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         open_models=lambda: open_models(""),
         language=LanguageSetting(lambda: program.settings.language, program.choose_language),
         marks_file=data_dir() / "marks.sqlite",
+        record_library=program.record_library,
     )
+
+    window.record_server = RecordServer(program.secrets, program.open_server)
 
     def open_models(name: str) -> None:
         show_models(program.model_store, program.host, program.note, window, name, texts)
@@ -157,6 +164,8 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
             " ".join(map(tr_report, notices)),
         )
     paths = (*(demo_paths() if request.demo else ()), *request.paths)
+    if (folder := data_paths(os.environ).get("fhir")) is not None and folder.is_dir():
+        paths = (*paths, folder)
     actions = StartupActions(
         window,
         chat,

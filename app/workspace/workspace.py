@@ -25,6 +25,7 @@ from app.workspace.layout import MOST, Layout, Screen, Slot
 from app.workspace.mark_scales import MarkScales
 from app.workspace.priors import priors_of
 from app.workspace.recent import Session
+from app.workspace.record import OpenRecord
 from app.workspace.signals import Signal
 from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import DATA, Display, Pane, Panes, Place, Viewport
@@ -70,6 +71,7 @@ class Workspace:
         )
         """Measures marks: connected first, so that nobody sees figures of another scale."""
         self.panes = Panes()
+        self.record = OpenRecord()
         self.window_presets = WindowPresets()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
@@ -138,7 +140,7 @@ class Workspace:
         for viewport in self.layout.made:
             viewport.close()
         models = (self.studies, self.commands, self.annotations, self.layout, self.panes)
-        models = (*models, self.key_marks, self.scales)
+        models = (*models, self.key_marks, self.scales, self.record)
         for model in (self, *models, self._layer_store):
             for value in vars(model).values():
                 if isinstance(value, Signal):

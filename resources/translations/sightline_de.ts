@@ -356,6 +356,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>%n problems in the record</source>
+            <extracomment>Singular: %n problem in the record</extracomment>
+            <translation>
+                <numerusform>%n Problem in der Akte</numerusform>
+                <numerusform>%n Probleme in der Akte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n reports</source>
             <extracomment>Singular: %n report</extracomment>
@@ -525,6 +534,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>`sightline info` lists all of them.</source>
+            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -851,6 +865,11 @@
             <translation>Etwa {least}, nach dem Speicherbedarf geschätzt; genau bekannt erst, wenn der Host gefragt ist.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Above the reference range</source>
+            <translation>Über dem Referenzbereich</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
@@ -926,6 +945,12 @@
             <translation>Hinzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -960,6 +985,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>all cells are exactly alike, so there are no states to tell apart</source>
             <translation>alle Zellen sind genau gleich, es gibt also keine Zustände zu unterscheiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>All files</source>
+            <translation>Alle Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -997,6 +1027,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
             <translation>Alle {lines} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Allergies</source>
+            <translation>Allergien</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -1136,6 +1171,16 @@
             <location filename="../../app/views/wording.py" />
             <source>an unnamed user</source>
             <translation>einem Benutzer ohne Namen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Analyse a document (MCP)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>analyze_medical_image can look at a picture of an ECG.</source>
+            <translation type="unfinished" />
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1410,6 +1455,11 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Ask again, or choose another model.</source>
+            <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
@@ -1511,6 +1561,11 @@
             <translation>Den Endpunkt fragen, welche Modelle er hat</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Ask the server</source>
+            <translation>Server fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/conversation.py" />
             <source>Ask this</source>
             <translation>Das fragen</translation>
@@ -1529,6 +1584,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Ask this computer's administrator for the right to read its folder.</source>
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Ask whoever runs the server.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1669,6 +1729,11 @@
             <translation>wird neu gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Below the reference range</source>
+            <translation>Unter dem Referenzbereich</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Best in set</source>
             <translation>Bestes Bild der Reihe</translation>
@@ -1682,6 +1747,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Bidirectional</source>
             <translation>Zwei Durchmesser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Birth date</source>
+            <translation>Geburtsdatum</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -1718,9 +1788,19 @@
             <translation>Knochen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Born</source>
+            <translation>Geboren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>born {born}</source>
             <translation>geb. {born}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>born {date}</source>
+            <translation>geboren {date}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -1794,6 +1874,11 @@
             <translation>Nach dem, was ein Werkzeug tut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_score.py" />
+            <source>Calculate a clinical score</source>
+            <translation>Klinischen Score berechnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Calibrate</source>
             <translation>Kalibrieren</translation>
@@ -1851,6 +1936,8 @@
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/pictures/export_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/screen_calibration.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/slice_paste.py" />
@@ -1872,6 +1959,11 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Cardiothoracic ratio</source>
             <translation>Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Care plans</source>
+            <translation>Behandlungspläne</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -2073,6 +2165,11 @@
             <translation>Wählen Sie einen Ordner mit Dateien der Art {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose a folder…</source>
+            <translation>Ordner wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Choose a GGUF file</source>
             <translation>GGUF-Datei wählen</translation>
@@ -2134,6 +2231,16 @@
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>Choose another.</source>
             <translation>Wählen Sie einen anderen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Choose FHIR R4 in JSON or NDJSON.</source>
+            <translation>Wählen Sie FHIR R4 in JSON oder NDJSON.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Choose files…</source>
+            <translation>Dateien wählen…</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -2266,6 +2373,11 @@
             <translation>Klick: Die Fensterung folgt der Maus, und Werkzeuge erhalten diesen Kanal</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Clinical notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/canvas/pane.py" />
             <location filename="../../app/views/chat/consent.py" />
@@ -2306,6 +2418,11 @@
             <translation>Studie schließen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Close the entry</source>
+            <translation>Eintrag schließen</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>close the study, close all studies</source>
             <translation>Studie schließen, alle Studien schließen</translation>
@@ -2328,6 +2445,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Code</source>
             <translation>Code</translation>
         </message>
@@ -2437,6 +2555,16 @@
             <translation>rechnet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Conditions of many patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Confidence</source>
             <translation>Konfidenz</translation>
@@ -2455,6 +2583,11 @@
             <location filename="../../resources/tables/chest.toml" />
             <source>Consolidation</source>
             <translation>Konsolidierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Contact</source>
+            <translation>Kontakt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
@@ -2540,6 +2673,7 @@
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
@@ -2748,6 +2882,12 @@
             <translation>Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Date</source>
+            <translation>Datum</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>De-identified copy</source>
             <translation>De-identifizierte Kopie</translation>
@@ -2826,6 +2966,11 @@
             <translation>Löschen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Demographics</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Deployment</source>
             <translation>Deployment</translation>
@@ -2871,6 +3016,11 @@
             <translation>DICOM-Attribute</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>DICOM metadata</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
@@ -2891,6 +3041,16 @@
             <translation>startete nicht innerhalb von {0} s</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Died</source>
+            <translation>Verstorben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>died {date}</source>
+            <translation>verstorben {date}</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/drawing.py" />
             <source>Difference</source>
             <translation>Differenz</translation>
@@ -2904,6 +3064,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Discard the changes to “{title}”?</source>
             <translation>Änderungen an „{title}“ verwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>Discharge summary</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3143,6 +3308,11 @@
             <translation>Ziehen Sie Dateien ({openable}) oder {containers} davon irgendwo auf dieses Fenster. Die Bilder bleiben auf diesem Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <source>Drug interactions</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Duplicate marks</source>
             <translation>Markierungen verdoppeln</translation>
@@ -3233,6 +3403,16 @@
             <translation>Emphysem</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Encounter</source>
+            <translation>Kontakt mit Arzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Encounters</source>
+            <translation>Arztkontakte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>End the calibration</source>
             <translation>Kalibrierung beenden</translation>
@@ -3286,6 +3466,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter the name of the model, or list what the endpoint has.</source>
             <translation>Geben Sie den Namen des Modells ein oder lassen Sie auflisten, was der Endpunkt hat.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Entry</source>
+            <translation>Eintrag</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -3492,6 +3677,16 @@
             <translation>Cine schneller</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>female</source>
+            <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>FHIR R4 in JSON: bundles, single resources, or a bulk export (NDJSON). Nothing is sent and nothing is changed.</source>
+            <translation>FHIR R4 in JSON: Bundles, einzelne Ressourcen oder ein Bulk-Export (NDJSON). Nichts wird gesendet und nichts verändert.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Fibrosis</source>
             <translation>Fibrose</translation>
@@ -3597,6 +3792,11 @@
             <translation>Befehl suchen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Find a patient's images</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <source>Find a phrase in the image</source>
             <translation>Textstelle im Bild finden</translation>
@@ -3610,6 +3810,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Find in conversations</source>
             <translation>In Gesprächen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>find_patient_images tells which imaging studies the record names.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -3902,6 +4107,11 @@
             <translation>Freihandbereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From a FHIR server</source>
+            <translation>Von einem FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>From a file or model pack…</source>
             <translation>Aus Datei oder Modellpaket…</translation>
@@ -3920,6 +4130,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>From any source</source>
             <translation>Aus jeder Quelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>From files</source>
+            <translation>Aus Dateien</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -3960,6 +4175,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Full screen</source>
             <translation>Vollbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Gathering the data</source>
+            <translation>Daten werden zusammengestellt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>Generated code cannot run on this computer: {0}</source>
+            <translation>Erzeugter Code kann auf diesem Computer nicht laufen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/checkpoint.py" />
@@ -4236,6 +4461,16 @@
             <translation>ID {ident}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Id, record number or name</source>
+            <translation>Kennung, Aktennummer oder Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Identifier</source>
+            <translation>Kennung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -4294,6 +4529,16 @@
             <location filename="../../resources/tables/audit.toml" />
             <source>Images read</source>
             <translation>Bilder gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Imaging</source>
+            <translation>Bildgebung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Immunizations</source>
+            <translation>Impfungen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
@@ -5191,6 +5436,11 @@
             <translation>seine Karte erlaubt keinen Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>its channels are not in millivolts, so that it is no ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>its colour model ({0} with {1} samples a pixel) cannot be shown</source>
             <translation>das Farbmodell ({0} mit {1} Werten je Pixel) kann nicht gezeigt werden</translation>
@@ -5852,6 +6102,16 @@
             <translation>Bezeichnungen von Sightline ohne veröffentlichten Code</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>Laboratory results</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Labs</source>
+            <translation>Labor</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Language</source>
             <translation>Sprache</translation>
@@ -5932,6 +6192,11 @@
             <location filename="../../app/agent/llm/providers.py" />
             <source>Leave out names, passwords and what follows a question mark; a key has its own field.</source>
             <translation>Lassen Sie Namen, Passwörter und alles nach einem Fragezeichen weg; für den Schlüssel gibt es ein eigenes Feld.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Leave patient_id out to measure the file for itself.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6122,9 +6387,19 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <source>List patients</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>List the attributes that contain all words</source>
             <translation>Attribute auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>List the entries that contain all words</source>
+            <translation>Die Einträge zeigen, die alle Wörter enthalten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
@@ -6145,6 +6420,16 @@
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>LLaVA-Med</source>
             <translation>LLaVA-Med</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Load a DICOM image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Load an ECG</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6199,6 +6484,11 @@
             <translation>Protokollzeilen, unverändert (*.jsonl)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Look at an image with the model</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>look at it before you hand it on: text may be burnt into its pixels</source>
             <translation>sehen Sie sie an, bevor Sie sie weitergeben: vielleicht ist Text in die Pixel eingebrannt</translation>
@@ -6217,6 +6507,16 @@
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>Look at them under {0}, and allow them.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Look at them under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6330,6 +6630,11 @@
             <translation>Schaffen Sie Platz auf dem Datenträger, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Make room on the disk, or set SIGHTLINE_NO_INDEX=1.</source>
+            <translation>Schaffen Sie Platz auf der Festplatte, oder setzen Sie SIGHTLINE_NO_INDEX=1.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Make space there, or set SIGHTLINE_MODELS to a folder with space.</source>
@@ -6339,6 +6644,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>Make space, or write the pack elsewhere.</source>
             <translation>Schaffen Sie Platz oder schreiben Sie das Paket an einen anderen Ort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>male</source>
+            <translation>männlich</translation>
         </message>
         <message>
             <location filename="../../resources/hanging/mammography.toml" />
@@ -6457,6 +6767,11 @@
             <translation>Viewport maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>May Sightline ask {host} for this patient's record?</source>
+            <translation>Darf Sightline {host} nach der Akte dieses Patienten fragen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>May stay empty</source>
             <translation>Darf leer bleiben</translation>
@@ -6517,6 +6832,11 @@
             <translation>Herz-Thorax-Quotient messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measure the ECG's rhythm</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure two diameters</source>
             <translation>Zwei Durchmesser messen</translation>
@@ -6550,6 +6870,11 @@
             <translation>Wird gemessen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>Measuring the ECG</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Measuring the width of the objects</source>
             <translation>Die Breite der Objekte wird gemessen</translation>
@@ -6571,6 +6896,12 @@
             <translation>Mediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/medications.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Medications</source>
+            <translation>Medikamente</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Medium</source>
             <translation>Mittel</translation>
@@ -6579,6 +6910,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>Mend it under {0}.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Metadata of a DICOM file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -6711,6 +7052,8 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -6825,6 +7168,11 @@
             <translation>nächster, voriger Viewport; maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>No answer of this conversation mentions it</source>
+            <translation>Keine Antwort dieses Gesprächs nennt ihn</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>No arguments.</source>
             <translation>Keine Argumente.</translation>
@@ -6848,6 +7196,21 @@
             <location filename="../../app/views/chat/run_wording.py" />
             <source>no cost</source>
             <translation>keine Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>No date</source>
+            <translation>Ohne Datum</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>no DICOM file is open and there is no DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>no DICOM image of {0} is open or in the DICOM folder</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -6935,6 +7298,11 @@
             <translation>Keine Markierung wurde übernommen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>no MCP server is set up that analyses documents; nothing was sent</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>no model file is chosen for the local model</source>
             <translation>für das lokale Modell ist keine Modelldatei gewählt</translation>
@@ -6950,6 +7318,11 @@
             <translation>es ist kein Modell angegeben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No name</source>
+            <translation>Ohne Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>no open image that the report names lies in its plane</source>
             <translation>kein geöffnetes Bild, das der Bericht nennt, liegt in ihrer Ebene</translation>
@@ -6958,6 +7331,16 @@
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No patient fits “{text}”.</source>
+            <translation>Kein Patient passt zu „{text}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>no patient's record is open</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -6970,9 +7353,19 @@
             <translation>Es werden keine Pixel gesendet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No record is open</source>
+            <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>No session is kept on this computer</source>
             <translation>Auf diesem Computer ist keine Sitzung gemerkt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No study is shown.</source>
+            <translation>Es wird keine Studie gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_list.py" />
@@ -7235,6 +7628,12 @@
             <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Notes</source>
+            <translation>Notizen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
@@ -7315,6 +7714,11 @@
             <translation>schräg: {0}° von {1}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/file_readers.py" />
+            <source>observations.csv has no column {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>of a table or plot: select its object</source>
             <translation>einer Tabelle oder eines Diagramms: sein Objekt auswählen</translation>
@@ -7379,6 +7783,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>on frame {number}</source>
             <translation>auf Frame {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/sandbox/sandbox.py" />
+            <source>On Linux, install bubblewrap (package bubblewrap) or use a kernel with Landlock (5.13 and later); then start Sightline again. Without a sandbox that holds, the tool stays off.</source>
+            <translation>Unter Linux bubblewrap installieren (Paket bubblewrap) oder einen Kernel mit Landlock (ab 5.13) verwenden und Sightline neu starten. Ohne eine Sandbox, die hält, bleibt das Werkzeug ausgeschaltet.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7536,6 +7945,16 @@
             <translation>Bilderordner öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open a folder of patient records</source>
+            <translation>Einen Ordner mit Patientenakten öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_results.py" />
+            <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/grounding.py" />
             <location filename="../../app/tools/chest/image_suitability.py" />
             <location filename="../../app/tools/chest/segmenter.py" />
@@ -7546,6 +7965,11 @@
             <location filename="../../app/imaging/scanning/opened_paths.py" />
             <source>Open a part of it</source>
             <translation>Öffnen Sie einen Teil davon</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Open a patient's record (FHIR) from the File menu, or drop it on the window.</source>
+            <translation>Öffnen Sie die Akte eines Patienten (FHIR) im Menü Datei, oder ziehen Sie sie in das Fenster.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -7579,8 +8003,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>open files, open a folder</source>
-            <translation>Dateien öffnen, Ordner öffnen</translation>
+            <source>open files, a folder, a patient's record</source>
+            <translation>Dateien, einen Ordner, eine Patientenakte öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7606,9 +8030,24 @@
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open its files, and the record shows it from its imaging entry.</source>
+            <translation>Öffnen Sie ihre Dateien; dann zeigt die Akte sie aus dem Eintrag der Bildgebung.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>Open more images of the same kind, or segment them so that more cells are found; a few cells are better looked at and measured one by one.</source>
             <translation>Öffnen Sie mehr Bilder derselben Art, oder segmentieren Sie so, dass mehr Zellen gefunden werden; wenige Zellen betrachtet und misst man besser einzeln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Open patient record</source>
+            <translation>Patientenakte öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Open patient record…</source>
+            <translation>Patientenakte öffnen…</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -7711,6 +8150,11 @@
             <translation>Öffnen gestoppt</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Opening the record…</source>
+            <translation>Die Akte wird geöffnet…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/file_opening.py" />
             <source>Opening {name}…</source>
             <translation>{name} wird geöffnet…</translation>
@@ -7739,6 +8183,21 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Organisation of who verifies</source>
             <translation>Einrichtung dessen, der verifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>other</source>
+            <translation>divers</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Other entries</source>
+            <translation>Weitere Einträge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Other observations</source>
+            <translation>Weitere Beobachtungen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -7887,9 +8346,36 @@
             <translation>Pfade können Patienten nennen. Ausgeschaltet werden sie vergessen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Patient</source>
+            <translation>Patient</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>patient</source>
             <translation>Patient</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/plan.py" />
+            <source>Patient record</source>
+            <translation>Patientenakte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Patient records</source>
+            <translation>Patientenakten</translation>
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Patient's record asked for</source>
+            <translation>Patientenakte angefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Patients whose records are open</source>
+            <translation>Patienten, deren Akten geöffnet sind</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -8285,6 +8771,16 @@
             <translation>Wert ablesen, Pfeil zeichnen, Text schreiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Problems</source>
+            <translation>Diagnosen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Procedures</source>
+            <translation>Prozeduren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>program code</source>
             <translation>Programmcode</translation>
@@ -8428,6 +8924,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Radiology reports</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
@@ -8471,6 +8972,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Reading cells</source>
             <translation>Zellen werden gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/analysis_data.py" />
+            <source>Reading images</source>
+            <translation>Bilder werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -8530,6 +9036,11 @@
             <translation>Der Bericht wird gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/dicom_folder.py" />
+            <source>Reading {0} DICOM headers</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/chat/consent.py" />
             <source>Reading…</source>
@@ -8566,6 +9077,21 @@
             <translation>Gründe dagegen</translation>
         </message>
         <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Record</source>
+            <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/markdown.py" />
+            <source>record</source>
+            <translation>Akte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Records are read only; the host is asked after your yes.</source>
+            <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Red</source>
             <translation>Rot</translation>
@@ -8584,6 +9110,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Reference lines</source>
             <translation>Referenzlinien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reference range</source>
+            <translation>Referenzbereich</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -8744,6 +9275,11 @@
             <location filename="../../app/views/wording.py" />
             <source>report</source>
             <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reports</source>
+            <translation>Befunde</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8946,6 +9482,11 @@
             <translation>Führen Sie `{0} models verify {1}` aus und installieren Sie es erneut.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Run a generated analysis</source>
+            <translation>Erzeugte Auswertung ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/pane.py" />
             <source>Run the tool again</source>
             <translation>Führen Sie das Werkzeug erneut aus</translation>
@@ -8959,6 +9500,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>running</source>
             <translation>läuft</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Running the code</source>
+            <translation>Code läuft</translation>
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
@@ -9089,6 +9635,11 @@
             <translation>Skalierung</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>Scan the DICOM folder</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/classifier.py" />
             <source>Score chest findings</source>
             <translation>Thoraxbefunde bewerten</translation>
@@ -9154,6 +9705,11 @@
             <translation>Im Bericht suchen; Eingabe findet die nächste Stelle</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search name or ID</source>
+            <translation>Name oder Kennung suchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search patient, study or series</source>
             <translation>Patient, Studie, Serie</translation>
@@ -9188,6 +9744,16 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>Search the open studies</source>
             <translation>Geöffnete Studien durchsuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search the patients</source>
+            <translation>Patienten suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Search the record</source>
+            <translation>Akte durchsuchen</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -9356,6 +9922,16 @@
             <translation>Frage senden</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Send the record's results</source>
+            <translation>Ergebnisse aus der Akte senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Send the text of a record's notes to a remote model, with names removed</source>
+            <translation>Den Text von Notizen einer Akte an ein entferntes Modell senden, ohne Namen</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>Send this conversation to {0}?</source>
             <translation>Dieses Gespräch an {0} senden?</translation>
@@ -9501,6 +10077,11 @@
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Sex</source>
+            <translation>Geschlecht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volumes.py" />
             <source>sheared by {0}°</source>
             <translation>um {0}° geschert</translation>
@@ -9614,6 +10195,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>Show the question</source>
             <translation>Frage zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Show the study</source>
+            <translation>Studie zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -9753,6 +10339,11 @@
             <translation>An Kanten einrasten</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/clinical_notes.py" />
+            <source>SOAP notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Some fields cannot be saved as they are.</source>
             <translation>Einige Felder können so nicht gespeichert werden.</translation>
@@ -9804,6 +10395,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>something went wrong inside Sightline</source>
             <translation>in Sightline ist ein Fehler aufgetreten</translation>
         </message>
@@ -9898,6 +10490,11 @@
             <translation>Statistik und Histogramm…</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Status</source>
+            <translation>Status</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
@@ -9939,6 +10536,7 @@
         </message>
         <message>
             <location filename="../../app/views/file_opening.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Stop opening</source>
             <translation>Öffnen stoppen</translation>
         </message>
@@ -10027,8 +10625,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, assistant</source>
+            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -10186,6 +10784,11 @@
             <translation>Hier getestet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>Testing the sandbox</source>
+            <translation>Sandbox wird geprüft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
@@ -10230,6 +10833,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the address names no patient</source>
+            <translation>die Adresse nennt keinen Patienten</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -10437,6 +11045,11 @@
             <translation>Die Werkzeugaufrufe des Endpunkts</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The entry</source>
+            <translation>Der Eintrag</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -10566,6 +11179,11 @@
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The first {count} are listed: search for others.</source>
+            <translation>Die ersten {count} sind aufgeführt: Suchen Sie nach anderen.</translation>
         </message>
         <message>
             <location filename="../../app/views/results/plot_pane.py" />
@@ -10723,6 +11341,11 @@
             <translation>die Bilder haben andere Pixel, und eine Maske besteht aus Pixeln</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>the index of records cannot be written</source>
+            <translation>der Index der Akten kann nicht geschrieben werden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>The installed and loaded models, licences and limits; install, verify, remove.</source>
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
@@ -10868,6 +11491,11 @@
             <translation>die Masken liegen auf mehreren Multiframe-Bildern</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/server_tools.py" />
+            <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/generator.py" />
             <source>the model drew an empty image</source>
             <translation>das Modell hat ein leeres Bild gezeichnet</translation>
@@ -10936,6 +11564,11 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>The patient's id, number or name and the token are sent to this host only.</source>
+            <translation>Kennung, Nummer oder Name des Patienten und das Token gehen nur an diesen Server.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -11078,9 +11711,24 @@
             <translation>das Programm, das mit diesem Modell kommt, hat sich geändert, seit es erlaubt wurde, und wird nicht ausgeführt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>The program that would run</source>
+            <translation>Das Programm, das laufen würde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The record of the shown study's patient.</source>
+            <translation>Die Akte des Patienten der gezeigten Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The record's entries</source>
+            <translation>Die Einträge der Akte</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -11116,6 +11764,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>the same, from any panel</source>
             <translation>dasselbe, aus jedem Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/generated_analysis.py" />
+            <source>the sandbox could not be started</source>
+            <translation>die Sandbox konnte nicht gestartet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11222,6 +11875,11 @@
             <translation>der Standardraum {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The study is not open</source>
+            <translation>Die Studie ist nicht geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>the subtraction of its mask</source>
             <translation>die Subtraktion der Maske</translation>
@@ -11272,6 +11930,11 @@
             <translation>Die Zeitgrenze für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the token is not sent over http, where others can read it</source>
+            <translation>das Token wird nicht über http gesendet, wo andere es lesen können</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>the tool in hand; window: right widens, down raises</source>
             <translation>das gewählte Werkzeug; Fenster: rechts breiter, unten höher</translation>
@@ -11280,6 +11943,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>the tools of {0} are not allowed any more; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11295,6 +11963,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/loop/model_turn.py" />
+            <source>the user does not allow the patient's record to be sent</source>
+            <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -11434,6 +12107,11 @@
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>There is no patient's record in it</source>
+            <translation>Es ist keine Patientenakte darin</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
@@ -11537,6 +12215,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>They are off. Look at them anew under {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -11687,6 +12370,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>This is a {kind}.</source>
             <translation>Art des Objekts: {kind}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>this is no address of a FHIR server</source>
+            <translation>dies ist keine Adresse eines FHIR-Servers</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -11860,6 +12548,11 @@
             <translation>Zeitpunkt</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Timeline</source>
+            <translation>Zeitverlauf</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Title</source>
             <translation>Titel</translation>
@@ -11878,6 +12571,16 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>To be accepted before it is used.</source>
             <translation>Vor der Verwendung zu akzeptieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token</source>
+            <translation>Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/source_dialog.py" />
+            <source>Token, if the server needs one</source>
+            <translation>Token, falls der Server eines braucht</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -11974,6 +12677,16 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server allowed</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../resources/tables/audit.toml" />
+            <source>Tools of an MCP server withdrawn</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Tools that then work in part or not at all: {tools}.</source>
             <translation>Werkzeuge, die dann teilweise oder gar nicht arbeiten: {tools}.</translation>
@@ -12000,6 +12713,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>Try again later, or ask whoever runs the server.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/process.py" />
             <location filename="../../app/tools/plot_files.py" />
             <source>Try again.</source>
@@ -12012,6 +12730,7 @@
         </message>
         <message>
             <location filename="../../app/views/background.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Try again; the log has the details.</source>
             <translation>Versuchen Sie es erneut; Einzelheiten stehen in der Protokolldatei.</translation>
         </message>
@@ -12066,6 +12785,11 @@
             <location filename="../../app/views/saved_marks.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>unknown</source>
+            <translation>unbekannt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/pane.py" />
@@ -12138,6 +12862,11 @@
             <translation>Fenster anpassen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Use an address with https.</source>
+            <translation>Verwenden Sie eine Adresse mit https.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Use it anyway</source>
             <translation>Trotzdem verwenden</translation>
@@ -12153,6 +12882,11 @@
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Use the record of another patient…</source>
+            <translation>Akte eines anderen Patienten verwenden …</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Use them anyway; results will carry a warning</source>
             <translation>Trotzdem verwenden; Ergebnisse tragen dann eine Warnung</translation>
@@ -12166,6 +12900,11 @@
             <location filename="../../app/tools/chest/image_suitability.py" />
             <source>Use this image as a frontal chest radiograph anyway?</source>
             <translation>Dieses Bild trotzdem als frontale Thoraxaufnahme verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Use this record</source>
+            <translation>Diese Akte verwenden</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12195,6 +12934,8 @@
         <message>
             <location filename="../../app/views/browser/attributes.py" />
             <location filename="../../app/views/histogram_panel.py" />
+            <location filename="../../app/views/record/record_panel.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Value</source>
             <translation>Wert</translation>
         </message>
@@ -12207,6 +12948,11 @@
             <location filename="../../app/imaging/objects/segmentation.py" />
             <source>Values are of {0}</source>
             <translation>Werte von {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/trend_chart.py" />
+            <source>Values over time</source>
+            <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -12243,6 +12989,12 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Viridis</source>
             <translation>Viridis</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_data.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Vital signs</source>
+            <translation>Vitalzeichen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -12343,6 +13095,11 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/agent/loop/tool_model.py" />
+            <source>what identifies the patient could not be told: nothing was sent</source>
+            <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>What is not drawn, and why</source>
             <translation>Was nicht gezeichnet wird, und warum</translation>
@@ -12386,6 +13143,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>What the packs' rules changed, and why</source>
             <translation>Was die Regeln der Pakete geändert haben, und warum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>What the record says may be sent to {host}</source>
+            <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12443,6 +13205,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Where it is mentioned</source>
+            <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>where its shapes begin is damaged; not drawn</source>
             <translation>wo die Formen beginnen, ist beschädigt; nicht gezeichnet</translation>
@@ -12491,6 +13258,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Whole image, its own pixels</source>
             <translation>Ganzes Bild, eigene Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>Whose record?</source>
+            <translation>Wessen Akte?</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -12601,6 +13373,11 @@
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Without it, notes and reports stay on this computer, and the model is told so.</source>
+            <translation>Ohne dies bleiben Notizen und Befunde auf diesem Computer, und das Modell erfährt das.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/printing.py" />
             <source>without names</source>
             <translation>ohne Namen</translation>
@@ -12619,6 +13396,16 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write https://host/fhir/Patient/ID or .../Patient?identifier=NUMBER.</source>
+            <translation>Schreiben Sie https://host/fhir/Patient/ID oder .../Patient?identifier=NUMMER.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Write it as https://host/fhir.</source>
+            <translation>Schreiben Sie sie als https://host/fhir.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -12685,6 +13472,11 @@
             <location filename="../../app/views/chat/message.py" />
             <source>You asked</source>
             <translation>Sie haben gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>You chose this record; it is not linked to the shown study.</source>
+            <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -12787,6 +13579,11 @@
             <translation>zoomen; Kontextmenü öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ({1}) does not answer</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>{0} accepts no pictures</source>
             <translation>{0} nimmt keine Bilder an</translation>
@@ -12800,6 +13597,16 @@
             <location filename="../../app/tools/microscopy/network_models.py" />
             <source>{0} answered with a mask of another size than the image</source>
             <translation>{0} antwortete mit einer Maske anderer Größe als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with an error: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} answered with something that is not MCP</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -12820,6 +13627,16 @@
             <location filename="../../app/tools/microscopy/cell_state_analyzer.py" />
             <source>{0} cannot be grouped into states: at least {1} are needed</source>
             <translation>{0} lassen sich nicht in Zustände gruppieren: mindestens {1} sind nötig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} cannot be reached</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} cannot be read: {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -12848,6 +13665,11 @@
             <translation>{0} kommt mit Sightline und kann nicht entfernt werden</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} could not be followed: {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
@@ -12858,12 +13680,28 @@
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} could not do it: "{1}"</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} did not answer within {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} ended before it answered</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} Enlarge each picture and look for a name, an id, a date or a face. With no, they stay here. Your answer holds for exactly these pictures.</source>
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
             <translation>{0} gab keine Antwort</translation>
         </message>
@@ -12876,6 +13714,11 @@
             <location filename="../../app/tools/chest/model_results.py" />
             <source>{0} gave no usable answer: {1}</source>
             <translation>{0} gab keine brauchbare Antwort: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/servers.py" />
+            <source>{0} has changed its tools since you allowed them; nothing was sent</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -12913,6 +13756,11 @@
             <translation>{0} ist beschädigt: sha256 {1}, laut Verzeichnis {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is no waveform</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} is not a folder</source>
             <translation>{0} ist kein Ordner</translation>
@@ -12921,6 +13769,11 @@
             <location filename="../../app/tools/microscopy/networks.py" />
             <source>{0} is not installed</source>
             <translation>{0} ist nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/ecg.py" />
+            <source>{0} is not known to be of {1}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -12938,6 +13791,11 @@
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/imaging.py" />
+            <source>{0} looks at the image</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -12946,6 +13804,16 @@
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model whose terms are not accepted: {1}</source>
             <translation>{0} braucht ein Modell, dessen Bedingungen nicht akzeptiert sind: {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and none is chosen</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/record/vision.py" />
+            <source>{0} needs a vision model, and {1} accepts no pictures</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -12988,6 +13856,11 @@
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} refuses the key ({1})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>{0} rows, {1} columns</source>
             <translation>{0} Zeilen, {1} Spalten</translation>
@@ -13001,6 +13874,11 @@
             <location filename="../../app/imaging/space/reformat.py" />
             <source>{0} sections through a volume</source>
             <translation>{0} Schnitte durch ein Volumen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/mcp/session.py" />
+            <source>{0} sent more than {1}; its answer was dropped</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13108,6 +13986,11 @@
             <translation>{count} von {total} Zeilen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>{count} entries</source>
+            <translation>{count} Einträge</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} left out: padding, or behind the shutter</source>
             <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
@@ -13118,6 +14001,11 @@
             <translation>{count} weitere: zum Lesen mit der Maus darauf zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>{count} more: search for them</source>
+            <translation>{count} weitere: Suchen Sie danach</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>{count} of {total} attributes</source>
             <translation>{count} von {total} Attributen</translation>
@@ -13126,6 +14014,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} pixels</source>
             <translation>{count} Pixel</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/trend_chart.py" />
+            <source>{count} values</source>
+            <translation>{count} Werte</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -13254,6 +14147,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>{name}, {lines} lines:</source>
+            <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -13399,6 +14297,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/consent.py" />
             <source>{width} x {height} pixels, {kilobytes} KB. Click for full size.</source>
             <translation>{width} x {height} Pixel, {kilobytes} KB. Klicken für volle Größe.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>{years} y</source>
+            <translation>{years} J.</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

@@ -19,7 +19,7 @@ from app.agent.events import ApprovalRequested, DataSent
 from app.agent.privacy.consents import Shown, risky_request
 from app.agent.privacy.model_pictures import make_pictures
 from app.headless.common import open_program
-from app.headless.runs import _open_images
+from app.headless.runs import open_images
 from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
 from app.views import startup_actions
@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
 
 def _pictured(folder: Path) -> list[Shown]:
     with open_program() as program:
-        images = _open_images(program.decoder, demo_paths()[:1])
+        images = open_images(program.decoder, demo_paths()[:1])
         from app.tools.images import RunImages
 
         run = request(RunImages(images, folder, program.decoder), folder)

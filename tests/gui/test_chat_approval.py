@@ -177,6 +177,52 @@ def test_html_in_a_request_shows_literally(chat: Chat, wait_until: Wait):
     assert f'"{evil}": "{evil}"' in card.arguments.plain()
 
 
+def test_a_program_is_shown_line_by_line_before_it_can_be_allowed(chat: Chat, wait_until: Wait):
+    code = 'def analyze():\n    text = "a\\nb"\n    return {"x": text}  # caf\u00e9\n'
+    card = request(
+        chat, wait_until,
+        arguments={"code": code, "description": "Counts."}, effect="execute", tool="run_code",
+    )  # fmt: skip
+    (program,) = card.programs
+    assert program.plain() == code
+    assert json.loads(card.arguments.plain()) == {"description": "Counts."}
+    assert says(card, '"code", 3 lines:')
+    assert not says(card, _CODES)
+    QTest.mouseClick(card.allow, LEFT)
+    assert [one.granted for _, one in chat.runner.answers] == [True]
+
+
+def test_what_a_program_hides_is_told_of(chat: Chat, wait_until: Wait):
+    code = "def analyze():\n    return {}  # \u202e x\u200b\n"
+    card = request(chat, wait_until, arguments={"code": code}, effect="execute")
+    assert card.programs[0].plain() == code.replace("\u202e", r"\u202e").replace(
+        "\u200b", r"\u200b"
+    )
+    assert says(card, _CODES)
+    assert not card.arguments.isVisible()
+
+
+def test_the_longest_program_is_whole_before_it_can_be_allowed(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    code = "".join(f"x{number} = {number}\n" for number in range(3_000))
+    chat.runner.say(
+        ApprovalRequested,
+        approval_id="a1", title="t", detail="", tool="t", arguments={"code": code},
+        effect="execute",
+    )  # fmt: skip
+    wait_until(lambda: chat.run.approvals)
+    card = approval(chat)
+    assert not card.allow.isEnabled()
+    wait_until(card.allow.isEnabled)
+    assert card.programs[0].plain() == code
+
+
+def test_a_tool_that_only_sends_has_its_text_as_an_argument(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until, arguments={"code": "a\nb"}, effect="send")
+    assert not card.programs
+    assert json.loads(card.arguments.plain()) == {"code": "a\nb"}
+
+
 def test_what_a_call_would_really_reach_stands_out(chat: Chat, wait_until: Wait):
     touches = [
         {

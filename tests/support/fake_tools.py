@@ -21,7 +21,7 @@ from app.agent.loop.agent_loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.pixels.regions import PixelRegion
-from app.imaging.types import ImageRef
+from app.imaging.types import ImageRef, Instance
 from app.tools.api import (
     Approval,
     CancelToken,
@@ -171,6 +171,10 @@ class NoImages:
     def names(self) -> tuple[str, ...]:
         """Return no names."""
         return ()
+
+    def instances(self) -> dict[str, Instance]:
+        """Return no headers."""
+        return {}
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return no groups."""

@@ -20,7 +20,7 @@ from app.audit.entry_text import KINDS
 from app.audit.exports import record_export
 from app.cli import main
 from app.errors import SightlineError
-from app.headless.runs import _ToolCallRecord
+from app.headless.runs import ToolCallRecord
 from app.settings import Settings
 from app.tools.api import Approval
 from app.tools.models.store import ModelStore
@@ -239,8 +239,8 @@ def test_a_tool_that_acts_is_not_run_by_hand_without_the_log(tmp_path: Path):
     log = AuditLog(tmp_path / "audit", b"k" * 32)
     write = FakeTool("save", Strict, ok("x"), approval=Approval.WRITE)
     with pytest.raises(Exception, match="save was not run"):
-        _ToolCallRecord(log, write.spec, "r", {}).begin()
-    _ToolCallRecord(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
+        ToolCallRecord(log, write.spec, "r", {}).begin()
+    ToolCallRecord(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
 
 
 def test_settings_and_withdrawn_consents_are_recorded(home: Path):

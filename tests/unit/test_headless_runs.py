@@ -14,7 +14,7 @@ from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
 from app.cli import main
 from app.errors import SightlineError, UsageError
-from app.headless.runs import _approver, _print_for_people, ask, run_tool
+from app.headless.runs import _approver, _print_for_people, allowed_tools, ask, run_tool
 from app.imaging.demo import demo_paths
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
@@ -70,6 +70,48 @@ def test_what_acts_is_not_run_and_the_model_is_told_why(
     assert tool.calls == []
     assert "Nobody can be asked here" in model.requests[1][-1].text
     assert events[-1].kind == "run_finished"
+
+
+@pytest.mark.parametrize("effect", [Approval.WRITE, Approval.SEND, Approval.EXECUTE])
+def test_what_acts_runs_if_it_is_allowed_by_effect_and_name(
+    tmp_path: Path, effect: Approval, capsys: pytest.CaptureFixture[str]
+):
+    tool = FakeTool("act", Strict, ok(), approval=effect)
+    other = FakeTool("act_too", Strict, ok(), approval=effect)
+    registry = FakeRegistry(tool, other)
+    allowed = allowed_tools(registry, [f"{effect}:act"])
+    with ScriptedModel([call("act")], [call("act_too")], says("Done.")) as model:
+        run = request(tmp_path, approve=_approver(model, allowed))
+        events = asyncio.run(collect(AgentLoop(model, registry), run))
+    finished = [event for event in events if isinstance(event, ToolFinished)]
+    assert [event.status for event in finished] == ["ok", "failed"]
+    assert (len(tool.calls), len(other.calls)) == (1, 0)
+    printed = capsys.readouterr().err
+    assert "Allow act? Allowed by --allow." in printed
+    assert f"--allow {effect}:act_too allows it by name" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("send:nothing", "there is no tool 'nothing'"),
+        ("execute:act", "the effect of act is not 'execute'. Write send:act if you mean it"),
+        ("act", "there is no tool ''"),
+    ],
+)
+def test_a_tool_is_allowed_with_its_own_effect_only(name: str, told: str):
+    registry = FakeRegistry(FakeTool("act", Strict, ok(), approval=Approval.SEND))
+    with pytest.raises(UsageError) as raised:
+        allowed_tools(registry, [name])
+    assert told in raised.value.text
+
+
+def test_a_wrong_name_ends_the_command_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    assert main(["ask", "What can you do?", "--allow", "send:nothing"]) == 2
+    assert "there is no tool 'nothing'" in capsys.readouterr().err
 
 
 def test_what_the_policy_refuses_is_not_run_by_hand_either(

@@ -116,7 +116,15 @@ class Director:
         self._schemas = {schema.name: schema for schema in schemas}
         self.offered = frozenset(self._schemas)
         self.intent = planner.interpret(
-            question, Scene(tuple(notes), self._schemas, tuple(expanded(history)), lacks=lacks)
+            question,
+            Scene(
+                tuple(notes),
+                self._schemas,
+                tuple(expanded(history)),
+                lacks=lacks,
+                records=self._request.records,
+                record_patient=self._request.record_patient,
+            ),
         )
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:

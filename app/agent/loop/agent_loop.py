@@ -52,6 +52,7 @@ from app.agent.planning import Intent, Planner
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
+from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
@@ -76,6 +77,8 @@ class AgentLoop:
         rules_first: Whether to answer without the model where the packs' rules are certain.
         audit: Writes the events of every run to the audit log, each before it is shown.
         tool_texts: The user's own texts, added to the descriptions of tools, by the tool's name.
+        clean_notes: Whether a remote model gets the free text of patients' records, cleaned;
+            otherwise that is held back.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class AgentLoop:
         rules_first: bool = False,
         audit: Audited | None = None,
         tool_texts: Mapping[str, str] | None = None,
+        clean_notes: bool = False,
     ) -> None:
         self.model = model
         self.tools = tools
@@ -105,6 +109,7 @@ class AgentLoop:
         self.rules_first = rules_first
         self.audit = audit
         self.tool_texts = dict(tool_texts or {})
+        self.clean_notes = clean_notes
         self._window = ContextWindow(model_info(model))
 
     @property
@@ -219,13 +224,16 @@ class _Run:
             meter=self.meter,
             set_plan=self._set_plan,
             consents=agent.consents,
+            asking=self.asking,
+            clean_notes=agent.clean_notes,
         )
         self.calls.model_for = self._model_for
 
-    def _model_for(self, token: CancelToken) -> ToolModelOf | None:
+    def _model_for(self, token: CancelToken, records: WatchedRecords) -> ToolModelOf | None:
         if self.answers.window.info.rules:
             return None
-        return ToolModelOf(self.answers, self.asking, token, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        return ToolModelOf(self.answers, self.asking, token, loop, records)
 
     async def drive(self) -> None:
         """Run to the terminal event. Never raises an ordinary exception."""

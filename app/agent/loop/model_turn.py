@@ -40,7 +40,9 @@ from app.agent.loop.retry import Retry
 from app.agent.loop.tool_execution import in_thread
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.privacy.consents import Consents, Target
+from app.agent.privacy.record_placeholders import RULES, RestoredStream
 from app.agent.privacy.redaction import Redactor
+from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import RunRequest
 from app.tools.api import ToolFailed
 
@@ -69,6 +71,7 @@ class Reply:
         held: The first characters of the text, held back while they may be the label "Sightline:",
             which is removed because it stands for the program.
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
+        stream: Puts the record's dates and names back into the text.
     """
 
     text: str = ""
@@ -79,6 +82,7 @@ class Reply:
     over: bool = False
     held: str = ""
     quiet: bool = False
+    stream: RestoredStream | None = None
 
     @property
     def streamed(self) -> bool:
@@ -93,6 +97,8 @@ class ModelTurns:
     Attributes:
         set_plan: Called with a plan that the model streamed.
         consents: The user's current consents.
+        asking: Asks the user whether the record may be sent.
+        clean_notes: Whether free text of records is sent, cleaned, rather than held back.
         reply: The answer in progress; empty when there is none.
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
@@ -109,6 +115,8 @@ class ModelTurns:
     meter: Meter
     set_plan: Callable[[Plan], None]
     consents: Consents
+    asking: SendConsent
+    clean_notes: bool = False
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
@@ -116,6 +124,7 @@ class ModelTurns:
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
     refused: list[str] = field(default_factory=list[str])
     _urged: list[Message] = field(default_factory=list[Message])
+    _record_allowed: bool = True
     _reader: list[ToolSchema] = field(default_factory=list[ToolSchema])
     """The tool that reads results which were shortened, until there is one."""
 
@@ -171,16 +180,21 @@ class ModelTurns:
         self._account(self.reply, prompt)
         return self._accepted(self.reply)
 
-    async def ask(self, message: Message, system: str) -> str:
+    async def ask(self, message: Message, system: str, *, of_record: bool = False) -> str:
         """Return the model's answer to one message of a tool, outside the conversation.
 
+        `of_record`: whether the tool has read patients' records.
+
         Raises:
-            ToolFailed: A limit of the run is reached, or the model gave no text.
+            ToolFailed: The user does not allow the record to be sent, a limit of the run is
+                reached, or the model gave no text.
             ModelFailed: The model failed for good, or may not be sent anything.
         """
         redactor = None
         if self.model.remote_host:
             history = [*self.request.thread.history, message]
+            if of_record and not await self.asking.may_send_record(notes=self.clean_notes):
+                raise ToolFailed("the user does not allow the patient's record to be sent")
             cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
             if isinstance(error, BaseException):
                 raise error
@@ -208,6 +222,8 @@ class ModelTurns:
                     raise self.retry.given_up(attempt, error) from error
                 await self.retry.sleep(wait_s)
         self._account(reply, prompt)
+        if redactor is not None and redactor.placeholders is not None:
+            reply.text = redactor.placeholders.restored(reply.text, names=True)
         if not reply.text.strip():
             raise ToolFailed(f"{self.model.name} gave no answer", remedy="Ask again.")
         return reply.text.strip()
@@ -216,6 +232,11 @@ class ModelTurns:
         """Return the request: all of the thread that fits, without what identifies a patient."""
         history = [*self.request.thread.history, *self._urged]
         if self.model.remote_host:
+            of_record = any(item.role == "tool" and item.record is not None for item in history)
+            allowed = not of_record or await self.asking.may_send_record(notes=self.clean_notes)
+            if self.redactor is not None:
+                self.redactor.allow_record(allowed)
+            self._record_allowed = allowed
             # A second for each megabyte that is new: on the loop it would hold up a cancel.
             cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
             if isinstance(error, BaseException):
@@ -231,13 +252,21 @@ class ModelTurns:
         return prompt
 
     def _built(self, history: Sequence[Message]) -> Prompt:
+        told = self.redactor is not None and self.redactor.placeholders is not None
+        system = f"{self.system}\n\n{RULES}" if told else self.system
         return self.window.build(
-            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
+            system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )
 
     def _clean(self, history: list[Message]) -> Redactor:
         """Return the run's redactor after it has cleaned all of the thread."""
-        redactor = self.redactor or Redactor(history, self.request.identifiers)
+        redactor = self.redactor or Redactor(
+            history,
+            self.request.identifiers,
+            conversation=self.request.thread.thread_id,
+            notes=self.clean_notes,
+        )
+        redactor.allow_record(self._record_allowed)
         redactor.messages(history)
         return redactor
 
@@ -344,6 +373,10 @@ class ModelTurns:
 
     def _say(self, text: str, reply: Reply, *, whole: bool = False) -> None:
         """Add streamed text, without "Sightline:" before it: it is not the program that speaks."""
+        redactor = self.redactor
+        if redactor is not None and redactor.placeholders is not None and not reply.quiet:
+            reply.stream = reply.stream or RestoredStream(redactor.placeholders)
+            text = reply.stream.take(text, whole=whole)
         if not reply.text:
             reply.held += text
             letters = re.sub(r"[\s*_]", "", reply.held).casefold()

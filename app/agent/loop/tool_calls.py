@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -25,6 +25,7 @@ from app.agent.enforcement.rulings import PLAIN, CallOrder
 from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import finding_json, plain
+from app.agent.llm.base import ModelFailed
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.inner_calls import InnerCallRunner
@@ -35,6 +36,7 @@ from app.agent.loop.tool_execution import (
     failed,
     find_tool,
     half_done,
+    in_thread,
     log_unexpected,
     not_run,
     own_limit_s,
@@ -48,6 +50,9 @@ from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
 from app.agent.policy.judgements import Judgement
+from app.agent.privacy.record_content import WatchedRecords
+from app.agent.privacy.redaction import clean_arguments
+from app.agent.privacy.send_consent import known_to
 from app.agent.request import RunRequest
 from app.errors import Cancelled
 from app.imaging.types import ImageRef
@@ -140,6 +145,22 @@ def _end(answer: Future[bool]) -> None:
     answer.cancel()
 
 
+async def _with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
+    """Return the outcome with what it holds of patients' records, as far as the tool read any.
+
+    If that cannot be found out, the call fails: nobody would know what identifies a patient.
+    """
+    if not watch.touched:
+        return outcome
+    data = [outcome.summary, outcome.output, outcome.metadata, outcome.error, outcome.remedy]
+    content, error = await in_thread(lambda: watch.content(data), "record")
+    if content is None:
+        if isinstance(error, BaseException):
+            log_unexpected("What a result holds of a record could not be told", error)
+        return failed("What the result holds of the record could not be told.", "Ask again.")
+    return replace(outcome, record=content)
+
+
 TOGETHER = 4
 """Maximum number of calls that run at the same time."""
 STOPPED = "Stopped before it finished."
@@ -183,6 +204,8 @@ class ToolCalls:
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
         confirmations: Asks the user on behalf of running tools.
+        unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
+            patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
         past: The earlier results of the conversation.
         store: Values that tools keep for the conversation.
@@ -203,7 +226,8 @@ class ToolCalls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
-    model_for: Callable[[CancelToken], ToolModel | None] = lambda _: None
+    model_for: Callable[[CancelToken, WatchedRecords], ToolModel | None] = lambda _, __: None
+    unclean: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     confirmations: ImageConfirmations = field(init=False)
     past: PastResults = field(init=False)
     store: KeptValues = field(init=False)
@@ -220,7 +244,7 @@ class ToolCalls:
         Raises:
             Cancelled: The user stopped the run; finished results are kept.
         """
-        waiting = deque(calls)
+        waiting = deque([await self._cleaned(call) for call in calls])
         while waiting:
             group, stop = self._group(waiting)
             if len(group) == 1:
@@ -233,6 +257,32 @@ class ToolCalls:
             if stop is not None:
                 return stop
         return None
+
+    async def _cleaned(self, call: ToolCall) -> ToolCall:
+        """Return a call without identifiers if its tool's arguments leave this machine.
+
+        This comes before the question, so that the user sees what will be sent.
+        """
+        tool = self.tools.get(call.name)
+        if tool is None or not tool.spec.cleaned:
+            return call
+        try:
+            known = await known_to(self.request, "a remote tool")
+            asked = Message(
+                role="user", identifiers=list(known.identifiers), texts=list(known.texts)
+            )
+            history = [*self.request.thread.history, asked]
+            thread_id, known_ids = self.request.thread.thread_id, self.request.identifiers
+            work = partial(clean_arguments, history, known_ids, call.arguments, thread_id)
+            arguments, error = await in_thread(work, "redaction")
+        except ModelFailed as failure:
+            self.unclean[call.id] = not_run(failure.text)
+            return call
+        if arguments is None:
+            log_unexpected("Arguments could not be cleaned", cast("BaseException", error))
+            self.unclean[call.id] = not_run("Its arguments could not be cleaned: nothing was sent.")
+            return call
+        return call.model_copy(update={"arguments": arguments})
 
     def tell_plan(self) -> None:
         """Emit the plan if it has changed."""
@@ -269,6 +319,8 @@ class ToolCalls:
         call this need not be found out beforehand.
         """
         order = self.director.order(call)
+        if call.id in self.unclean:
+            return Ready(call, outcome=self.unclean[call.id], order=order)
         if order.outcome is not None:
             return Ready(call, outcome=order.outcome, order=order)
         tool = find_tool(self.tools, call)
@@ -349,14 +401,17 @@ class ToolCalls:
         self.begun.add(call.id)
         try:
             confirm = self.confirmations.of(call.id, tool.spec.name, token, waited)
-            context = self._context(call, gate, token, confirm)
+            watch = WatchedRecords(self.request.records)
+            context = self._context(call, gate, token, confirm, watch)
             own_s = own_limit_s(tool, args, context)
             if own_s is None:
                 timeout_s = tool.spec.timeout_s * patience
-                return await run_tool(tool, args, context, timeout_s, self._keep, waited)
-            # It was asked to work on many images: its own limit counts, not that of the run.
-            with self.clock.paused():
-                return await run_tool(tool, args, context, own_s, self._keep, waited)
+                outcome = await run_tool(tool, args, context, timeout_s, self._keep, waited)
+            else:
+                # It was asked to work on many images: its own limit counts, not that of the run.
+                with self.clock.paused():
+                    outcome = await run_tool(tool, args, context, own_s, self._keep, waited)
+            return await _with_record(outcome, watch)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -467,7 +522,12 @@ class ToolCalls:
         )
 
     def _context(
-        self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm
+        self,
+        call: ToolCall,
+        gate: ProgressGate,
+        cancel: CancelToken,
+        confirm: Confirm,
+        records: WatchedRecords,
     ) -> ToolContext:
         request = self.request
         return ToolContext(
@@ -485,7 +545,9 @@ class ToolCalls:
             conversation_id=request.thread.thread_id,
             store=self.store,
             results=self.past,
-            model=self.model_for(cancel),
+            model=self.model_for(cancel, records),
+            records=records,
+            record_patient=request.record_patient,
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.json_forms import plain
 from app.agent.loop.limits import WaitClock
-from app.agent.messages import MEND, Message, ToolCall
+from app.agent.messages import MEND, Message, RecordContent, ToolCall
 from app.agent.planning import near_names
 from app.errors import Cancelled, SightlineError, unexpected
 from app.imaging.findings import Finding
@@ -56,7 +56,7 @@ class Outcome:
 
     `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` holds findings
     and artifacts in the form used in the session file. `refused` tells the user why the call was
-    not run.
+    not run. `record` says what it holds of patients' records.
     """
 
     status: Literal["ok", "failed", "cancelled"]
@@ -70,6 +70,7 @@ class Outcome:
     wrong_arguments: bool = False
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
     refused: str = ""
+    record: RecordContent | None = None
 
     @property
     def error_text(self) -> str:
@@ -87,8 +88,10 @@ class Outcome:
             files = [_file(item) for item in self.artifacts if item.role in TOLD_FILES]
             if files:
                 data["files"] = files[:MOST_FILES]
-            return result_message(call.id, call.name, data)
-        return error_message(call.id, call.name, self.error, self.remedy)
+            message = result_message(call.id, call.name, data)
+        else:
+            message = error_message(call.id, call.name, self.error, self.remedy)
+        return message.model_copy(update={"record": self.record})
 
 
 TOLD_FILES = ("table", "plot", "mask")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from app.agent.loop.model_turn import ModelTurns
+from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.messages import Message
 from app.agent.privacy.model_pictures import make_pictures, may_send
+from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.send_consent import SendConsent
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ToolFailed
@@ -29,6 +30,7 @@ class ToolModelOf:
         consent: Asks the user whether the conversation may be sent.
         token: Cancels the request with the call.
         loop: The loop of the run.
+        records: The records as the call reads them.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class ToolModelOf:
         consent: SendConsent,
         token: CancelToken,
         loop: asyncio.AbstractEventLoop,
+        records: WatchedRecords,
     ) -> None:
         self._turns = turns
         self._consent = consent
         self._token = token
         self._loop = loop
+        self._records = records
 
     @property
     def name(self) -> str:
@@ -67,26 +71,33 @@ class ToolModelOf:
         turns = self._turns
         asked = [item for item in turns.request.thread.history if item.role == "user"]
         known = asked[-1] if asked else Message(role="user")
+        record = known.record
+        if self._records.touched:
+            content, error = await in_thread(lambda: self._records.content(prompt), "record")
+            if content is None:
+                log_unexpected("A prompt could not be cleaned", cast("BaseException", error))
+                raise ToolFailed("what identifies the patient could not be told: nothing was sent")
+            record = content
         message = Message(
             role="user",
             text=prompt,
             identifiers=known.identifiers,
             texts=known.texts,
+            record=record,
         )
         if images:
             message = message.model_copy(update={"pictures": await self._pictures(images)})
-        return await turns.ask(message, system)
+        return await turns.ask(message, system, of_record=self._records.touched)
 
     async def _pictures(self, images: Sequence[str]) -> list[Any]:
         request, model = self._turns.request, self._turns.model
         ids = {str(note.get("path")): str(note.get("id")) for note in request.image_notes}
         wanted = [ids.get(name, name) for name in images]
-        look = await make_pictures(request, wanted)
-        shown = tuple(item for item in look.shown if item.picture.image_id in wanted)
+        look = await make_pictures(request, wanted, exact=True)
         with self._consent.clock.paused():
             allowed = await may_send(
                 request,
-                replace(look, shown=shown),
+                look,
                 model.name,
                 model.remote_host,
                 consents=self._turns.consents,

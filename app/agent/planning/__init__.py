@@ -4,6 +4,7 @@
 the plan of tool calls. Other packages import from here, not from the modules of this one.
 """
 
+from app.agent.planning.patients import named_patients
 from app.agent.planning.plan import (
     BlockedStep,
     Decision,
@@ -41,6 +42,7 @@ __all__ = [
     "Vocabulary",
     "described",
     "edit_distance",
+    "named_patients",
     "near_names",
     "resolve",
     "schema_of",

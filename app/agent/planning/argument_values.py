@@ -93,7 +93,7 @@ def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
     return float(values[0]) if "'number'" in described else values[0]
 
 
-def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
+def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, Any]:
     """Return the numbers that a question gives for a tool's arguments, by argument name.
 
     A number follows a word that `rule` declares: "window 40/400", "center 40". `blank` is the
@@ -103,12 +103,25 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
     found: dict[str, float] = {}
     for item in rule.numbers:
         words = "|".join(_word_pattern(word) for word in sorted(item.words, key=len, reverse=True))
+        words = words or r"(?!)"
         for match in re.finditer(rf"(?<![\w.])(?:{words})(?![^\W\d])", blank, re.IGNORECASE):
             numbers = _numbers_after(blank, match.end(), len(item.arguments))
             for name, number in zip(item.arguments, numbers, strict=False):
                 if name in known:
                     found.setdefault(name, number)
-    return found
+        units = "|".join(_word_pattern(word) for word in item.units)
+        counted = re.search(rf"(?<![\w.])(\d{{1,7}})\s+(?:\w+\s+)?(?:{units})(?!\w)", blank, re.I)
+        if units and counted and item.arguments[0] in known:
+            found.setdefault(item.arguments[0], float(counted[1]))
+    return {name: _in_type(number, known[name]) for name, number in found.items()}
+
+
+def _in_type(number: float, field: Mapping[str, Any]) -> Any:
+    """Return a number as the argument's schema wants it: a year may be a text."""
+    kinds = str(field)
+    if "'string'" in kinds and "'number'" not in kinds:
+        return f"{number:g}"
+    return int(number) if "'integer'" in kinds and number.is_integer() else number
 
 
 def find_texts(

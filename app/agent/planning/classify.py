@@ -150,7 +150,7 @@ def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int
             meant = (
                 ""
                 if carries_no_meaning(token) or is_cue_word(token) or is_unanswerable_word(token)
-                else book.speller.nearest(token.text)
+                else book.nearest(token.text)
             )
             if meant:
                 mended[len(done)] = meant

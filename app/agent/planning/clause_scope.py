@@ -15,6 +15,7 @@ from app.agent.planning.out_of_scope import (
     FACTS,
     KNOWLEDGE,
     KNOWN,
+    RECORDED,
     REQUESTS,
     everyday_words,
 )
@@ -85,8 +86,13 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
     return frozenset(place for match in _UNANSWERABLE.find(tokens) for place in match.positions)
 
 
-def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
-    """Return the matches that only ask for general knowledge, everyday matters or viewer help."""
+def unanswerable_matches(
+    tokens: Sequence[Token], matches: Sequence[Match], recorded: Collection[Match] = ()
+) -> frozenset[Match]:
+    """Return the matches that only ask for general knowledge, everyday matters or viewer help.
+
+    `recorded` are those that ask for what a patient's record says, such as the blood pressure.
+    """
     world = everyday_words(tokens)
     found = {match for match in matches if match.first in world}
     for cue in _UNANSWERABLE.find(tokens):
@@ -97,13 +103,15 @@ def unanswerable_matches(tokens: Sequence[Token], matches: Sequence[Match]) -> f
             near = max(match.positions) >= (first - _NEAR if known else first)
             # A cue within a tool's own words does not count: "treatment" beside "control".
             own = known and cue.positions & match.positions
+            own = own or (match in recorded and cue.entry in RECORDED)
             if same and near and not own:
                 found.add(match)
     for cue in _viewer_requests(tokens):
         found.update(
             match
             for match in matches
-            if tokens[match.first].clause == tokens[cue.first].clause
+            if match not in recorded
+            and tokens[match.first].clause == tokens[cue.first].clause
             and max(match.positions) >= cue.first - _NEAR
         )
     for cue in _WHAT_IS.find(tokens):

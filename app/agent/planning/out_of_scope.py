@@ -20,6 +20,8 @@ KNOWLEDGE = phrases(_SECTIONS["KNOWLEDGE"])
 ELSEWHERE = phrases(_SECTIONS["ELSEWHERE"])
 # Only whole phrases of "weather", which may be "whether" misspelt ("ask it weather the lungs ...").
 ERRANDS = phrases(_SECTIONS["ERRANDS"])
+RECORDED = frozenset((*phrases(_SECTIONS["RECORDED"]), *ELSEWHERE))
+"""Of these entries, those that do not speak against a question about a patient's record."""
 _ENTRIES = phrases(_SECTIONS["ENTRIES"].format_map(_SECTIONS))
 _FRAMES = Vocabulary(
     [

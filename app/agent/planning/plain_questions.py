@@ -93,6 +93,13 @@ def plan_plain_question(
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
+    closed = [] if scene.records.count() else _record_tools(reading, scene)
+    notes: list[str] = []
+    if closed and any(tool in closed for tool in wanted):
+        wanted = [tool for tool in wanted if tool not in closed]
+        if not wanted:
+            return Reply(no_record_text(), certain=True)
+        notes.append(no_record_text())
     if not wanted and not asked.absent:
         return NoRule()
     if asked.needs_image and not scene.images:
@@ -104,8 +111,14 @@ def plan_plain_question(
     for tool, why in tools:
         if tool not in excluded:
             steps.append(_step(tool, why, texts, steps, reading, scene, image))
-    notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.corrections)
-    return ToolPlan(tuple(steps), topics, notes)
+    notes += [f'I read "{said}" as "{meant}".' for said, meant in asked.corrections]
+    return ToolPlan(tuple(steps), topics, tuple(notes))
+
+
+def _record_tools(reading: Reading, scene: Scene) -> list[str]:
+    """Return the tools of the question's kinds that need an open record."""
+    kinds = _kinds_of(reading.kinds, scene)
+    return [tool for kind in kinds if kind.needs_record for tool in kind.tool_names]
 
 
 def help_text(scene: Scene) -> str:
@@ -148,6 +161,14 @@ def _tool_list(scene: Scene) -> list[str]:
 def no_image_text() -> str:
     """Return a message that asks the user to open an image."""
     return "No image is open. Open one (File > Open, or drop it on the window), then ask again."
+
+
+def no_record_text() -> str:
+    """Return a message that asks the user to open a patient's record."""
+    return (
+        "No patient record is open. Open one (File > Open patient record; on the command line "
+        "`ask --record PATH`), then ask again."
+    )
 
 
 def _without_existing_results(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:

@@ -10,6 +10,7 @@ from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.agent.repeated_calls import results_of
+from app.records.types import NoRecords, Records
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -127,6 +128,8 @@ class Scene:
         tools: Schemas of the available tools, by name.
         earlier: Messages of earlier questions in the conversation.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
+        records: The patients' records that are open.
+        record_patient: The id of the patient whose record is in use; "" for none.
     """
 
     images: tuple[Mapping[str, Any], ...]
@@ -134,6 +137,8 @@ class Scene:
     earlier: tuple[Message, ...] = ()
     plans: Plans = NO_PLANS
     lacks: Callable[[str], bool] = lambda _: False
+    records: Records = field(default_factory=NoRecords)
+    record_patient: str = ""
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""

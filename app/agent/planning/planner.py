@@ -20,7 +20,13 @@ from app.agent.planning.image_choice import (
 )
 from app.agent.planning.mentions import Mention, with_phrases, without_phrases
 from app.agent.planning.named_tools import plan_named_tools
-from app.agent.planning.plain_questions import no_image_text, no_rule_text, plan_plain_question
+from app.agent.planning.patients import for_patient, named_patients
+from app.agent.planning.plain_questions import (
+    no_image_text,
+    no_record_text,
+    no_rule_text,
+    plan_plain_question,
+)
 from app.agent.planning.plan import (
     Decision,
     EarlierOutput,
@@ -65,7 +71,8 @@ class Planner:
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
-        blank = masked(text)
+        said = named_patients(text, scene.records)
+        blank = said.without_names(masked(text))
         which = image_choice(text, scene.images)
         if which.group:
             blank = without_group(blank, which.group)
@@ -77,13 +84,18 @@ class Planner:
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
         if which.group and isinstance(plan, ToolPlan):
             plan = replace(plan, steps=tuple(_for_group(s, which.group, scene) for s in plan.steps))
+        plan = for_patient(plan, said, scene)
         repeated = isinstance(plan, ToolPlan) and any(s.tool == REPEATED for s in plan.steps)
         viewer = viewer_help(reading.tokens, scene.note())
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
             told = viewer if whole else f"{viewer} If you asked for more, ask for it on its own."
             plan = Reply(told, certain=whole) if viewer else NoRule(no_rule_text())
-        elif viewer and isinstance(plan, ToolPlan):
+        elif viewer and isinstance(plan, Reply) and plan.text == no_record_text():
+            plan = Reply(viewer)
+        elif (
+            viewer and isinstance(plan, ToolPlan) and not (said.patients or _of_record(plan, scene))
+        ):
             plan = replace(plan, notes=(*plan.notes, viewer))
         return replace(
             reading.intent,
@@ -140,6 +152,12 @@ def described(spec: ToolSpec, parameters: dict[str, Any]) -> ToolSchema:
         repeatable,
         spec.other_names,
     )
+
+
+def _of_record(plan: ToolPlan, scene: Scene) -> bool:
+    """Return whether a step reads a patient's record, which has what the image's header has."""
+    tools = {t for _, kind in scene.plans.kinds() if kind.needs_record for t in kind.tool_names}
+    return any(step.tool in tools for step in plan.steps)
 
 
 def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:

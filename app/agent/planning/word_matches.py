@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -23,6 +24,7 @@ _OTHERS = frozenset(
 )
 # Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
+_CENTURIES = ("19", "20")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
@@ -71,10 +73,29 @@ class PackWords:
             self.unless_words,
         )
         self.parts = parts
-        self.speller = Speller(
-            [*_ALWAYS, *[one for part in parts for one in part.literals()]],
-            frozenset[str]().union(*(part.alone for part in parts)),
-        )
+        literals = [*_ALWAYS, *[one for part in parts for one in part.literals()]]
+        alone = frozenset[str]().union(*(part.alone for part in parts))
+        ours, others = _words_of(packs, recorded=True), _words_of(packs, recorded=False)
+        recorded = ours - others
+        # Words of the images' packs come first: those of the record are many, and some are short.
+        self.speller = Speller([one for one in literals if one[0] not in recorded], alone)
+        self.record_speller = Speller([one for one in literals if one[0] in recorded], alone)
+
+    def nearest(self, word: str) -> str:
+        """Return the packs' word that a misspelt word means, or ""."""
+        return self.speller.nearest(word) or self.record_speller.nearest(word)
+
+
+def _words_of(packs: Sequence[PackPlan], *, recorded: bool) -> frozenset[str]:
+    """Return the single words in the kinds that need a patient's record, or in all others."""
+    found: set[str] = set()
+    for pack in packs:
+        for kind in pack.kinds:
+            if kind.needs_record == recorded:
+                found.update(
+                    *(re.split(r"[\s|-]+", entry) for entry in (*kind.words, *kind.unless))
+                )
+    return frozenset(word.strip("*") for word in found)
 
 
 @lru_cache(maxsize=8)
@@ -128,7 +149,9 @@ class WordMatches:
         matched = book.kind_words.find(tokens)
         self.phrases = [match.positions for match in matched if len(match.positions) > 1]
         matches = longest_matches(matched)
-        unanswerable = clause_scope.unanswerable_matches(tokens, matches)
+        recorded = [match for match in matches if self._kind(match).needs_record]
+        unanswerable = clause_scope.unanswerable_matches(tokens, matches, recorded)
+        unanswerable |= self._told(matches, recorded, unanswerable)
         excluded = self._excluded_words() | quoted_words
         excluded |= self._history_words(matches, unanswerable, excluded)
         unless: dict[tuple[str, int], None] = {
@@ -144,6 +167,40 @@ class WordMatches:
             barred = barred or (book.kinds[pack, name].bare and clause in strange)
             if match not in unanswerable and not barred and not match.positions & excluded:
                 self.kind_matches.setdefault((pack, name), []).append(match)
+
+    def _told(
+        self, matches: Sequence[Match], recorded: Collection[Match], unanswerable: Collection[Match]
+    ) -> frozenset[Match]:
+        """Return the matches of values that the user tells: "sats 88. Any effusion?".
+
+        A value follows at once; other words of its sentence are told as well if they ask nothing
+        and something else is asked.
+        """
+        tokens, asks, part = self.tokens, self.parts.asks, self.parts.part_numbers
+        told = {match for match in recorded if self._has_value(match)}
+        if not told:
+            return frozenset()
+        others = (m for m in matches if m not in recorded and m not in unanswerable)
+        asked = any(self._kind(match).tools for match in others)
+        asked = asked or any(asks[part[n]] for n in clause_scope.unanswerable_words(tokens))
+        sentences = {tokens[match.first].sentence for match in told}
+        beside = (
+            match
+            for match in recorded
+            if tokens[match.first].sentence in sentences and not asks[part[match.first]]
+        )
+        return frozenset(told.union(beside if asked else ()))
+
+    def _has_value(self, match: Match) -> bool:
+        """Return whether a number, and no year, follows a match: "temp 38.5", "sats at 88"."""
+        last = max(match.positions)
+        if any(self.tokens[place].text.isdigit() for place in match.positions):
+            return False  # "MELD 3.0"
+        near = self.tokens[last + 1 : last + 3]
+        same = (one.text for one in near if one.clause == self.tokens[last].clause)
+        return any(
+            text.isdigit() and not (len(text) == 4 and text[:2] in _CENTURIES) for text in same
+        )
 
     def _history_words(
         self, matches: Sequence[Match], unanswerable: Collection[Match], excluded: frozenset[int]

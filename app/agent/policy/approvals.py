@@ -63,6 +63,14 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
     return _UNUSUAL.sub(lambda found: _escaped(found[0]) if is_hidden(found[0]) else found[0], text)
 
 
+def shown_program(text: str) -> str:
+    """Return a program's text for the user, its lines as they are and what is invisible as codes.
+
+    A text with such codes differs from the program; the user is to be told so.
+    """
+    return "".join(_escaped(sign) if sign != "\n" and is_hidden(sign) else sign for sign in text)
+
+
 def tool_request(
     spec: ToolSpec,
     call: ToolCall,

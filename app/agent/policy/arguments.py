@@ -128,7 +128,7 @@ def judge_arguments(
     paths = (
         _judge_path(spec, piece, piece.value, scope, rules)
         for piece in found
-        if isinstance(piece.value, str)
+        if isinstance(piece.value, str) and not _is_program(spec, piece)
     )
     hosts = _judge_hosts(spec, found, rules.hosts)
     return strictest([*(item for item in paths if item is not None), *hosts])
@@ -377,7 +377,7 @@ def _judge_hosts(
 ) -> Iterator[Judgement]:
     if spec.approval is not Approval.SEND:
         for piece in found:
-            if not piece.default and _addresses(piece):
+            if not piece.default and not _is_program(spec, piece) and _addresses(piece):
                 why = "names another machine, and this tool sends nothing"
                 yield _refused(spec, piece.where, why, _GO_ON)
         return
@@ -388,6 +388,15 @@ def _judge_hosts(
     if not named and hosts.allow:
         why = "does not say where it sends to, and this installation lists the allowed hosts"
         yield _refused(spec, "", why, _GO_ON)
+
+
+def _is_program(spec: ToolSpec, piece: Piece) -> bool:
+    """Return whether a text is a program, or about one.
+
+    Code names paths and code systems. Its sandbox reaches neither files nor hosts, whatever it
+    says, and the user is asked about it and sees it whole.
+    """
+    return spec.approval is Approval.EXECUTE and spec.paths.get(piece.argument) == "text"
 
 
 def _judge_host(spec: ToolSpec, where: str, address: str, hosts: HostSettings) -> Judgement:

@@ -1,10 +1,11 @@
 """Consents: what the user allowed to be sent where, and the questions that ask for it.
 
-Three questions stand between a conversation and a remote model: whether the conversation may be
-sent, whether these pictures may be sent, and once more whether those that could show who the
-patient is may be sent. An answer holds for one conversation, host and model, in memory only. A
-picture is sent only if it was on the screen when the user said yes. One that is unlikely to show
-who the patient is may also be sent after a yes to another picture of the same image.
+Four questions stand between a conversation and a remote model: whether the conversation may be
+sent, whether what a patient's record says may be sent, whether these pictures may be sent, and
+once more whether those that could show who the patient is may be sent. An answer holds for one
+conversation, host and model, in memory only. A picture is sent only if it was on the screen when
+the user said yes. One that is unlikely to show who the patient is may also be sent after a yes to
+another picture of the same image.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Consents:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._text: set[Target] = set()
+        self._record: dict[Target, bool] = {}
         self._yes: set[tuple[Target, tuple[str, str]]] = set()
         self._no: set[tuple[Target, str]] = set()
         self._sees: set[tuple[Target, str]] = set()
@@ -73,6 +75,16 @@ class Consents:
         """Remember that the user allowed this conversation to be sent to this model."""
         with self._lock:
             self._text.add(Target(thread_id, host, model))
+
+    def record_allowed(self, to: Target) -> bool | None:
+        """Return whether results of patients' records may be sent; None if not asked yet."""
+        with self._lock:
+            return self._record.get(to)
+
+    def answer_record(self, to: Target, allowed: bool) -> None:
+        """Remember whether results of patients' records may be sent."""
+        with self._lock:
+            self._record[to] = allowed
 
     def about(self, to: Target, shown: Shown) -> bool | None:
         """Return True if the user allowed this picture, False if not, None if not asked yet."""
@@ -110,6 +122,7 @@ class Consents:
         """Forget every answer about `host`, for text and for pictures."""
         with self._lock:
             self._text = {to for to in self._text if to.host != host}
+            self._record = {to: yes for to, yes in self._record.items() if to.host != host}
             self._yes = {item for item in self._yes if item[0].host != host}
             self._no = {item for item in self._no if item[0].host != host}
             self._sees = {item for item in self._sees if item[0].host != host}
@@ -158,6 +171,35 @@ def consent_request(
         "detail": (
             f"{host} is outside this machine. {pixels} Write no patient data into the question. "
             "Your answer holds for this conversation and this model until Sightline is closed."
+        ),
+    }
+
+
+def record_request(model: str, host: str, *, notes: bool = False) -> dict[str, Any]:
+    """Return the fields of the approval request for sending what a patient's record says.
+
+    `notes`: whether free text is sent, cleaned, rather than held back.
+    """
+    free = (
+        "Notes and reports, without every word that is neither ordinary nor clinical"
+        if notes
+        else "Of notes and reports only their kind: their text is held back (Settings > Assistant)"
+    )
+    return {
+        "about": "record",
+        "host": host,
+        "model": model,
+        "sent": [
+            "Values, diagnoses, medication and scores that tools read from the patient's record",
+            "Without names, numbers, addresses and people; dates as counted days of an unknown day",
+            free,
+        ],
+        "title": f"Also send what the patient's record says to {host}?",
+        "detail": (
+            "A rare disease or an unusual course can tell who somebody is, even without a name. "
+            "With no, the results stay here and the model is told so. Your answer holds for this "
+            "conversation and this model until Sightline is closed; for pictures you are asked "
+            "apart."
         ),
     }
 

@@ -64,16 +64,20 @@ class ShownPictures:
         return tuple(item.picture for item in self.shown)
 
 
-async def make_pictures(request: RunRequest, named: Sequence[str] = ()) -> ShownPictures:
+async def make_pictures(
+    request: RunRequest, named: Sequence[str] = (), *, exact: bool = False
+) -> ShownPictures:
     """Return pictures of the current image and of those that the question names (`named`, by id).
 
     They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
-    because tools can still answer the question.
+    because tools can still answer the question. With `exact`, only those in `named` are made, which
+    may also be pictures that the run has made, by their path.
 
     Raises:
         Cancelled: The run was stopped.
     """
-    names = wanted_images(named, request.images.names())
+    names = list(dict.fromkeys(named))[:MOST] if exact else []
+    names = names or wanted_images(named, request.images.names())
     if not names:
         return ShownPictures()
     value, error = await in_thread(lambda: _look(request, names), "pictures")
@@ -261,7 +265,8 @@ def _look(request: RunRequest, names: Sequence[str]) -> ShownPictures:
         request.cancel.check()
         try:
             snapshot = request.images.resolve(name)
-            picture = picture_of(name, snapshot, request.out_dir / FOLDER)
+            # Of a path, only the name that the program itself gave the file.
+            picture = picture_of(Path(name).name, snapshot, request.out_dir / FOLDER)
         except SightlineError as error:
             problems.append(f"The model gets no picture of {name}: {error.reason}.")
         except OSError as error:

@@ -19,12 +19,14 @@ from app.agent.privacy.confidentiality_profile import is_code, is_coded
 from app.agent.privacy.identifiers import (
     Identifiers,
     attribute_of,
+    folded,
     is_identifying,
     is_prose,
     is_telling,
     smoothed,
 )
 from app.agent.privacy.key_words import is_path_key
+from app.agent.privacy.record_placeholders import PLACEHOLDER, RecordPlaceholders
 from app.imaging.axes import dye_names
 from app.tools.groups import is_condition
 
@@ -37,6 +39,28 @@ _REACH = 4_096  # characters; what is searched for is no longer
 
 _WORDS = r"""[^\s/\\"'<>|]+(?: [^\s/\\"'<>|,;:]+){0,3}"""
 _LAST = r"""[^\s"'<>|,;)]*(?:(?: [^\s/\\"'<>|,;:]+){1,3}\.[A-Za-z0-9]{1,5}\b)?"""
+_RECORD_KEYS = frozenset(
+    "birth_date deceased identifiers identifier details contact address phone telephone email "  # noqa: SIM905
+    "source mrn ssn performer author authors practitioner requester recorder asserter participant "
+    "provider organization organisation location custodian facility service_provider device "
+    "accession_number study_instance_uid series_instance_uid sop_instance_uid".split()
+)
+"""Keys whose values are removed from results of records."""
+_CONTACTS = ("contact", "identifiers", "details")
+_NOTES = ("DocumentReference/", "ClinicalImpression/", "DiagnosticReport/", "Composition/")
+_NOTE_KEYS = frozenset(
+    "entry id name date start end status type types kind category code codes system display "  # noqa: SIM905
+    "encounter length characters".split()
+)
+_FREE_TEXT = frozenset(
+    "text note notes comment comments conclusion narrative excerpt snippet sections "  # noqa: SIM905
+    "subjective objective assessment plan instructions dosage_text reason_text".split()
+)
+_LONGEST = 300  # characters; what is longer is free text
+_OLDEST = 89  # years: HIPAA's safe harbor, 45 CFR 164.514(b)(2)(i)(C)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_QUOTED = 20  # characters of a note that show that a summary quotes it
+
 _ANY_PATH = re.compile(
     r"(?:file|smb|nfs|afp|s?ftp|s3)://\S+"
     rf"|(?<![\w.:/<])~?/(?:{_WORDS}/)+{_LAST}"
@@ -78,9 +102,30 @@ class Redactor:
     by "result-N" with its suffix, numbered in the order of appearance, so that names stay the same
     while the transcript grows. Cleaned messages are cached for as long as the transcript stays the
     same or only grows. `identifiers` are values known to identify the open images' patients.
+
+    Once a message holds something of a patient's record, dates, patients and entries of records
+    have `placeholders`, the same ones throughout a `conversation` (its id). Free text of records is
+    held back unless `notes`, and whole results unless `record_allowed`.
     """
 
-    def __init__(self, messages: Sequence[Message], identifiers: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        identifiers: Sequence[str] = (),
+        *,
+        conversation: str = "",
+        notes: bool = False,
+    ) -> None:
+        self.record_allowed = True
+        self.placeholders: RecordPlaceholders | None = None
+        self._conversation = conversation
+        self._notes = notes
+        self._unknown: set[str] = set()
+        self._terms: set[str] = set()
+        self._held: list[str] = []
+        self._told: set[int] = set()
+        """Ids of the answers behind results of a record, which may tell of it."""
+        self._of_record = False
         self._names: dict[str, str] = {}
         self._found: set[str] = set(identifiers)
         self._prose: set[str] = set()
@@ -102,20 +147,61 @@ class Redactor:
         if not fresh:
             return
         self._known.update((id(item), item) for item in fresh)
-        found, named = len(self._found) + len(self._prose), len(self._names)
+        found, named = self._known_count(), len(self._names)
         for message in fresh:
             self._found.update(message.identifiers)
             self._prose.update(message.texts)
             for note in message.images:
                 self._collect_image(note)
+            self._learn_record(message)
         for message in fresh:
             for call in message.tool_calls:
                 self._collect(_files_of(call))
-            self._collect(message.data)
-        if len(self._found) + len(self._prose) != found:
+            if message.record is None:
+                self._collect(message.data)
+            else:
+                self._collect_files(message.data)
+        if self._known_count() != found:
             self._take_found()
         if len(self._names) != named:
             self._take_names(named)
+
+    def _known_count(self) -> int:
+        known = (self._found, self._prose, self._unknown, self._terms)
+        return sum(map(len, known)) + (self.placeholders is not None)
+
+    def _learn_record(self, message: Message) -> None:
+        record = message.record
+        if message.role == "assistant" and self._of_record:
+            self._told.add(id(message))
+        if record is None:
+            return
+        if message.role == "tool":
+            self._of_record = True
+            self._held += map(_one_line, _free_texts(message.data))
+        self.placeholders = self.placeholders or RecordPlaceholders(self._conversation)
+        for patient_id, name in record.patients:
+            self.placeholders.add_patient(patient_id, name)
+        self._found.update(record.identifiers)
+        self._unknown.update(record.words)
+        self._terms.update(record.terms)
+
+    def _collect_files(self, value: Any, key: str = "") -> None:
+        """Give the files in a result of a record their names; what identifies is known already."""
+        if isinstance(value, Mapping):
+            for name, item in value.items():
+                self._collect_files(item, str(name))
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                self._collect_files(item, key)
+        elif isinstance(value, str) and value and is_path_key(key):
+            self._named(value)
+
+    def allow_record(self, allowed: bool) -> None:
+        """Say whether results that hold something of a record may be sent at all."""
+        if allowed != self.record_allowed:
+            self.record_allowed = allowed
+            self._cleaned = {}
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
         """Call `learn` with the messages, and return copies of them without identifiers.
@@ -151,6 +237,8 @@ class Redactor:
     def _plain(self, text: str) -> str:
         if not text:
             return text
+        if self.placeholders is not None:
+            text = self.placeholders.without(text)
         if "." in text or "/" in text or "\\" in text:
             for path, name in self._in_text:
                 if path in text:
@@ -177,6 +265,10 @@ class Redactor:
         `key` is the key of the value; everything under an identifying key is removed.
         """
         if key and is_identifying(key):
+            if self.placeholders is not None and isinstance(value, str):
+                told = self.placeholders.without(value)
+                if PLACEHOLDER.fullmatch(told):
+                    return told
             return value if value in (None, "") else REMOVED
         coded = _coded(key)
         if isinstance(value, str):
@@ -204,6 +296,8 @@ class Redactor:
 
     def restored(self, value: Any) -> Any:
         """Return arguments from the model with the real paths in place of "result-N" names."""
+        if self.placeholders is not None:
+            value = self.placeholders.restored_value(value)
         if isinstance(value, str):
             # An open image is known to the tools by its id; only made files need their path.
             return self._paths.get(value, value) if value.startswith("result-") else value
@@ -213,11 +307,67 @@ class Redactor:
             return [self.restored(item) for item in value]
         return value
 
+    def _record_data(self, message: Message) -> dict[str, Any]:
+        """Return the data of a result of a record as a remote model may read it."""
+        if not self.record_allowed:
+            return {"withheld": "The user does not allow the patient's record to be sent."}
+        parts = {
+            key: self._record_value(item, key)
+            for key, item in message.data.items()
+            if key != "summary"
+        }
+        summary = str(message.data.get("summary") or "")
+        if any(key in message.output for key in _CONTACTS):
+            summary = ""  # it says in words what is removed below
+        return {"summary": self.text(self._without_quotes(summary)), **parts}
+
+    def _without_quotes(self, text: str) -> str:
+        """Return a text without the sentences that quote free text that is held back."""
+        if self._notes or not self._held:
+            return text
+        parts = _SENTENCE.split(text)
+        kept = (part for part in parts if not _quotes(_one_line(part), self._held))
+        return (
+            text if len(parts) == 1 and not _quotes(_one_line(text), self._held) else " ".join(kept)
+        )
+
+    def _record_value(self, value: Any, key: str, note: bool = False) -> Any:
+        """Return a value of a result of a record.
+
+        `note`: whether it is part of a note or report, of which only dates and names of kinds go.
+        """
+        if isinstance(value, Mapping):
+            note = note or _is_note(value)
+            return {
+                self.text(str(name)): self._record_value(item, str(name), note)
+                for name, item in value.items()
+            }
+        if isinstance(value, (list, tuple)):
+            return [self._record_value(item, key, note) for item in value]
+        if value in (None, "") or isinstance(value, bool):
+            return value
+        if key in _RECORD_KEYS:
+            return REMOVED
+        if isinstance(value, str):
+            if is_path_key(key):
+                return self._names.get(value) or self._named(value)
+            if not self._notes and _is_free_text(value, key, note):
+                return f"[held back: {len(value):,} characters of free text]"
+            assert self.placeholders is not None
+            return self.text(self.placeholders.year(value))
+        if key.startswith("age") and isinstance(value, int | float) and value > _OLDEST:
+            return f"over {_OLDEST}"
+        return REMOVED if isinstance(value, int) and self._wanted.knows(value) else value
+
     def _message(self, message: Message) -> Message:
-        data = self.value(message.data)
+        data = self.value(message.data) if message.record is None else self._record_data(message)
         if message.role == "tool":
             whole = to_text(data)
             text = as_data(whole) if message.text.startswith(as_data("")[:7]) else whole
+        elif id(message) in self._told and not self.record_allowed:
+            text = "[withheld: it tells what the patient's record says]" if message.text else ""
+        elif id(message) in self._told:
+            text = self.text(self._without_quotes(message.text))
         else:
             text = self.text(message.text)
         calls = [
@@ -244,6 +394,7 @@ class Redactor:
             "pictures": pictures,
             "identifiers": [],
             "texts": [],
+            "record": None,
         }
         return message.model_copy(update=changed)
 
@@ -308,7 +459,8 @@ class Redactor:
 
     def _take_found(self) -> None:
         """Take new names: all messages must be searched for them."""
-        self._wanted = Identifiers(self._found, self._prose)
+        unknown = (word for word in self._unknown if folded(word) not in self._terms)
+        self._wanted = Identifiers(self._found, {*self._prose, *unknown})
         self._cleaned = {}
 
     def _take_names(self, since: int) -> None:
@@ -323,6 +475,51 @@ class Redactor:
             for key, known in self._cleaned.items()
             if not any(form in part for part in _parts_of(known[0]) for form in written)
         }
+
+
+def _is_note(entry: Mapping[Any, Any]) -> bool:
+    return str(entry.get("entry") or entry.get("id") or "").startswith(_NOTES)
+
+
+def _is_free_text(value: str, key: str, note: bool) -> bool:
+    """Return whether a text of a result is somebody's own words; see `Redactor._record_value`."""
+    own = key in _FREE_TEXT or (note and key not in _NOTE_KEYS)
+    return own or len(value) > _LONGEST or "\n" in value.strip()
+
+
+def _free_texts(value: Any, key: str = "", note: bool = False) -> Iterator[str]:
+    """Yield the free texts in the data of a result of a record, without its summary."""
+    if isinstance(value, Mapping):
+        note = note or _is_note(value)
+        for name, item in value.items():
+            if key or name != "summary":
+                yield from _free_texts(item, str(name), note)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _free_texts(item, key, note)
+    elif isinstance(value, str) and _is_free_text(value, key, note):
+        yield value
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _quotes(sentence: str, held: Sequence[str]) -> bool:
+    """Return whether a sentence quotes one of the texts that are held back."""
+    starts = range(0, max(1, len(sentence) - _QUOTED + 1), 5)
+    pieces = [sentence[at : at + _QUOTED] for at in starts]
+    return any(len(piece) == _QUOTED and piece in text for text in held for piece in pieces)
+
+
+def clean_arguments(
+    history: Sequence[Message],
+    identifiers: Sequence[str],
+    arguments: Mapping[str, Any],
+    conversation: str = "",
+) -> dict[str, Any]:
+    """Return a call's arguments without what identifies a patient, by the whole conversation."""
+    return Redactor(history, identifiers, conversation=conversation).value(arguments)
 
 
 def path_names(path: str) -> Iterator[str]:

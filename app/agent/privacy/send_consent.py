@@ -20,11 +20,13 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import WallClock
 from app.agent.loop.tool_execution import in_thread, log_unexpected
 from app.agent.loop.transcript import Transcript
-from app.agent.messages import Message, Picture
+from app.agent.messages import Message, Picture, RecordContent
+from app.agent.planning import named_patients
 from app.agent.policy.approvals import ask
 from app.agent.privacy import confidentiality_profile as profile
-from app.agent.privacy.consents import Consents, consent_request
+from app.agent.privacy.consents import Consents, Target, consent_request, record_request
 from app.agent.privacy.model_pictures import ShownPictures, make_pictures, may_send
+from app.agent.privacy.record_content import identifiers_of
 from app.agent.request import RunRequest, make_folder
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
@@ -186,6 +188,18 @@ class SendConsent:
         """
         await self._consent()
 
+    async def may_send_record(self, *, notes: bool) -> bool:
+        """Return whether results of patients' records may be sent; the user is asked once."""
+        to = Target(self.request.thread.thread_id, self.model.remote_host, self.model.name)
+        allowed = self.consents.record_allowed(to)
+        if allowed is None:
+            wanted = record_request(self.model.name, self.model.remote_host, notes=notes)
+            with self.clock.paused():
+                decision = await ask(self.emitter, self.request.approve, wanted)
+            allowed = decision.granted
+            self.consents.answer_record(to, allowed)
+        return allowed
+
     async def _consent(self) -> None:
         model, consents = self.model, self.consents
         thread_id = self.request.thread.thread_id
@@ -239,5 +253,19 @@ class SendConsent:
             pictures=pictures,
             identifiers=[*self.request.identifiers, *known.identifiers],
             texts=list(known.texts),
+            record=_patients_asked_about(self.request),
         )
         self.transcript.say(question)
+
+
+def _patients_asked_about(request: RunRequest) -> RecordContent | None:
+    """Return whose records a question may be about: those it names, and the one in use."""
+    named = list(named_patients(request.question, request.records).patients)
+    shown = request.records.patient(request.record_patient) if request.record_patient else None
+    patients = {one.id: one for one in (*([shown] if shown else []), *named)}
+    if not patients:
+        return None
+    return RecordContent(
+        patients=[(one.id, one.name) for one in patients.values()],
+        identifiers=sorted({text for one in patients.values() for text in identifiers_of(one)}),
+    )

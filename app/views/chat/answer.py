@@ -40,13 +40,17 @@ class AnswerView(QWidget):
     """A widget that shows one answer; `sign` adds the author below the text."""
 
     def __init__(
-        self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
+        self,
+        on_finding: Callable[[str], object],
+        on_result: Callable[[int], object],
+        on_entry: Callable[[str], object],
     ) -> None:
         super().__init__()
         self.view = _AnswerText()
         self.view.setAccessibleName(tr("Assistant's answer"))
         self.view.finding_clicked.connect(on_finding)
         self.view.result_clicked.connect(on_result)
+        self.view.entry_clicked.connect(on_entry)
         self.writer = self.view.writer
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
@@ -188,7 +192,7 @@ class AnswerStream:
         if self.open is None:
             if not text.strip():
                 return False
-            self.open = AnswerView(self._links.select, self._show)
+            self.open = AnswerView(self._links.select, self._show, self._links.show_entry)
             self._link(self.open)
             self.answers.append(self.open)
             self._insert(self.open, None)

@@ -15,7 +15,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
-from app.agent.policy.approvals import shown_arguments
+from app.agent.policy.approvals import shown_arguments, shown_program
 from app.agent.request import Decision
 from app.views.chat import run_wording
 from app.views.chat.widgets import ElidedText, WrappedText, link_button, show_open
@@ -30,6 +30,7 @@ from app.views.wording import PackTexts
 REASON_CHARS = 500
 ARM_MS = 300  # ms; a click meant for the widget that stood here before must not allow anything
 _MAX_HEIGHT = 240
+_PROGRAM_HEIGHT = 420
 _WAITS = translatable("The assistant is waiting for your answer.")
 _CODES = translatable("Invisible characters are shown as their codes.")
 _KEY = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*")(?=: )', re.MULTILINE)
@@ -165,6 +166,7 @@ class GuardedCard(RequestCard):
     """A card with buttons for yes that work only once the whole question has been on the screen."""
 
     arguments: LongText | None = None
+    programs: Sequence[LongText] = ()
 
     def appear(self) -> None:
         """Start a timer that enables the yes buttons once the question has been on the screen."""
@@ -191,7 +193,8 @@ class GuardedCard(RequestCard):
         """Enable yes as soon as every part was on the screen."""
         if self.answered:
             return
-        if self.arguments is not None and not self.arguments.complete:
+        texts = [] if self.arguments is None else [self.arguments, *self.programs]
+        if not all(text.complete for text in texts):
             self._arming.start()
             return
         self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
@@ -212,22 +215,42 @@ class ApprovalCard(GuardedCard):
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.touched = [_ReachedPlace(item) for item in event.touches] if event.tool else []
         self._unseen = [self.title, *self.touched]
+        self.programs: list[LongText] = []
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(tr("Tool: {tool}").format(tool=one_line(event.tool)))
             self.arguments = LongText(_MAX_HEIGHT, tone="mono")
             self.arguments.setAccessibleName(tr("The exact arguments"))
-            text, hidden = _argument_text(event.arguments)
+            programs = _programs(event)
+            others = {key: value for key, value in event.arguments.items() if key not in programs}
+            text, hidden = _argument_text(others)
             self.arguments.append_plain(text)
+            self.arguments.setVisible(bool(others) or not programs)
             for part in (self.tool, *self.touched, self.arguments):
                 layout.addWidget(part)
+            for name, program in programs.items():
+                hidden |= self._add_program(layout, name, program)
             if hidden:
                 layout.addWidget(label(tr(_CODES), "warning", wrap=True))
         self._add_detail(layout, event.detail, tr("What it would do"))
         self.detail.setProperty("tone", "muted")
         # The detail of a tool's request repeats its effect and arguments.
         self.detail.setVisible(bool(event.detail.strip()) and not (event.tool and event.effect))
+
+    def _add_program(self, layout: QVBoxLayout, name: str, program: str) -> bool:
+        """Show the program that would run, line by line; return whether some of it is as codes."""
+        shown = shown_program(program)
+        count = program.rstrip("\n").count("\n") + 1
+        heading = tr("{name}, {lines} lines:").format(name=json.dumps(name), lines=count)
+        view = LongText(_PROGRAM_HEIGHT, tone="mono")
+        view.setAccessibleName(tr("The program that would run"))
+        view.append_plain(shown)
+        layout.addWidget(label(heading, "caption"))
+        layout.addWidget(view)
+        self.programs.append(view)
+        self._unseen.append(view)
+        return shown != program
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.reason = QLineEdit()
@@ -276,6 +299,13 @@ class ApprovalCard(GuardedCard):
     def _refuse(self, scope: Literal["once", "session"]) -> None:
         reason = " ".join(self.reason.text().split())
         self._say(Decision(granted=False, scope=scope, reason=reason))
+
+
+def _programs(event: ApprovalRequested) -> dict[str, str]:
+    """Return the arguments that are programs: texts of several lines for a tool that runs them."""
+    if event.effect != "execute":
+        return {}
+    return {k: v for k, v in event.arguments.items() if isinstance(v, str) and "\n" in v}
 
 
 def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:

@@ -54,6 +54,7 @@ _SMALL = 88  # px of a picture in the conversation
 _DIGEST = re.compile(r"[0-9a-f]{24}")
 _YES = {
     "conversation": translatable("Send"),
+    "record": translatable("Send the record's results"),
     "pictures": translatable("Send pictures"),
     "risky_pictures": translatable("Send anyway"),
 }
@@ -409,6 +410,8 @@ class ConsentCard(RequestCard):
             return tr("Not allowed")
         if event.about == "conversation":
             return tr("The conversation may be sent to {host}").format(host=event.host)
+        if event.about == "record":
+            return tr("What the record says may be sent to {host}").format(host=event.host)
         if event.about == "pictures" and any(item.get("risk") for item in event.pictures):
             return tr("Allowed; you are asked again about those that may identify the patient")
         return tr("Pictures may be sent to {host}").format(host=event.host)

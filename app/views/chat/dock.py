@@ -155,6 +155,15 @@ class ChatDock(QWidget):
         self._leave()
         self._threads.open(thread_id)
 
+    def show_citation(self, entry_id: str) -> bool:
+        """Scroll to the latest answer that cites an entry of the record; False if none does."""
+        for run in reversed(self.conversation.runs):
+            for answer in reversed(run.answers):
+                if f"[{entry_id}]" in answer.text:
+                    self.conversation.reveal(answer)
+                    return True
+        return False
+
     def close_models(self) -> None:
         """Stop all work and disconnect from the workspace; call before the window is destroyed."""
         self._links.close()

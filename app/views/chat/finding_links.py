@@ -178,6 +178,10 @@ class FindingLinks:
             self._workspace.show_image(item.finding.image)
             annotations.select(key)
 
+    def show_entry(self, entry_id: str) -> None:
+        """Show an entry of the patient's record, which an answer cites."""
+        self._workspace.record.entry_wanted.emit(entry_id)
+
     def select_of(self, findings: Sequence[Finding]) -> None:
         """Select the first of `findings`; if one of them is selected, select the one after it."""
         annotations = self._workspace.annotations

@@ -3,7 +3,7 @@
 Headings, lists, tables (GFM), bold, code and fenced blocks are formatted; everything else shows as
 it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
-findings and to results of this conversation.
+findings, to results of this conversation, and to entries of the patient's record.
 
 `QTextDocument.setMarkdown` is not used. It reads the whole text again for every piece: 200,000
 streamed characters stalled the window for up to 0.4 s and a wide table for 1 s. It also fetches
@@ -33,14 +33,18 @@ from PySide6.QtGui import (
 
 from app.agent.answers.evidence import MARK, UNKNOWN, citations, numbers_in
 from app.views.plain_text import clean
-from app.views.text_view import LINK_SCHEME, RESULT_SCHEME
+from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
+from app.views.translation import tr
 from app.views.widgets import plain_tip
 
 _FENCE = re.compile(r"\s*```")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 _INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
+_ENTRY = re.compile(r"\[(?P<id>[A-Z][A-Za-z]{3,40}/[A-Za-z0-9\-.]{1,64})\]")
+"""An entry of the record, cited by its FHIR resource type and id."""
+
 _BAR = re.compile(r"(?<!\\)\|")
 _OUTER_BARS = re.compile(r"^\||(?<!\\)\|$")
 _RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*")
@@ -57,21 +61,28 @@ class Style(Enum):
     CODE = auto()
     LINK = auto()
     CITATION = auto()
+    ENTRY = auto()
     UNKNOWN = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style; `target`: linked finding's id or result's number, or ""."""
+    """A piece of a line in one style.
+
+    `target` is the id of a linked finding or entry, the number of a cited result, or "".
+    """
 
     text: str
     style: Style = Style.PLAIN
-    target: str = ""  # id of a linked finding, or number of a cited result
+    target: str = ""
     tip: str = ""  # tooltip of a citation
 
 
 class Linker:
-    """Splits a line into spans; turns labels of findings and citations like "[3]" into links.
+    """Splits a line into spans; turns labels of findings and citations into links.
+
+    A citation is the number of a result ("[3]") or the id of an entry ("[Observation/a1]"), which
+    is too long to be read.
 
     Args:
         targets: Maps labels to the ids of findings.
@@ -109,6 +120,13 @@ class Linker:
             yield from [Span(piece, Style.UNKNOWN)] if mark else self._unmarked(piece, style)
 
     def _unmarked(self, text: str, style: Style) -> Iterator[Span]:
+        for piece, entry in split(text, _ENTRY.finditer(text)):
+            if entry is None:
+                yield from self._without_entries(piece, style)
+            else:
+                yield Span(f"[{tr('record')}]", Style.ENTRY, entry["id"], entry["id"])
+
+    def _without_entries(self, text: str, style: Style) -> Iterator[Span]:
         for piece, citation in split(text, citations(text, self._results)):
             if citation is not None:
                 yield from self._cited(piece, style)
@@ -296,13 +314,14 @@ class MarkdownWriter:
             cursor.insertText(span.text, self._format(span, bold=bold))
 
     def _format(self, span: Span, *, bold: bool) -> QTextCharFormat:
-        cites = span.style in (Style.CITATION, Style.UNKNOWN)
+        cites = span.style in (Style.CITATION, Style.ENTRY, Style.UNKNOWN)
         if bold and not cites:
             return self._formats[Style.BOLD]
         if not span.target:
             return self._formats[span.style]
         form = QTextCharFormat(self._formats[span.style])
-        form.setAnchorHref((RESULT_SCHEME if cites else LINK_SCHEME) + span.target)
+        scheme = {Style.LINK: LINK_SCHEME, Style.ENTRY: ENTRY_SCHEME}
+        form.setAnchorHref(scheme.get(span.style, RESULT_SCHEME) + span.target)
         if span.tip:
             form.setToolTip(plain_tip(span.tip))
         return form
@@ -325,7 +344,7 @@ def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
     code.setFontFamilies([TYPE.mono, "DejaVu Sans Mono", "monospace"])
     code.setProperty(QTextCharFormat.Property.FontPixelSize, TYPE.label)
     code.setBackground(QColor(THEME.raised))
-    for style in (Style.LINK, Style.CITATION):
+    for style in (Style.LINK, Style.CITATION, Style.ENTRY):
         formats[style].setAnchor(True)
         formats[style].setForeground(QColor(THEME.accent))
     formats[Style.LINK].setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)

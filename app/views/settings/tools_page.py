@@ -120,6 +120,7 @@ class ToolsPage(SettingsPage):
         super().__init__()
         policy = self._policy = settings.policy
         self._profile = settings.profile
+        self._clean_notes = settings.clean_notes
         self._grants = grants
         self.rules: dict[str, Choice] = {}
         self.add_heading(
@@ -172,8 +173,12 @@ class ToolsPage(SettingsPage):
         return self._profile.model_copy(update={"packs_off": off, **texts})
 
     def device_values(self) -> dict[str, str | float]:
-        """Return the chosen device and idle time of models, keyed by field names of `Settings`."""
-        return {"device": self.device.value, "idle_minutes": self.idle.value()}
+        """Return the device, idle time and choice for notes, keyed by field names of `Settings`."""
+        return {
+            "device": self.device.value,
+            "idle_minutes": self.idle.value(),
+            "clean_notes": self.clean_notes.isChecked(),
+        }
 
     def _add_session(self) -> None:
         form = Form()
@@ -185,6 +190,14 @@ class ToolsPage(SettingsPage):
         self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
         form.add_row(tr("Answers"), self.remember)
+        self.clean_notes = QCheckBox(
+            tr("Send the text of a record's notes to a remote model, with names removed")
+        )
+        self.clean_notes.setChecked(self._clean_notes)
+        self.clean_notes.setToolTip(
+            tr("Without it, notes and reports stay on this computer, and the model is told so.")
+        )
+        form.add_row(tr("Notes"), self.clean_notes)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:

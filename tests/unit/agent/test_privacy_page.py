@@ -39,7 +39,12 @@ def test_the_numbers_are_those_of_the_code(page: str):
 
 
 def test_every_variable_that_lets_something_out_is_named(page: str):
-    for name in (runs.ALLOW_REMOTE, runs.ALLOW_PICTURES, runs.ALLOW_RISKY_PICTURES):
+    for name in (
+        runs.ALLOW_REMOTE,
+        runs.ALLOW_RECORD,
+        runs.ALLOW_PICTURES,
+        runs.ALLOW_RISKY_PICTURES,
+    ):
         assert f"{name}=" in page
 
 

@@ -35,7 +35,7 @@ def test_a_pack_that_is_off_has_no_tools_and_no_rules():
     assert "chest" not in [plan.pack for plan in off.plans.packs]
     assert off.get("dicom_processor") is not None
     assert whole.get("cardiothoracic_ratio") is not None
-    assert set(whole.packs) >= {"general", "chest", "microscopy"}
+    assert set(whole.packs) >= {"general", "chest", "microscopy", "record"}
 
 
 def test_every_built_in_plan_has_a_title_and_an_icon_that_exists(repo: Path):
@@ -74,7 +74,7 @@ def test_the_program_uses_the_profile(tmp_path: Path):
     program = Program()
     program.use_profile(["microscopy"], "TEACHER", str(own))
     assert program.settings.profile == ProfileSettings(
-        packs_off=["general", "chest"], prompt="TEACHER", prompt_file=str(own)
+        packs_off=["general", "chest", "record"], prompt="TEACHER", prompt_file=str(own)
     )
     assert program.active.get("cardiothoracic_ratio") is None
     with pytest.raises(UsageError, match="there is no tool pack 'x'"):

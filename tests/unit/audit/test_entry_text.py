@@ -39,6 +39,7 @@ def said(action: str, **facts: Any) -> str:
         ("exported", {"what": "picture", "form": "png"}, "Exported: picture, png"),
         ("images_read", {"images": ["a"]}, "Images read: 1 image"),
         ("consent_withdrawn", {"host": "h"}, "Consent withdrawn: h"),
+        ("mcp_allowed", {"server": "lab"}, "Tools of an MCP server allowed: lab"),
         (
             "findings_decided",
             {"state": "rejected", "ids": ["a", "b"], "count": 2},

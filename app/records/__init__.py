@@ -1,0 +1,1 @@
+"""Patients' records: FHIR R4 read in workers, kept in an SQLite index, matched to studies."""

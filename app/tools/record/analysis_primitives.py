@@ -1,0 +1,245 @@
+"""The functions that generated analyses call; they run in the sandbox, on the data given to it.
+
+The data are those that `analysis_data` wrote: an SQLite file of patients and entries, and the open
+images. Each function is documented for the language model by its docstring's first lines.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Entry = dict[str, Any]
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The functions by name."""
+
+pictures: dict[str, str] = {}
+"""Pictures that `load_dicom_image` returned, as base64 -> the image's name."""
+
+_folder = Path()
+
+
+def names(data: str) -> dict[str, Any]:
+    """Return all that generated code finds as names, with the folder of its data."""
+    global _folder
+    _folder = Path(data)
+    import numpy as np
+
+    return {**FUNCTIONS, "np": np}
+
+
+def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add a function to those that generated code may call."""
+    FUNCTIONS[function.__name__] = function
+    return function
+
+
+def _rows(query: str, *values: Any) -> list[tuple[Any, ...]]:
+    file = sqlite3.connect(f"file:{_folder / 'record.sqlite'}?mode=ro&immutable=1", uri=True)
+    try:
+        return file.execute(query, values).fetchall()
+    finally:
+        file.close()
+
+
+@primitive
+def get_patients(limit: int | None = None, text: str = "") -> list[str]:
+    """Ids of patients, by name; `text` is a part of a name or id."""
+    found = [
+        number
+        for number, name in _rows("SELECT id, name FROM patient ORDER BY place")
+        if text.casefold() in name.casefold() or text == number
+    ]
+    return found[:limit]
+
+
+@primitive
+def get_demographics(patient_id: str) -> dict[str, Any]:
+    """id, name, birth_date, gender, deceased ("" if alive), identifiers, and details."""
+    found = _rows("SELECT json FROM patient WHERE id=?", patient_id)
+    if not found:
+        raise KeyError(f"there is no patient {patient_id!r}; get_patients() lists them")
+    return json.loads(found[0][0])
+
+
+@primitive
+def load_patient(patient_id: str) -> dict[str, Any]:
+    """Demographics and, under "entries", all entries of a patient by kind."""
+    entries: dict[str, list[Entry]] = {}
+    for one in get_entries(patient_id):
+        entries.setdefault(one["kind"], []).append(one)
+    return {**get_demographics(patient_id), "entries": entries}
+
+
+@primitive
+def get_entries(
+    patient_id: str,
+    kind: str = "",
+    text: str = "",
+    code: str = "",
+    since: str = "",
+    until: str = "",
+) -> list[Entry]:
+    """Entries of a patient, the latest first; for the filters see filter_entries."""
+    get_demographics(patient_id)
+    kinds = kind.split("|") if kind else [row[0] for row in _rows("SELECT name FROM kind")]
+    missing = [one for one in kinds if not _rows("SELECT 1 FROM kind WHERE name=?", one)]
+    if missing:
+        raise KeyError(f"no entries of the kind {missing[0]!r} were given to this analysis")
+    marks = ",".join("?" * len(kinds))
+    query = f"SELECT json FROM entry WHERE patient=? AND kind IN ({marks}) ORDER BY place"
+    found = [json.loads(row[0]) for row in _rows(query, patient_id, *kinds)]
+    return filter_entries(found, text, code, since, until)
+
+
+@primitive
+def filter_entries(
+    entries: list[Entry], text: str = "", code: str = "", since: str = "", until: str = ""
+) -> list[Entry]:
+    """Entries whose name contains `text`, that have the code, and start between two dates."""
+    return [
+        one
+        for one in entries
+        if text.casefold() in one["name"].casefold()
+        and (not code or code in _codes(one))
+        and (not since or one["start"][: len(since)] >= since)
+        and (not until or "" < one["start"][: len(until)] <= until)
+    ]
+
+
+def _codes(entry: Entry) -> set[str]:
+    parts = [entry, *entry["components"]]
+    return {code["code"] for part in parts for code in part["codes"]}
+
+
+KINDS = {
+    "get_conditions": "condition",
+    "get_observations": "lab|vital|observation",
+    "get_labs": "lab",
+    "get_vital_signs": "vital",
+    "get_medications": "medication",
+    "get_procedures": "procedure",
+    "get_encounters": "encounter",
+    "get_allergies": "allergy",
+    "get_immunizations": "immunization",
+    "get_care_plans": "care_plan",
+    "get_notes": "note",
+    "get_reports": "report",
+    "get_imaging_studies": "imaging",
+}
+"""Functions that return entries of some kinds (of `EntryKind`), with the filters of get_entries."""
+
+
+def _of_kind(name: str, kind: str) -> None:
+    def get(patient_id: str, *filters: str, **named: str) -> list[Entry]:
+        return get_entries(patient_id, kind, *filters, **named)
+
+    get.__name__ = name
+    primitive(get)
+
+
+for _name, _kind in KINDS.items():
+    _of_kind(_name, _kind)
+
+
+# -- images
+
+
+def _images() -> list[dict[str, Any]]:
+    return json.loads((_folder / "images.json").read_text("utf-8"))
+
+
+def _image(path: str) -> dict[str, Any]:
+    found = next((one for one in _images() if one["path"] == path), None)
+    if found is None:
+        raise KeyError(
+            f"there is no image {path!r}; find_patient_images() and "
+            "scan_dicom_directory() list them"
+        )
+    return found
+
+
+def _image_of(patient_id: str, image_index: int) -> dict[str, Any] | None:
+    found = [one for one in _images() if one["patient_id"] == patient_id]
+    return found[image_index] if 0 <= image_index < len(found) else None
+
+
+@primitive
+def find_patient_images(patient_id: str) -> dict[str, Any]:
+    """dicom_files (names of the patient's open images), dicom_count and has_ecg."""
+    found = [one["path"] for one in _images() if one["patient_id"] == patient_id]
+    ecg = [
+        one
+        for row in _rows("SELECT json FROM entry WHERE patient=?", patient_id)
+        if _codes(one := json.loads(row[0])) & {"29303009", "11524-6"}
+    ]
+    return {"dicom_files": found, "dicom_count": len(found), "has_ecg": bool(ecg)}
+
+
+@primitive
+def scan_dicom_directory() -> dict[str, Any]:
+    """total_files, files, and the values of Modality, BodyPartExamined, StudyDescription, ..."""
+    found = _images()
+    values: dict[str, Counter[str]] = {}
+    for one in found:
+        for key in ("modality", "body_part", "study_description", "series_description"):
+            values.setdefault(key, Counter())[one["metadata"][key] or "Unknown"] += 1
+    counts = {key: dict(counter) for key, counter in values.items()}
+    return {"total_files": len(found), "files": [one["path"] for one in found], **counts}
+
+
+@primitive
+def get_dicom_metadata(patient_id: str, image_index: int = 0) -> dict[str, Any]:
+    """modality, body_part, study_description, dimensions, ... of a patient's image; {} for none."""
+    found = _image_of(patient_id, image_index)
+    return {} if found is None else dict(found["metadata"])
+
+
+@primitive
+def get_dicom_metadata_from_path(path: str) -> dict[str, Any]:
+    """The same of an image by its name in dicom_files."""
+    return dict(_image(path)["metadata"])
+
+
+@primitive
+def load_dicom_image(patient_id: str, image_index: int = 0) -> str | None:
+    """Base64 PNG of a patient's image, at most 1024 pixels long, or None."""
+    found = _image_of(patient_id, image_index)
+    if found is None:
+        return None
+    text = base64.b64encode(Path(_folder, found["picture"]).read_bytes()).decode()
+    pictures[text] = found["path"]
+    return text
+
+
+@primitive
+def load_image_values(path: str) -> Any:
+    """Values of an image as a numpy array [rows, columns], HU for a CT, NaN for padding."""
+    import numpy as np
+
+    return np.load(_folder / _image(path)["values"])
+
+
+@primitive
+def image_statistics(path: str) -> dict[str, float]:
+    """minimum, maximum, mean, std, median, p5 and p95 of an image's values."""
+    import numpy as np
+
+    values = load_image_values(path)
+    values = values[~np.isnan(values)].astype(float)
+    low, middle, high = np.percentile(values, (5, 50, 95))
+    return {
+        "minimum": float(values.min()),
+        "maximum": float(values.max()),
+        "mean": float(values.mean()),
+        "std": float(values.std()),
+        "median": float(middle),
+        "p5": float(low),
+        "p95": float(high),
+    }

@@ -1,0 +1,436 @@
+"""What the record's tools share: whose record is meant, entries as JSON, tables and trends."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, cast
+
+from pydantic import BaseModel, Field
+
+from app.records.types import Component, Entry, Patient, Value
+from app.tools.api import (
+    Artifact,
+    JsonDict,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.plots import Plot, write_plot
+from app.tools.tables import Value as Cell
+from app.tools.tables import table_of, write_table
+
+MOST_CANDIDATES = 10
+_MOST_PLOTS = 6
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T.+)?)?)?")
+_DAYS_A_YEAR = 365.2425
+
+
+class PatientInput(ToolInput):
+    """Arguments of a tool about one patient."""
+
+    patient_id: str | None = Field(
+        default=None,
+        description="Id or full name of the patient, as in list_patients. Leave it out for the "
+        "patient whose record is in use.",
+    )
+
+
+class DatedInput(PatientInput):
+    """Arguments of a tool about entries of one patient."""
+
+    since: str | None = Field(
+        default=None, description='Only entries on or after this date: "2012", "2012-05-31".'
+    )
+    until: str | None = Field(default=None, description="Only entries on or before this date.")
+    limit: int = Field(
+        default=50, ge=1, le=1000, description="At most so many entries, the latest."
+    )
+
+
+class PatientOutput(BaseModel):
+    """The part of a result that says whose record it is."""
+
+    patient: dict[str, str] = Field(description="Id and name of the record's patient.")
+
+
+class EntriesOutput(PatientOutput):
+    """Entries of a record, the latest first."""
+
+    entries: list[JsonDict] = Field(
+        description="Each with `entry` (its id, to be cited in brackets), name, date, codes."
+    )
+    total: int = Field(description="Entries that fit the arguments.")
+    left_out: int = Field(description="Those of them that are not in `entries`, for their number.")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTool:
+    """A tool of the record pack: its spec, and the function that does its work."""
+
+    spec: ToolSpec
+    work: Callable[[Any, ToolContext], ToolResult]
+
+    def run(self, args: Any, context: ToolContext) -> ToolResult:
+        """Run the tool; for errors see `app.tools.api.Tool.run`."""
+        return self.work(args, context)
+
+
+def require_record(context: ToolContext) -> None:
+    """Raise ToolFailed if no record is open."""
+    if not context.records.count():
+        raise ToolFailed(
+            "no patient's record is open",
+            remedy="Open a folder or file of FHIR bundles as the record (on the command line: "
+            "--record PATH), then ask again.",
+        )
+
+
+def patient_of(context: ToolContext, wanted: str | None) -> Patient:
+    """Return the patient that a call is about: the one named, else the one whose record is in use.
+
+    Without either, the only patient of the record is taken if no image is open, which could be
+    another patient's.
+
+    Raises:
+        ToolFailed: No record is open.
+        ToolRetry: Nobody is named or in use, or the name fits nobody or several patients; the
+            message lists at most ten of them.
+    """
+    require_record(context)
+    records = context.records
+    name = (wanted or "").strip() or context.record_patient
+    if not name:
+        if records.count() == 1 and not context.images.names():
+            return records.patients(limit=1)[0]
+        raise ToolRetry("it is not clear whose record is meant", remedy=_offer(context, ""))
+    found = records.patient(name)
+    if found is not None:
+        return found
+    fitting = [one for one in records.patients(name) if _is_called(one, name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        reason = f"{len(fitting)} patients of the record fit that name or number"
+        raise ToolRetry(reason, remedy=_listed(fitting, len(fitting)))
+    raise ToolRetry(
+        "the record has no patient with that id or full name", remedy=_offer(context, name)
+    )
+
+
+def _is_called(patient: Patient, wanted: str) -> bool:
+    """Return whether a patient has an identifier, or all words of a name that are wanted."""
+    if any(value == wanted for _, value in patient.identifiers):
+        return True
+    words = re.findall(r"\w+", wanted.casefold())
+    own = {part for name in (patient.name, *patient.names) for part in name.casefold().split()}
+    own |= {part for name in own for part in re.findall(r"\w+", name)}
+    return len(words) > 1 and set(words) <= own
+
+
+def _offer(context: ToolContext, text: str) -> str:
+    like = list(context.records.patients(text, limit=MOST_CANDIDATES)) if text else []
+    for word in re.findall(r"\w{3,}", text):
+        like += context.records.patients(word, limit=MOST_CANDIDATES)
+    unique = list({one.id: one for one in like}.values())
+    if unique:
+        return _listed(unique, len(unique))
+    some = context.records.patients(limit=MOST_CANDIDATES)
+    return _listed(some, context.records.count())
+
+
+def _listed(patients: Sequence[Patient], count: int) -> str:
+    shown = patients[:MOST_CANDIDATES]
+    names = ", ".join(f"{one.name or 'no name'} ({one.id})" for one in shown)
+    more = f", and {count - len(shown)} more (list_patients)" if count > len(shown) else ""
+    return f"Give patient_id as one of: {names}{more}."
+
+
+def whose(patient: Patient) -> dict[str, str]:
+    """Return whose record a result is about, for `PatientOutput.patient`."""
+    return {"id": patient.id, "name": patient.name}
+
+
+def named(patient: Patient) -> str:
+    """Return "Louis Erdman (76bc2bcd-...)", for summaries."""
+    return f"{patient.name or 'Patient without a name'} ({patient.id})"
+
+
+def checked_date(text: str | None, argument: str) -> str:
+    """Return a FHIR date that was given as an argument, "" for None.
+
+    Raises:
+        ToolRetry: It is no such date.
+    """
+    if text is None or not text.strip():
+        return ""
+    if not _DATE.fullmatch(text.strip()):
+        raise ToolRetry(f"{argument} is not a date of the form 2012, 2012-05 or 2012-05-31")
+    return text.strip()
+
+
+def today() -> date:
+    """Return today's date."""
+    return datetime.now(UTC).astimezone().date()
+
+
+def day_of(text: str) -> date | None:
+    """Return the first day that a FHIR date means: 2012-01-01 for "2012"; None if it is none."""
+    match = re.match(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?", text)
+    if match is None:
+        return None
+    try:
+        year, month, day = (int(part or 1) for part in match.groups())
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def age_on(patient: Patient, moment: date | None) -> int | None:
+    """Return a patient's age in years at a date; None if it is not known from full dates."""
+    born = day_of(patient.birth_date)
+    if born is None or moment is None or len(patient.birth_date) < 10 or moment < born:
+        return None
+    return moment.year - born.year - ((moment.month, moment.day) < (born.month, born.day))
+
+
+def age_at_entry(patient: Patient, entry: Entry) -> int | None:
+    """Return a patient's age in years at the start of an entry, None if it is not known."""
+    return age_on(patient, day_of(entry.start) if len(entry.start) >= 10 else None)
+
+
+def codes_json(entry: Entry | Component) -> list[str]:
+    """Return codes as "http://loinc.org|2160-0"."""
+    return [f"{one.system}|{one.code}" for one in entry.codes if one.code]
+
+
+def value_json(value: Value | None) -> JsonDict:
+    """Return a value as the file writes it, with unit, comparator and reference range."""
+    if value is None:
+        return {}
+    found: JsonDict = {"value": value.text}
+    if value.comparator:
+        found["comparator"] = value.comparator
+    if value.unit:
+        found["unit"] = value.unit
+    if value.low is not None or value.high is not None:
+        found["reference_range"] = [value.low, value.high]
+    return found
+
+
+def entry_json(entry: Entry) -> JsonDict:
+    """Return an entry for a result; what it does not say is left out."""
+    found: JsonDict = {"entry": entry.id, "name": entry.name, "date": entry.start or None}
+    if entry.end:
+        found["end"] = entry.end
+    if entry.status:
+        found["status"] = entry.status
+    found["codes"] = codes_json(entry)
+    found |= value_json(entry.value)
+    if entry.components:
+        found["components"] = [
+            {"name": one.name, "codes": codes_json(one), **value_json(one.value)}
+            for one in entry.components
+        ]
+    return found
+
+
+def said_value(value: Value | None) -> str:
+    """Return a value for a sentence: "<0.5 mg/dL"."""
+    if value is None:
+        return ""
+    return f"{value.comparator}{value.text} {value.unit}".strip()
+
+
+def said_entry(entry: Entry) -> str:
+    """Return an entry for a sentence, cited: "Glucose 90 mg/dL (2012-02-09) [Observation/1]"."""
+    parts = [entry.name, said_value(entry.value)]
+    inner = [f"{one.name} {said_value(one.value)}".strip() for one in entry.components]
+    parts.append(", ".join(inner))
+    parts.append(f"({entry.start[:10]})" if entry.start else "(no date)")
+    return f"{' '.join(filter(None, parts))} [{entry.id}]"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return "1 entry", "2 entries", "no entries"."""
+    many = plural or f"{noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count or 'no'} {many}"
+
+
+def entries_output(
+    patient: Patient, entries: Sequence[Entry], limit: int, form: Callable[[Entry], JsonDict]
+) -> JsonDict:
+    """Return the output of `EntriesOutput` for entries, the latest first."""
+    return {
+        "patient": whose(patient),
+        "entries": [form(one) for one in entries[:limit]],
+        "total": len(entries),
+        "left_out": max(len(entries) - limit, 0),
+    }
+
+
+def left_out_text(output: Mapping[str, Any]) -> str:
+    """Return a sentence on entries that are left out of a result for their number, "" for none."""
+    count = output["left_out"]
+    if not count:
+        return ""
+    return f" {counted(count, 'earlier entry', 'earlier entries')} not listed: raise `limit`."
+
+
+def problems_warnings(context: ToolContext) -> list[str]:
+    """Return a warning if parts of the records could not be read."""
+    count = len(context.records.problems())
+    if not count:
+        return []
+    return [
+        f"{counted(count, 'part')} of the opened records could not be read; what they say is "
+        "missing here"
+    ]
+
+
+def result(
+    context: ToolContext,
+    summary: str,
+    output: JsonDict,
+    artifacts: Iterable[Artifact] = (),
+    warnings: Iterable[str] = (),
+) -> ToolResult:
+    """Return a tool's result; what could not be read of the records is among its warnings."""
+    told = [*warnings, *problems_warnings(context)]
+    return ToolResult(
+        summary=" ".join([summary, *(f"Note: {one}." for one in told)]),
+        output=output,
+        metadata={"status": "completed", "warnings": told},
+        artifacts=tuple(artifacts),
+    )
+
+
+def new_name(stem: str) -> str:
+    """Return a file name's stem that no other file of the run has; it says nothing of anyone."""
+    return f"{stem}-{uuid.uuid4().hex[:8]}"
+
+
+def entries_table(
+    context: ToolContext, patient: Patient, entries: Sequence[Entry], title: str, stem: str
+) -> list[Artifact]:
+    """Write all entries as a table, with a row for each value; [] for no entries."""
+    rows: list[dict[str, Cell]] = []
+    for entry in entries:
+        common: dict[str, Cell] = {
+            "patient": patient.name or patient.id,
+            "date": entry.start,
+            "end": entry.end,
+            "name": entry.name,
+        }
+        codes = " ".join(codes_json(entry))
+        last: dict[str, Cell] = {"status": entry.status, "entry": entry.id}
+        if entry.value is not None or not entry.components:
+            rows.append({**common, "part": "", **_cells(entry.value), "codes": codes, **last})
+        for part in entry.components:
+            own = " ".join(codes_json(part))
+            rows.append({**common, "part": part.name, **_cells(part.value), "codes": own, **last})
+    if not rows:
+        return []
+    empty = [name for name in rows[0] if all(row[name] in ("", None) for row in rows)]
+    kept = [{key: cell for key, cell in row.items() if key not in empty} for row in rows]
+    path = context.out_dir / f"{new_name(stem)}.csv"
+    return [write_table(path, table_of(kept), title)]
+
+
+def _cells(value: Value | None) -> dict[str, Cell]:
+    found = value or Value()
+    return {
+        "value": found.text,
+        "number": found.number,
+        "unit": found.unit,
+        "comparator": found.comparator,
+        "reference_low": found.low,
+        "reference_high": found.high,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """Numbers of one kind over time: what is measured, its unit and (year, value) pairs."""
+
+    name: str
+    unit: str
+    points: tuple[tuple[float, str, Value, str], ...]
+
+
+def trend_plots(
+    context: ToolContext, patient: Patient, entries: Sequence[Entry], stem: str
+) -> list[Artifact]:
+    """Draw each value that was measured at least twice over time, with its reference limits.
+
+    At most six plots are made, of the values that were measured most often. Values in different
+    units, or below or above a limit of detection, are never joined.
+    """
+    found: dict[tuple[str, str], list[tuple[float, str, Value, str]]] = {}
+    for entry in entries:
+        year = decimal_year(entry.start)
+        if year is None:
+            continue
+        parts = [(entry.name, entry.value)]
+        parts += [(f"{entry.name}: {one.name}", one.value) for one in entry.components]
+        for name, value in parts:
+            if value is not None and value.number is not None and not value.comparator:
+                key = (name, value.unit)
+                found.setdefault(key, []).append((year, entry.start, value, entry.id))
+    series = [
+        _Series(*key, tuple(sorted(points, key=lambda point: point[0])))
+        for key, points in found.items()
+        if len({point[0] for point in points}) > 1
+    ]
+    series.sort(key=lambda one: -len(one.points))
+    return [_trend_plot(context, patient, one, stem) for one in series[:_MOST_PLOTS]]
+
+
+def _trend_plot(context: ToolContext, patient: Patient, series: _Series, stem: str) -> Artifact:
+    rows: list[dict[str, Cell]] = []
+    for year, start, value, entry in series.points:
+        rows.append(
+            {"year": year, "value": value.number, "line": "measured", "date": start, "entry": entry}
+        )
+    limits = (("lower reference limit", "low"), ("upper reference limit", "high"))
+    for title, side in limits:
+        for year, start, value, entry in series.points:
+            limit = cast("float | None", getattr(value, side))
+            if limit is not None:
+                rows.append(
+                    {"year": year, "value": limit, "line": title, "date": start, "entry": entry}
+                )
+    name = new_name(f"{stem}-trend")
+    write_table(context.out_dir / f"{name}.csv", table_of(rows), series.name)
+    has_limits = any(row["line"] != "measured" for row in rows)
+    unit = f" ({series.unit})" if series.unit else ""
+    note = "" if has_limits else " The record gives no reference range."
+    plot = Plot(
+        kind="line",
+        title=series.name,
+        table=f"{name}.csv",
+        x="year",
+        y="value",
+        color="line" if has_limits else "",
+        x_title="Year",
+        y_title=f"{series.name}{unit}",
+        note=f"Record of {named(patient)}.{note}",
+    )
+    return write_plot(context.out_dir / f"{name}.json", plot)
+
+
+def decimal_year(text: str) -> float | None:
+    """Return a FHIR date as a year with decimals, for the axis of a plot; None if it is none."""
+    day = day_of(text)
+    if day is None:
+        return None
+    match = re.match(r"\d{4}-\d\d-\d\dT(\d\d):(\d\d)", text)
+    hours = int(match[1]) + int(match[2]) / 60 if match else 0.0
+    days = (day - date(day.year, 1, 1)).days + hours / 24
+    return day.year + days / _DAYS_A_YEAR

@@ -1,0 +1,252 @@
+"""The record pack's plan: the words by which questions ask for its tools, and its texts.
+
+No question about a record needs an image, and none is bound to one. Which patient is meant is for
+the planner (a name in the question, else the record in use); what is asked of the record is here,
+by words and values in `resources/words/record.txt`.
+
+The record's kinds are greedy: "what are the radiology reports of this patient" asks for what
+somebody wrote, and not for a report to be written.
+"""
+
+from __future__ import annotations
+
+from app.tools.pack_plan import (
+    AnyOf,
+    Discovery,
+    NumberWords,
+    PackPlan,
+    QuestionKind,
+    TextWords,
+    ToolRule,
+    ValueWords,
+    pack_prompt,
+    phrases,
+    value_lists,
+    word_lists,
+)
+from app.tools.record.result_wording import wordings
+
+_TEXTS = word_lists("record")
+_WORDS = {section: phrases(words) for section, words in _TEXTS.items() if "=" not in words}
+_VALUES = {section: value_lists(words) for section, words in _TEXTS.items() if "=" in words}
+
+PATIENTS = "list_patients"
+DEMOGRAPHICS = "get_demographics"
+LABS = "get_patient_labs"
+VITALS = "get_vital_signs"
+CONDITIONS = "get_patient_conditions"
+BATCH = "analyze_batch_conditions"
+NOTES = "get_clinical_notes"
+SOAP = "get_soap_notes"
+DISCHARGE = "get_discharge_summary"
+MEDICATION = "get_medication_list"
+INTERACTIONS = "check_drug_interactions"
+REPORTS = "get_radiology_reports"
+SCAN = "scan_dicom_directory"
+METADATA = "get_dicom_metadata"
+METADATA_OF_FILE = "get_dicom_metadata_from_path"
+IMAGES = "find_patient_images"
+LOAD_IMAGE = "load_dicom_image"
+LOAD_ECG = "load_ecg"
+RHYTHM = "analyze_ecg_for_rhythm"
+SCORE = "calculate_clinical_score"
+PATIENT_SCORE = "calculate_patient_score"
+ANALYSIS = "generate_and_run_analysis"
+DOCUMENT = "analyze_medical_document"
+
+# What a film may show as well: "does he have pneumonia?" asks about the film.
+_SEEN_ON_IMAGES = (
+    *("pneumonia", "lung cancer", "heart failure", "cancer", "chronic obstructive", "arthritis"),
+    *("pulmonary embolism", "osteoporosis"),
+)
+
+
+def _all_words(section: str, without: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the words for all values of a section, but for some values."""
+    values = _VALUES[section].items()
+    return tuple(word for value, words in values if value not in without for word in words)
+
+
+def _values(argument: str, section: str) -> tuple[ValueWords, ...]:
+    return tuple(ValueWords(argument, value, words) for value, words in _VALUES[section].items())
+
+
+def _kind(
+    name: str,
+    words: tuple[str, ...],
+    *tools: str | AnyOf,
+    with_kinds: tuple[str, ...] = (),
+    beats: tuple[str, ...] = (),
+    unless: tuple[str, ...] = (),
+    addressed: bool = False,
+    greedy: bool = True,
+) -> QuestionKind:
+    """Return a kind of question about the record."""
+    return QuestionKind(
+        name,
+        words,
+        with_kinds=with_kinds,
+        tools=tools,
+        beats=beats,
+        unless=unless,
+        needs_image=False,
+        needs_record=True,
+        greedy=greedy,
+        addressed=addressed,
+    )
+
+
+_GIVEN = tuple(
+    f"{word} 0"
+    for section in ("ANALYTES", "VITAL_NAMES")
+    for word in _all_words(section)
+    if not word.endswith("*")
+) + phrases("0 mm, 0 year old, 0 yo, aged 0, without .. 0")
+"""Values that the question gives itself; 0 stands for any number."""
+
+_ANY_SCORE = AnyOf((PATIENT_SCORE, SCORE))
+_OF_ONE = ("labs", "vitals", "conditions", "has", "demographics", "medication")
+_KINDS = (
+    _kind("patients", _WORDS["PATIENTS"], PATIENTS, unless=_WORDS["BATCH"]),
+    _kind(
+        "demographics",
+        _WORDS["DEMOGRAPHICS"],
+        DEMOGRAPHICS,
+        unless=(*_WORDS["CORRELATE"], *_WORDS["FROM_FILE"]),
+    ),
+    _kind("labs", (*_WORDS["LABS"], *_all_words("ANALYTES")), LABS, greedy=False),
+    _kind("vitals", (*_WORDS["VITALS"], *_all_words("VITAL_NAMES")), VITALS, greedy=False),
+    _kind("conditions", _WORDS["CONDITIONS_ASKED"], CONDITIONS, greedy=False),
+    QuestionKind("of a condition", _all_words("CONDITIONS", _SEEN_ON_IMAGES), needs_image=False),
+    _kind("has", _WORDS["HAS"], CONDITIONS, with_kinds=("of a condition",)),
+    _kind("batch", _WORDS["BATCH"], BATCH, beats=(*_OF_ONE, "patients")),
+    _kind(
+        "analysis", _WORDS["CORRELATE"], ANALYSIS, beats=(*_OF_ONE, "patients", "batch", "score")
+    ),
+    _kind("notes", _WORDS["NOTES"], NOTES),
+    _kind("soap", _WORDS["SOAP"], SOAP, beats=("notes",)),
+    _kind("discharge", _WORDS["DISCHARGE"], DISCHARGE, beats=("notes",)),
+    _kind("medication", _WORDS["MEDICATION"], MEDICATION, greedy=False),
+    _kind("interactions", _WORDS["INTERACTIONS"], INTERACTIONS, beats=("medication",)),
+    _kind(
+        "radiology reports",
+        _WORDS["REPORTS"],
+        REPORTS,
+        beats=("images of", "dicom metadata"),
+        unless=_WORDS["REPORT_WRITTEN"],
+    ),
+    _kind("dicom scan", _WORDS["SCAN_DICOM"], SCAN),
+    _kind("dicom metadata", _WORDS["DICOM_METADATA"], METADATA, beats=("images of",)),
+    _kind("images of", _WORDS["IMAGES_OF"], IMAGES),
+    _kind("load image", _WORDS["LOAD_IMAGE"], LOAD_IMAGE, beats=("images of",)),
+    _kind("ecg", _WORDS["ECG"], LOAD_ECG),
+    _kind("rhythm", _WORDS["RHYTHM"], RHYTHM, beats=("ecg", "vitals", "has")),
+    _kind(
+        "document analysis",
+        _WORDS["MCP"],
+        DOCUMENT,
+        beats=("discharge", "notes", "soap", "labs"),
+        addressed=True,
+    ),
+    _kind(
+        "score",
+        _all_words("SCORES"),
+        _ANY_SCORE,
+        beats=("labs", "vitals", "demographics", "has", "conditions"),
+    ),
+    QuestionKind("values", _GIVEN, needs_image=False, needs_record=True),
+    _kind(
+        "score of values",
+        _all_words("SCORES"),
+        SCORE,
+        with_kinds=("values",),
+        beats=("score", "labs", "vitals", "demographics", "has", "conditions"),
+    ),
+)
+
+_SCORE_VALUES = (*_values("score", "SCORES"), *_values("score_name", "SCORES"))
+_LIMIT = NumberWords(
+    ("patient_limit",),
+    phrases("first, limit, the first, up to"),
+    phrases("patients, patient records, pts, people, patienten, cases, records"),
+)
+
+_SINCE = NumberWords(("since",), phrases("since, from, after, seit, ab"))
+_NARROWED = (
+    ValueWords("abnormal_only", "true", phrases("abnormal, pathological, out of range")),
+    ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),
+)
+
+_TOOLS = (
+    ToolRule(PATIENTS, why="lists the patients"),
+    ToolRule(DEMOGRAPHICS, why="reads who the patient is"),
+    ToolRule(
+        LABS,
+        why="reads laboratory results",
+        values=(*_values("tests", "ANALYTES"), *_NARROWED),
+        numbers=(_SINCE,),
+        empty=("entries",),
+    ),
+    ToolRule(
+        VITALS,
+        why="reads vital signs",
+        values=(*_values("tests", "VITAL_NAMES"), *_NARROWED),
+        numbers=(_SINCE,),
+        empty=("entries",),
+    ),
+    ToolRule(
+        CONDITIONS,
+        why="reads diagnoses",
+        values=(
+            *_values("text", "CONDITIONS"),
+            ValueWords("status", "active", phrases("active, current, aktive, aktuelle")),
+        ),
+    ),
+    ToolRule(
+        BATCH,
+        why="counts diagnoses over patients",
+        values=_values("condition", "CONDITIONS"),
+        numbers=(_LIMIT,),
+    ),
+    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,)),
+    ToolRule(SOAP, why="reads notes by their parts"),
+    ToolRule(DISCHARGE, why="reads discharge summaries"),
+    ToolRule(
+        MEDICATION,
+        why="reads the medication",
+        values=(ValueWords("status", "current", phrases("current, currently, aktuelle, home")),),
+        numbers=(_SINCE,),
+    ),
+    ToolRule(INTERACTIONS, why="looks drugs up in the table of interactions"),
+    ToolRule(REPORTS, why="reads reports that somebody wrote"),
+    ToolRule(SCAN, why="looks what DICOM files there are, and what their fields say", stage=-1),
+    ToolRule(
+        METADATA,
+        why="reads DICOM fields, by the values that really occur",
+        # Textbook values ("MR") may not be those of the files: look first, then filter.
+        requires=(AnyOf((SCAN, METADATA_OF_FILE)),),
+        discovery=Discovery(SCAN, "modalities", "modality"),
+    ),
+    ToolRule(IMAGES, why="finds the patient's images"),
+    ToolRule(LOAD_IMAGE, why="opens one of the patient's images"),
+    ToolRule(LOAD_ECG, why="reads the ECG"),
+    ToolRule(RHYTHM, why="measures the ECG's rhythm"),
+    ToolRule(SCORE, why="computes the score from given values", values=_SCORE_VALUES),
+    ToolRule(PATIENT_SCORE, why="computes the score from the record", values=_SCORE_VALUES),
+    ToolRule(ANALYSIS, why="runs an analysis written for the question", numbers=(_LIMIT,)),
+    ToolRule(
+        DOCUMENT,
+        why="sends a document to the analysis server",
+        texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
+    ),
+)
+
+PLAN = PackPlan(
+    pack="record",
+    title="Patient record",
+    icon="file-text",
+    kinds=_KINDS,
+    tools=_TOOLS,
+    wordings=wordings(),
+    prompt=pack_prompt("record"),
+)

@@ -1,0 +1,1 @@
+"""Clinical scores as data: each from its paper, with units, missing inputs and citation."""

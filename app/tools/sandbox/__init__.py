@@ -1,0 +1,1 @@
+"""Runs generated Python code in a sandbox of the operating system."""

@@ -1,0 +1,1 @@
+"""The panel with the record of a patient."""

@@ -1,0 +1,18 @@
+"""One pool of readers for all tests of records: a process takes half a second to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.imaging.processes.worker_pool import WorkerPool
+from app.records.record_library import reading_pool
+
+
+@pytest.fixture(scope="package")
+def pool() -> Iterator[WorkerPool]:
+    """The pool."""
+    made = reading_pool(1)
+    yield made
+    made.close()
