@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-
 from torch.nn import functional
 
 from app.tools.api import Progress
@@ -24,6 +23,7 @@ def used(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Bytes on the accelerator, now and at most since last asked; what is loaded; host memory."""
     del payload
     answer: dict[str, Any] = {**serving.report({}), "now": 0, "most": 0, "name": "processor"}
+    answer["tf32"] = torch.backends.cudnn.allow_tf32
     answer["parameters"] = sum(
         parameter.numel()
         for model, _size in serving._cache._models.values()
@@ -45,9 +45,8 @@ def convolution(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any
     """
 
     def work(given: tuple[torch.Tensor, torch.Tensor], doing: serving.Work) -> dict[str, Any]:
-        device = doing.placement.device
-        found = functional.conv2d(*(one.to(device, doing.placement.torch_dtype) for one in given))
-        true = functional.conv2d(*given)
+        picture, kernel = (one.to(doing.placement.device, torch.float32) for one in given)
+        found, true = functional.conv2d(picture, kernel), functional.conv2d(*given)
         return {"error": float((found.cpu().double() - true).abs().max() / true.std())}
 
     def load(*_: Any) -> tuple[torch.Tensor, torch.Tensor]:

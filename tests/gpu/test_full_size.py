@@ -2,14 +2,14 @@
 
     python -m pytest tests/gpu --all -s     (prints a line of JSON a model)
 
-It writes 50 GB of models (`--basetemp` says where). Its own logic runs with tiny models on the processor in `tests/unit/tools/test_gpu_trial.py`.
+It writes 50 GB of models (`--basetemp` says where). Its own logic runs with tiny models on the
+processor in `tests/unit/tools/test_gpu_trial.py`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -26,22 +26,17 @@ GIGABYTE = 10**9
 
 
 @pytest.fixture(scope="module")
-def all_trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     host, builder = ProcessHost(), ProcessHost()
     yield Trial(tmp_path_factory.mktemp("trial"), host, "cuda", builder)
     host.close()
     builder.close()
 
 
-@pytest.fixture
-def trial(all_trials: Trial) -> Iterator[Trial]:
-    yield all_trials
-    all_trials.limit("")
-
-
 @pytest.mark.parametrize("tool", sorted(MODELS))
 def test_it_loads_answers_and_stops_at_full_size(tool: str, trial: Trial):
     trial.install(tool, "full")
+    trial.unload()
     figures = trial.measure(tool)
     print(f"\n{json.dumps(figures.told())}")  # noqa: T201 - the figures for docs/performance.md
     assert figures.memory > 0
@@ -62,6 +57,7 @@ def test_one_model_of_seven_billion_parameters_makes_room_for_another(trial: Tri
     print(f"\n{first['now'] / GIGABYTE:.1f} GB, then {second['now'] / GIGABYTE:.1f} GB")  # noqa: T201
     assert MODELS["llava_med_qa"][0] not in trial.loaded()
     assert second["now"] < 22 * GIGABYTE
+    trial.limit("")
 
 
 @pytest.mark.parametrize("tool", ["llava_med_qa", "xray_phrase_grounding"])
