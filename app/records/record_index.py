@@ -7,6 +7,7 @@ One connection is for one thread.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -14,16 +15,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from app import __version__
 from app.records.fhir_dates import date_span
 from app.records.types import RecordProblem
-
-VERSION = 1
-"""Raised when the tables or what the reader keeps change; an index of another version is read
-anew."""
 
 _TABLES = """
 CREATE TABLE file(
@@ -49,6 +49,20 @@ CREATE INDEX code_file ON code(file);
 CREATE INDEX code_resource ON code(resource);
 CREATE INDEX by_value ON identifier(value);
 """
+
+
+@cache
+def reader_version() -> int:
+    """Return a number that changes with the app version, the code in app/records or fhir.resources.
+
+    An index of another version is read anew.
+    """
+    digest = hashlib.sha256(__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):  # none in a frozen app
+        digest.update(source.read_bytes())
+    with suppress(metadata.PackageNotFoundError):
+        digest.update(metadata.version("fhir.resources").encode())
+    return int.from_bytes(digest.digest()[:4], "big") >> 1 or 1
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -80,9 +94,9 @@ def _open(path: Path) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
             connection.executescript(
-                f"BEGIN IMMEDIATE;{_TABLES}PRAGMA user_version={VERSION};COMMIT;"
+                f"BEGIN IMMEDIATE;{_TABLES}PRAGMA user_version={reader_version()};COMMIT;"
             )
-        elif version != VERSION:
+        elif version != reader_version():
             raise sqlite3.DatabaseError("another version")
     except BaseException:
         connection.close()
