@@ -1227,6 +1227,11 @@
             <translation>eine andere Datei mit derselben SOP Instance UID wurde kopiert, diese ist anders</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another patient has the same id ({0}); only the first is shown</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -1245,6 +1250,11 @@
             <location filename="../../app/tools/models/folder_changes.py" />
             <source>another Sightline is installing, fetching, packing or removing a model</source>
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another version of {0}, which is there more than once; only one is shown</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1490,6 +1500,11 @@
             <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for a token that may read this patient</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1519,6 +1534,16 @@
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
             <translation>Bitten Sie erneut darum.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for less</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for R4</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1619,6 +1644,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Asking the server</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1849,6 +1879,11 @@
             <translation>Pinselgröße</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>bundles are nested too deeply</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Busy</source>
             <translation>Beschäftigt</translation>
@@ -1877,6 +1912,11 @@
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
             <translation>Klinischen Score berechnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_score.py" />
+            <source>Calculate a score from the record</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -2052,6 +2092,11 @@
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the disk or the network drive</source>
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
@@ -2065,6 +2110,11 @@
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Check the folder's permissions and the space on the disk</source>
             <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the id, number or name</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -3428,6 +3478,11 @@
             <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Enter a new token</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter an address to see where questions would be sent.</source>
             <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
@@ -3511,6 +3566,11 @@
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Excitation {nm} nm</source>
             <translation>Anregung {nm} nm</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>EXISTS(SELECT 1 FROM code c WHERE c.resource=r.id AND ({0}))</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3680,6 +3740,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>FHIR R4 has no such resource type</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -4215,6 +4280,11 @@
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>Give one such as http://127.0.0.1:11434/v1.</source>
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Give the patient's id or medical record number</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4757,6 +4827,16 @@
             <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/futures.py" />
             <source>it cannot be decoded: an unexpected error</source>
             <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
@@ -4772,9 +4852,19 @@
             <translation>es kann nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be opened: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it cannot be read ({0})</source>
             <translation>es ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>it cannot be read: {0}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -4785,6 +4875,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>It cannot be saved: {reason}.</source>
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be understood ({0})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -4978,6 +5073,11 @@
             <translation>es beschreibt nur {0} von {1} Frames</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it does not answer as a FHIR server</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it does not say how it lies in the patient</source>
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
@@ -5052,6 +5152,26 @@
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it has no SOP Class UID or SOP Instance UID</source>
             <translation>sie hat keine SOP Class UID oder SOP Instance UID</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it has no such patient</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} GiB of text</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} MiB of text, the most that is read of one JSON value: ask for NDJSON</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has the key {0} twice</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -5171,6 +5291,11 @@
             <translation>es betrifft mehrere Bilder und sagt nicht, auf welches sich die Koordinaten beziehen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is an empty list</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
@@ -5216,9 +5341,19 @@
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is in colour or rescaled: {0}</source>
             <translation>es ist farbig oder skaliert: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is nested too deeply</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5226,9 +5361,39 @@
             <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: it has no resourceType</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: no JSON object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_files.py" />
+            <source>it is no file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is no intact gzip file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it is no part of a study</source>
             <translation>sie ist kein Teil einer Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no text in UTF-8 (byte {0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no valid JSON: {0} ({1})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -5256,6 +5421,11 @@
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it is of a patient who is not there, or not the only one meant: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
@@ -5274,6 +5444,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>It is used from the next start of Sightline on.</source>
             <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is XML; only the JSON form of FHIR is read: ask for a JSON export</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/reading/sniffing.py" />
@@ -5381,6 +5556,11 @@
             <translation>Es liest nur, was geöffnet ist.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it refers to what is not there: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It runs a program on this machine.</source>
             <translation>Es führt ein Programm auf diesem Computer aus.</translation>
@@ -5396,9 +5576,34 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends the request elsewhere, which is not followed ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends too slowly</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a compressed answer, not asked for</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a page of over {0} MiB</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it skips bytes inside compressed voxels: not supported</source>
             <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it speaks FHIR {0}; FHIR R4 is needed</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -6327,6 +6532,11 @@
             <translation>Zeile vervollständigt</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>line {0}, column {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Lines lost</source>
             <translation>Zeilen verloren</translation>
@@ -6542,6 +6752,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Looking for the files</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -7338,6 +7553,11 @@
             <translation>Kein Patient passt zu „{text}“.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>No patient of the record has the image's patient ID.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>no patient's record is open</source>
             <translation type="unfinished" />
@@ -7356,6 +7576,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No record is open</source>
             <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>No record is open.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8853,6 +9078,11 @@
             <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Putting the record together</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Question</source>
             <translation>Frage</translation>
@@ -8922,6 +9152,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>quit, settings</source>
             <translation>beenden, Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>r.entry, r.kind, r.name, r.fields, r.resolved, f.path FROM resource r JOIN file f ON f.id=r.file</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8999,6 +9234,11 @@
             <translation>Beschreibung wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the files</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/classifier.py" />
             <location filename="../../app/tools/chest/grounding.py" />
@@ -9023,6 +9263,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the pages</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/chest/llava_net.py" />
@@ -9882,9 +10127,54 @@
             <translation>Kanal {name} auswählen</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>SELECT id FROM file WHERE path=?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>SELECT id, fields FROM resource WHERE role='entry'</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>SELECT id, fields FROM resource WHERE role='patient'</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>SELECT id, fields FROM resource WHERE role='shared'</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>select it, or one of its objects</source>
             <translation>ihn oder eines seiner Objekte auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>SELECT p.pid, f.path FROM patient p JOIN resource r ON r.id=p.resource JOIN file f ON f.id=r.file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource JOIN file f ON f.id=r.file WHERE p.resource=?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>SELECT path, size, mtime FROM file</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>SELECT pid FROM patient</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>SELECT resource FROM patient WHERE pid=?</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -10920,9 +11210,24 @@
             <translation>Der Balken ist</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the birth date differs ({0} in the image, {1} in the record)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>the branch cannot be written ({0})</source>
             <translation>die Verzweigung kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle has the key {0} twice</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle's entries are no list</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -11050,6 +11355,26 @@
             <translation>Der Eintrag</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has no resource</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has the key {0} twice</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry is no JSON object</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry says that a resource was deleted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -11063,6 +11388,11 @@
             <location filename="../../app/agent/sessions/export.py" />
             <source>the export cannot be written ({0})</source>
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the FHIR library refuses it ({0})</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -11251,6 +11581,11 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the gzip file breaks off</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>the header does not say how many bits a value has: all {0} are used</source>
             <translation>der Header sagt nicht, wie viele Bits ein Wert hat: Alle {0} werden verwendet</translation>
@@ -11294,6 +11629,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>The image as shown</source>
             <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The image has no patient ID, so its patient's record cannot be told.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -11441,6 +11781,11 @@
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the line has over {0} MiB; what follows is not read</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The list of recent openings</source>
             <translation>die Liste der zuletzt geöffneten</translation>
@@ -11546,6 +11891,11 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the next page is on another host, which is not asked: the record has gaps</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/results/row_links.py" />
             <source>The objects are no longer on the image: run the tool again to link them.</source>
             <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
@@ -11564,6 +11914,21 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees, but another authority has given it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID or study agrees, but {0}.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -11721,6 +12086,11 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The record lists this study.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>The record of the shown study's patient.</source>
             <translation>Die Akte des Patienten der gezeigten Studie.</translation>
@@ -11795,6 +12165,51 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server asks for a valid token (401)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server cannot be reached ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server did not answer in time</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not allow it (403)</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server failed ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server gives no {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server is too busy ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server names a page twice</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the server reports: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
             <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
@@ -11803,6 +12218,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server's answer is too long</source>
             <translation>die Antwort des Servers ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server's certificate is not trusted</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -11818,6 +12238,11 @@
             <location filename="../../app/settings.py" />
             <source>The settings of the display</source>
             <translation>die Einstellungen der Anzeige</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the sex differs ({0} in the image, {1} in the record)</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11908,6 +12333,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>the terms of {0} are not accepted</source>
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the text breaks off</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
@@ -12066,6 +12496,11 @@
             <translation>in diesem Ordner sind keine Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there are too many</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
@@ -12080,6 +12515,11 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>there is no encoder for MP4 movies</source>
             <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there is no FHIR server at this address (404)</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -12442,6 +12882,11 @@
             <translation>dieses Paket ist unvollständig: {0} ist {1}</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>this patient is in another open record, too, which is shown: {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>this picture cannot be read</source>
             <translation>dieses Bild ist nicht lesbar</translation>
@@ -12713,6 +13158,11 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Try again later</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
             <translation type="unfinished" />
@@ -12835,6 +13285,21 @@
             <location filename="../../app/views/preset_dialog.py" />
             <source>Up</source>
             <translation>Nach oben</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>UPDATE file SET path=? WHERE path=?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>UPDATE resource SET patient=?, entry=?, resolved=?, name=?, fold=? WHERE id=?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/sessions/session_file.py" />
@@ -13589,6 +14054,11 @@
             <translation>{0} nimmt keine Bilder an</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0} and the network</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
             <translation>{0} und {1} schließen einander aus</translation>
@@ -13851,6 +14321,16 @@
             <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0} patients fit</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>{0} patients of the record fit: choose one.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} pictures, exactly as shown below</source>
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
@@ -13896,6 +14376,11 @@
             <translation>{0} Schichten fehlen nach Schicht {1}: {2} statt {3} mm</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0} times per {1}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} was changed since {1} was installed</source>
             <translation>{0} wurde geändert, seit {1} installiert wurde</translation>
@@ -13919,6 +14404,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>{0}% of its labelled voxels lie outside the image</source>
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0}, cannot be shown as text</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -13959,6 +14449,11 @@
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>{0}: the images named here were withdrawn and are not to be used</source>
             <translation>{0}: Die hier genannten Bilder wurden zurückgezogen und sind nicht zu verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0}: the record has gaps</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />

@@ -177,4 +177,4 @@ class RecordOpening(QObject):
 def _problem_line(problem: RecordProblem) -> str:
     name = Path(problem.path).name
     where = f" ({problem.where})" if problem.where else ""
-    return f"{name}{where}: {problem.reason}."
+    return f"{name}{where}: {tr_report(problem.reason)}."
