@@ -4571,6 +4571,7 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
@@ -10303,6 +10304,11 @@
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
             <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>series {series}, {image}</source>
+            <translation>Serie {series}, {image}</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
