@@ -1229,7 +1229,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>another patient has the same id ({0}); only the first is shown</source>
-            <translation type="unfinished" />
+            <translation>ein anderer Patient hat dieselbe Kennung ({0}); nur der erste wird gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -1254,7 +1254,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>another version of {0}, which is there more than once; only one is shown</source>
-            <translation type="unfinished" />
+            <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1501,8 +1501,8 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Ask for a token that may read this patient</source>
-            <translation type="unfinished" />
+            <source>Ask for a token that may read this patient.</source>
+            <translation>Lassen Sie sich ein Token geben, das diesen Patienten lesen darf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -1537,13 +1537,13 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Ask for less</source>
-            <translation type="unfinished" />
+            <source>Ask for less.</source>
+            <translation>Fragen Sie nach weniger.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Ask for R4</source>
-            <translation type="unfinished" />
+            <source>Ask for R4.</source>
+            <translation>Bitten Sie um R4.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1648,7 +1648,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Asking the server</source>
-            <translation type="unfinished" />
+            <translation>Der Server wird gefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1881,7 +1881,7 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>bundles are nested too deeply</source>
-            <translation type="unfinished" />
+            <translation>Bundles sind zu tief verschachtelt</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -2093,8 +2093,13 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Check the address</source>
-            <translation type="unfinished" />
+            <source>Check the address and the network.</source>
+            <translation>Prüfen Sie die Adresse und das Netz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address.</source>
+            <translation>Prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2113,8 +2118,8 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Check the id, number or name</source>
-            <translation type="unfinished" />
+            <source>Check the id, number or name.</source>
+            <translation>Prüfen Sie Kennung, Nummer oder Name.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -3479,8 +3484,8 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Enter a new token</source>
-            <translation type="unfinished" />
+            <source>Enter a new token.</source>
+            <translation>Geben Sie ein neues Token ein.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -3566,11 +3571,6 @@
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Excitation {nm} nm</source>
             <translation>Anregung {nm} nm</translation>
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>EXISTS(SELECT 1 FROM code c WHERE c.resource=r.id AND ({0}))</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -3744,7 +3744,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>FHIR R4 has no such resource type</source>
-            <translation type="unfinished" />
+            <translation>FHIR R4 kennt keine solche Ressource</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -4283,8 +4283,8 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>Give the patient's id or medical record number</source>
-            <translation type="unfinished" />
+            <source>Give the patient's id or medical record number.</source>
+            <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4830,12 +4830,12 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it breaks the rules of FHIR</source>
-            <translation type="unfinished" />
+            <translation>sie verstößt gegen die Regeln von FHIR</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it breaks the rules of FHIR: {0}</source>
-            <translation type="unfinished" />
+            <translation>sie verstößt gegen die Regeln von FHIR: {0}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -4855,7 +4855,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it cannot be opened: {0}</source>
-            <translation type="unfinished" />
+            <translation>sie lässt sich nicht öffnen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -4865,7 +4865,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>it cannot be read: {0}</source>
-            <translation type="unfinished" />
+            <translation>sie lässt sich nicht lesen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -4880,7 +4880,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it cannot be understood ({0})</source>
-            <translation type="unfinished" />
+            <translation>sie ist nicht zu verstehen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -5076,7 +5076,7 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it does not answer as a FHIR server</source>
-            <translation type="unfinished" />
+            <translation>er antwortet nicht wie ein FHIR-Server</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -5157,22 +5157,22 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it has no such patient</source>
-            <translation type="unfinished" />
+            <translation>er hat keinen solchen Patienten</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it has over {0} GiB of text</source>
-            <translation type="unfinished" />
+            <translation>sie hat über {0} GiB Text</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it has over {0} MiB of text, the most that is read of one JSON value: ask for NDJSON</source>
-            <translation type="unfinished" />
+            <translation>sie hat über {0} MiB Text, das Höchste, was von einem JSON-Wert gelesen wird: bitten Sie um NDJSON</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it has the key {0} twice</source>
-            <translation type="unfinished" />
+            <translation>sie hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -5294,12 +5294,17 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it is an empty list</source>
-            <translation type="unfinished" />
+            <translation>sie ist eine leere Liste</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>It is being looked up.</source>
+            <translation>Es wird nachgesehen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5344,7 +5349,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it is empty</source>
-            <translation type="unfinished" />
+            <translation>sie ist leer</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -5354,7 +5359,7 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is nested too deeply</source>
-            <translation type="unfinished" />
+            <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5364,22 +5369,22 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is no FHIR resource: it has no resourceType</source>
-            <translation type="unfinished" />
+            <translation>sie ist keine FHIR-Ressource: resourceType fehlt</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is no FHIR resource: no JSON object</source>
-            <translation type="unfinished" />
+            <translation>sie ist keine FHIR-Ressource: kein JSON-Objekt</translation>
         </message>
         <message>
             <location filename="../../app/records/record_files.py" />
             <source>it is no file</source>
-            <translation type="unfinished" />
+            <translation>es ist keine Datei</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it is no intact gzip file</source>
-            <translation type="unfinished" />
+            <translation>sie ist keine unversehrte gzip-Datei</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -5389,12 +5394,12 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is no text in UTF-8 (byte {0})</source>
-            <translation type="unfinished" />
+            <translation>sie ist kein Text in UTF-8 (Byte {0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is no valid JSON: {0} ({1})</source>
-            <translation type="unfinished" />
+            <translation>sie ist kein gültiges JSON: {0} ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -5424,7 +5429,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>it is of a patient who is not there, or not the only one meant: {0}</source>
-            <translation type="unfinished" />
+            <translation>sie gehört zu einem Patienten, der nicht da oder nicht eindeutig ist: {0}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/files/archives.py" />
@@ -5449,7 +5454,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>it is XML; only the JSON form of FHIR is read: ask for a JSON export</source>
-            <translation type="unfinished" />
+            <translation>sie ist XML; nur die JSON-Form von FHIR wird gelesen: bitten Sie um einen JSON-Export</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/sniffing.py" />
@@ -5559,7 +5564,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>it refers to what is not there: {0}</source>
-            <translation type="unfinished" />
+            <translation>sie verweist auf etwas, das nicht da ist: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5579,22 +5584,22 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it sends the request elsewhere, which is not followed ({0})</source>
-            <translation type="unfinished" />
+            <translation>er leitet die Anfrage um, dem wird nicht gefolgt ({0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it sends too slowly</source>
-            <translation type="unfinished" />
+            <translation>er sendet zu langsam</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it sent a compressed answer, not asked for</source>
-            <translation type="unfinished" />
+            <translation>er hat eine komprimierte Antwort gesendet, um die nicht gebeten war</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it sent a page of over {0} MiB</source>
-            <translation type="unfinished" />
+            <translation>er hat eine Seite von über {0} MiB gesendet</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
@@ -5604,7 +5609,7 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>it speaks FHIR {0}; FHIR R4 is needed</source>
-            <translation type="unfinished" />
+            <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -6535,7 +6540,7 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>line {0}, column {1}</source>
-            <translation type="unfinished" />
+            <translation>Zeile {0}, Spalte {1}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -6757,7 +6762,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Looking for the files</source>
-            <translation type="unfinished" />
+            <translation>Die Dateien werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -7556,7 +7561,7 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>No patient of the record has the image's patient ID.</source>
-            <translation type="unfinished" />
+            <translation>Kein Patient der Akte hat die Patienten-ID des Bildes.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/patient_results.py" />
@@ -7581,7 +7586,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
-            <translation type="unfinished" />
+            <translation>Es ist keine Akte geöffnet.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -9081,7 +9086,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Putting the record together</source>
-            <translation type="unfinished" />
+            <translation>Die Akte wird zusammengestellt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -9153,11 +9158,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>quit, settings</source>
             <translation>beenden, Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>r.entry, r.kind, r.name, r.fields, r.resolved, f.path FROM resource r JOIN file f ON f.id=r.file</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -9237,7 +9237,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Reading the files</source>
-            <translation type="unfinished" />
+            <translation>Die Dateien werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
@@ -9268,7 +9268,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>Reading the pages</source>
-            <translation type="unfinished" />
+            <translation>Die Seiten werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/llava_net.py" />
@@ -10128,54 +10128,9 @@
             <translation>Kanal {name} auswählen</translation>
         </message>
         <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>SELECT id FROM file WHERE path=?</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>SELECT id, fields FROM resource WHERE role='entry'</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>SELECT id, fields FROM resource WHERE role='patient'</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>SELECT id, fields FROM resource WHERE role='shared'</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>select it, or one of its objects</source>
             <translation>ihn oder eines seiner Objekte auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>SELECT p.pid, f.path FROM patient p JOIN resource r ON r.id=p.resource JOIN file f ON f.id=r.file</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource JOIN file f ON f.id=r.file WHERE p.resource=?</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>SELECT path, size, mtime FROM file</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>SELECT pid FROM patient</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>SELECT resource FROM patient WHERE pid=?</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -11218,7 +11173,7 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>the birth date differs ({0} in the image, {1} in the record)</source>
-            <translation type="unfinished" />
+            <translation>das Geburtsdatum ist verschieden ({0} im Bild, {1} in der Akte)</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -11228,12 +11183,12 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the bundle has the key {0} twice</source>
-            <translation type="unfinished" />
+            <translation>das Bundle hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the bundle's entries are no list</source>
-            <translation type="unfinished" />
+            <translation>die Einträge des Bundles sind keine Liste</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -11363,22 +11318,22 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the entry has no resource</source>
-            <translation type="unfinished" />
+            <translation>der Eintrag hat keine Ressource</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the entry has the key {0} twice</source>
-            <translation type="unfinished" />
+            <translation>der Eintrag hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the entry is no JSON object</source>
-            <translation type="unfinished" />
+            <translation>der Eintrag ist kein JSON-Objekt</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the entry says that a resource was deleted</source>
-            <translation type="unfinished" />
+            <translation>der Eintrag sagt, dass eine Ressource gelöscht wurde</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -11398,7 +11353,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the FHIR library refuses it ({0})</source>
-            <translation type="unfinished" />
+            <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -11589,7 +11544,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the gzip file breaks off</source>
-            <translation type="unfinished" />
+            <translation>die gzip-Datei bricht ab</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
@@ -11639,7 +11594,7 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>The image has no patient ID, so its patient's record cannot be told.</source>
-            <translation type="unfinished" />
+            <translation>Das Bild hat keine Patienten-ID, darum ist nicht zu sagen, welche Akte seine ist.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -11789,7 +11744,7 @@
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the line has over {0} MiB; what follows is not read</source>
-            <translation type="unfinished" />
+            <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -11899,7 +11854,7 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the next page is on another host, which is not asked: the record has gaps</source>
-            <translation type="unfinished" />
+            <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
         </message>
         <message>
             <location filename="../../app/views/results/row_links.py" />
@@ -11924,17 +11879,17 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>The patient ID agrees, but another authority has given it.</source>
-            <translation type="unfinished" />
+            <translation>Die Patienten-ID stimmt überein, aber eine andere Stelle hat sie vergeben.</translation>
         </message>
         <message>
             <location filename="../../app/records/matching.py" />
             <source>The patient ID agrees.</source>
-            <translation type="unfinished" />
+            <translation>Die Patienten-ID stimmt überein.</translation>
         </message>
         <message>
             <location filename="../../app/records/matching.py" />
             <source>The patient ID or study agrees, but {0}.</source>
-            <translation type="unfinished" />
+            <translation>Patienten-ID oder Studie stimmt überein, aber {0}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -12094,7 +12049,7 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>The record lists this study.</source>
-            <translation type="unfinished" />
+            <translation>Die Akte nennt diese Studie.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -12173,47 +12128,47 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server asks for a valid token (401)</source>
-            <translation type="unfinished" />
+            <translation>der Server verlangt ein gültiges Token (401)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server cannot be reached ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Server ist nicht zu erreichen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server did not answer in time</source>
-            <translation type="unfinished" />
+            <translation>der Server hat nicht rechtzeitig geantwortet</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server does not allow it (403)</source>
-            <translation type="unfinished" />
+            <translation>der Server erlaubt es nicht (403)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server failed ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Server hat versagt ({0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server gives no {0}</source>
-            <translation type="unfinished" />
+            <translation>der Server gibt kein {0}</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server is too busy ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Server ist überlastet ({0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>the server names a page twice</source>
-            <translation type="unfinished" />
+            <source>the server names a page twice: the record has gaps</source>
+            <translation>der Server nennt eine Seite zweimal: die Akte hat Lücken</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the server reports: {0}</source>
-            <translation type="unfinished" />
+            <translation>der Server meldet: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -12228,7 +12183,7 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the server's certificate is not trusted</source>
-            <translation type="unfinished" />
+            <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -12248,7 +12203,7 @@
         <message>
             <location filename="../../app/records/matching.py" />
             <source>the sex differs ({0} in the image, {1} in the record)</source>
-            <translation type="unfinished" />
+            <translation>das Geschlecht ist verschieden ({0} im Bild, {1} in der Akte)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12343,7 +12298,7 @@
         <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the text breaks off</source>
-            <translation type="unfinished" />
+            <translation>der Text bricht ab</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
@@ -12503,8 +12458,8 @@
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
-            <source>there are too many</source>
-            <translation type="unfinished" />
+            <source>there are too many pages: the record has gaps</source>
+            <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -12525,7 +12480,7 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>there is no FHIR server at this address (404)</source>
-            <translation type="unfinished" />
+            <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -12890,7 +12845,7 @@
         <message>
             <location filename="../../app/records/record_library.py" />
             <source>this patient is in another open record, too, which is shown: {0}</source>
-            <translation type="unfinished" />
+            <translation>dieser Patient ist auch in einer anderen geöffneten Akte, die gezeigt wird: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -13164,14 +13119,14 @@
             <translation>Versuchen Sie es erneut</translation>
         </message>
         <message>
-            <location filename="../../app/records/fhir_server.py" />
-            <source>Try again later</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
             <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Try again later.</source>
+            <translation>Versuchen Sie es später noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -13291,21 +13246,6 @@
             <location filename="../../app/views/preset_dialog.py" />
             <source>Up</source>
             <translation>Nach oben</translation>
-        </message>
-        <message>
-            <location filename="../../app/records/record_library.py" />
-            <source>UPDATE file SET path=? WHERE path=?</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>UPDATE resource SET patient=?, entry=?, resolved=?, name=?, fold=? WHERE id=?</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/records/record_index.py" />
-            <source>UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/sessions/session_file.py" />
@@ -14060,11 +14000,6 @@
             <translation>{0} nimmt keine Bilder an</translation>
         </message>
         <message>
-            <location filename="../../app/records/fhir_server.py" />
-            <source>{0} and the network</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../app/imaging/deidentify/options.py" />
             <source>{0} and {1} exclude each other</source>
             <translation>{0} und {1} schließen einander aus</translation>
@@ -14329,12 +14264,12 @@
         <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>{0} patients fit</source>
-            <translation type="unfinished" />
+            <translation>{0} Patienten passen</translation>
         </message>
         <message>
             <location filename="../../app/records/matching.py" />
             <source>{0} patients of the record fit: choose one.</source>
-            <translation type="unfinished" />
+            <translation>{0} Patienten der Akte passen: wählen Sie einen.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -14384,7 +14319,7 @@
         <message>
             <location filename="../../app/records/fhir_entries.py" />
             <source>{0} times per {1}</source>
-            <translation type="unfinished" />
+            <translation>{0}-mal je {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -14414,7 +14349,7 @@
         <message>
             <location filename="../../app/records/fhir_entries.py" />
             <source>{0}, cannot be shown as text</source>
-            <translation type="unfinished" />
+            <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -14455,11 +14390,6 @@
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>{0}: the images named here were withdrawn and are not to be used</source>
             <translation>{0}: Die hier genannten Bilder wurden zurückgezogen und sind nicht zu verwenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/records/fhir_server.py" />
-            <source>{0}: the record has gaps</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />

@@ -170,7 +170,7 @@ class RecordOpening(QObject):
                 record.set_match(match)
 
         # Until it is known, no record counts as that of the newly shown study.
-        record.set_match(RecordMatch("none", "", "It is being looked up."))
+        record.set_match(RecordMatch("none", "", tr("It is being looked up.")))
         self._background.submit(partial(self._library.match, identity), take)
 
 
