@@ -9,6 +9,16 @@
             <translation>    weggelassen: {marks}: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (changed)</source>
+            <translation>  (geändert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (new)</source>
+            <translation>  (neu)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -34,6 +44,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source> The connection is not encrypted.</source>
+            <translation> Die Verbindung ist nicht verschlüsselt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -419,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>%n tools allowed</source>
+            <extracomment>Singular: %n tool allowed</extracomment>
+            <translation>
+                <numerusform>%n Werkzeug erlaubt</numerusform>
+                <numerusform>%n Werkzeuge erlaubt</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -489,6 +513,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>(cannot be read)</source>
             <translation>(nicht lesbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>(no description)</source>
+            <translation>(keine Beschreibung)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -759,6 +788,21 @@
             <translation>ein privates Attribut</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program of this computer</source>
+            <translation>Ein Programm dieses Rechners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program with its arguments; it runs with your rights. Quote what has spaces.</source>
+            <translation>Ein Programm mit seinen Argumenten; es läuft mit Ihren Rechten. Was Leerzeichen hat, in Anführungszeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A quotation mark in the command is not closed.</source>
+            <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -772,6 +816,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A series of the study</source>
             <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A server's name begins with a letter, and has small letters only.</source>
+            <translation>Der Name eines Servers beginnt mit einem Buchstaben und hat nur Kleinbuchstaben, Ziffern und Unterstriche.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
@@ -941,16 +990,18 @@
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
-            <translation type="unfinished" />
+            <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -1049,6 +1100,11 @@
             <translation>Einmal erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Allow these tools</source>
+            <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Allow this code to run</source>
             <translation>Ausführung dieses Codes erlauben</translation>
@@ -1118,6 +1174,16 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
+            <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (streamable HTTP)</source>
+            <translation>Eine Adresse (Streamable HTTP)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
@@ -1175,7 +1241,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Analyse a document (MCP)</source>
-            <translation type="unfinished" />
+            <translation>Dokument auswerten (MCP)</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/ecg.py" />
@@ -1613,7 +1679,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1649,6 +1715,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>Asking the server</source>
             <translation>Der Server wird gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Asking {name} for its tools…</source>
+            <translation>{name} wird nach seinen Werkzeugen gefragt …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -2560,9 +2631,15 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/shortcuts.py" />
             <source>Command</source>
             <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3147,6 +3224,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Don't allow</source>
             <translation>Nicht erlauben</translation>
         </message>
@@ -4354,6 +4432,11 @@
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>has changed: look at its tools</source>
+            <translation>hat sich geändert: Werkzeuge ansehen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Have that attribute corrected in the image, or save the findings as a table (CSV), or the view as a picture.</source>
             <translation>Lassen Sie dieses Attribut im Bild berichtigen, oder speichern Sie die Befunde als Tabelle (CSV) oder die Ansicht als Bild.</translation>
@@ -5276,6 +5359,11 @@
             <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is a program that runs on this computer, with all your rights.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
@@ -5300,6 +5388,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is at an address of this computer.</source>
+            <translation>Er hat eine Adresse dieses Rechners.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -5432,6 +5525,16 @@
             <translation>sie gehört zu einem Patienten, der nicht da oder nicht eindeutig ist: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on this computer.</source>
+            <translation>Er ist auf diesem Rechner.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
@@ -5555,6 +5658,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>it no longer contains {0}</source>
             <translation>es enthält {0} nicht mehr</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It offers no tools.</source>
+            <translation>Er bietet keine Werkzeuge an.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -6079,6 +6187,21 @@
             <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are called mcp_NAME_TOOL.</source>
+            <translation>Seine Werkzeuge heißen mcp_NAME_WERKZEUG.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are off until you allow them again</source>
+            <translation>Seine Werkzeuge sind aus, bis Sie sie wieder erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools can be used once the settings are saved.</source>
+            <translation>Seine Werkzeuge können verwendet werden, sobald die Einstellungen gespeichert sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
@@ -6245,6 +6368,7 @@
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Key</source>
@@ -6720,6 +6844,11 @@
             <translation>Sehen Sie die Bilder einzeln an</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Look at its tools…</source>
+            <translation>Werkzeuge ansehen …</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
@@ -6727,12 +6856,12 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Look at them under {0}, and allow them.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an, und erlauben Sie sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Look at them under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6998,6 +7127,22 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>May the assistant use the tools of {name}?</source>
+            <translation>Darf der Assistent die Werkzeuge von {name} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>MCP servers</source>
+            <translation>MCP-Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>MCP servers are programs or addresses that offer tools. You see and allow what one offers before it is used, and again whenever that has changed.</source>
+            <translation>MCP-Server sind Programme oder Adressen, die Werkzeuge anbieten. Sie sehen und erlauben, was einer anbietet, bevor es verwendet wird, und wieder, sobald es sich geändert hat.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Mean</source>
             <translation>Mittelwert</translation>
@@ -7135,7 +7280,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Berichtigen Sie das unter {0}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -7275,6 +7420,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -7312,6 +7458,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>names no kind of greys</source>
             <translation>nennt keine Art von Grauwerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Names of environment variables that it gets from Sightline's own.</source>
+            <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7521,7 +7672,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>no MCP server is set up that analyses documents; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Es ist kein MCP-Server eingerichtet, der Dokumente auswertet; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -7716,6 +7867,11 @@
             <translation>In diesem Gespräch nicht erlaubt</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>not allowed yet</source>
+            <translation>noch nicht erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/layer_loading.py" />
             <source>not an NRRD, NIfTI or MetaImage volume</source>
             <translation>kein NRRD-, NIfTI- oder MetaImage-Volumen</translation>
@@ -7852,6 +8008,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Not used: {tools}</source>
+            <translation>Nicht verwendet: {tools}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -9439,6 +9600,7 @@
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -10276,6 +10438,11 @@
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Set by the environment variable {variable}.</source>
+            <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Set finding back to proposed</source>
             <translation>Befund wieder auf vorgeschlagen setzen</translation>
@@ -10707,6 +10874,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>State</source>
             <translation>Zustand</translation>
         </message>
@@ -11799,7 +11967,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
-            <translation type="unfinished" />
+            <translation>Der MCP-Server {0} ist eingerichtet, aber seine Werkzeuge sind noch nicht erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -12301,6 +12469,11 @@
             <translation>der Text bricht ab</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>The texts below are the server's own. Allow them only if you trust whoever runs it.</source>
+            <translation>Die Texte unten stammen vom Server. Erlauben Sie sie nur, wenn Sie seinem Betreiber trauen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the TIFF file contains no image</source>
             <translation>die TIFF-Datei enthält kein Bild</translation>
@@ -12338,7 +12511,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>the tools of {0} are not allowed any more; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12620,7 +12793,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>They are off. Look at them anew under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sie sind aus. Sehen Sie sie unter {0} neu an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13083,14 +13256,19 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Tools of an MCP server</source>
+            <translation>Werkzeuge eines MCP-Servers</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server allowed</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers erlaubt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server withdrawn</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers zurückgenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -13121,7 +13299,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -13154,6 +13332,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Two servers have the name {name}.</source>
+            <translation>Zwei Server haben den Namen {name}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -13366,6 +13549,11 @@
             <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Variables</source>
+            <translation>Variablen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -13496,6 +13684,11 @@
             <translation>Was Argumente nennen dürfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What came of it</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -13516,6 +13709,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What is sent to it leaves this computer for {host}.</source>
+            <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -13524,6 +13722,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What it does</source>
             <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What it is</source>
+            <translation>Was es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -13559,6 +13762,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>What the record says may be sent to {host}</source>
             <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What the server says of its tools</source>
+            <translation>Was der Server von seinen Werkzeugen sagt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -13616,6 +13824,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Where it is</source>
+            <translation>Wo er ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
@@ -13654,6 +13867,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Which servers may lend the assistant tools?</source>
+            <translation>Welche Server dürfen dem Assistenten Werkzeuge leihen?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -13753,6 +13971,7 @@
             <translation>mit UIDs anderer Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -13834,6 +14053,11 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Write the whole address, such as https://name/mcp.</source>
+            <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -13878,6 +14102,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>You are asked again before anything more is sent there</source>
             <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>You are asked before each call, and see what is sent.</source>
+            <translation>Sie werden vor jedem Aufruf gefragt und sehen, was gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -13992,7 +14221,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ({1}) does not answer</source>
-            <translation type="unfinished" />
+            <translation>{0} ({1}) antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
@@ -14012,12 +14241,12 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with an error: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit einem Fehler: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with something that is not MCP</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit etwas, das kein MCP ist</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -14042,7 +14271,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} cannot be reached</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht erreichbar</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -14078,7 +14307,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} could not be followed: {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte nicht verfolgt werden: {1}</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -14093,17 +14322,17 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} could not do it: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte es nicht: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} did not answer within {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete nicht innerhalb von {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ended before it answered</source>
-            <translation type="unfinished" />
+            <translation>{0} endete, bevor eine Antwort kam</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -14129,7 +14358,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} has changed its tools since you allowed them; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>{0} hat seine Werkzeuge geändert, seit Sie sie erlaubt haben; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -14279,7 +14508,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} refuses the key ({1})</source>
-            <translation type="unfinished" />
+            <translation>{0} weist den Schlüssel ab ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -14299,7 +14528,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} sent more than {1}; its answer was dropped</source>
-            <translation type="unfinished" />
+            <translation>{0} sendete mehr als {1}; die Antwort wurde verworfen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -14551,6 +14780,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name}  (gone)</source>
+            <translation>{name}  (weg)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} (other image version)</source>
             <translation>{name} (andere Bildfassung)</translation>
@@ -14578,6 +14812,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has changed. May the assistant use its tools?</source>
+            <translation>{name} hat sich geändert. Darf der Assistent seine Werkzeuge verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no address such as https://name/mcp.</source>
+            <translation>{name} hat keine Adresse wie https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no command.</source>
+            <translation>{name} hat keinen Befehl.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />

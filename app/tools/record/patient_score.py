@@ -23,10 +23,11 @@ from app.tools.record.clinical_score import (
     ScoreOutput,
     checked_inputs,
     checked_result,
+    grounds_of,
     output_of,
     score_named,
     shown,
-    summary_of,
+    statement_of,
 )
 from app.tools.record.medications import use_of
 from app.tools.record.patient_results import (
@@ -382,7 +383,7 @@ def _calculate_patient_score(args: PatientScoreInput, context: ToolContext) -> T
         assumed_absent=assumed,
         remarks=remarks,
     ).model_dump()
-    return result(context, _summary(output, summary_of(outcome)), output)
+    return result(context, _summary(output, statement_of(outcome), grounds_of(score)), output)
 
 
 def _matters(name: str, missing: Sequence[str], score: Score) -> bool:
@@ -420,10 +421,10 @@ def _cite(items: Sequence[JsonDict], sources: Mapping[str, Entry]) -> None:
             ]
 
 
-def _summary(output: Mapping[str, Any], score_text: str) -> str:
+def _summary(output: Mapping[str, Any], statement: str, grounds: str) -> str:
     patient = output["patient"]
     parts = [f"Record of {patient['name'] or 'patient'} ({patient['id']}), {output['as_of']}."]
-    parts.append(score_text)
+    parts.append(statement)
     told = [
         f"{one['input']} {one['value']}"
         + (f" ({(one['date'] or 'no date')[:10]}) [{one['entry']}]" if "entry" in one else "")
@@ -432,14 +433,17 @@ def _summary(output: Mapping[str, Any], score_text: str) -> str:
     ]
     if told:
         parts.append(f"From: {'; '.join(told)}.")
-    if output["not_recorded"]:
-        open_ones = "; ".join(f"{one['input']}: {one['why']}" for one in output["not_recorded"])
-        parts.append(f"Not filled: {open_ones}.")
+    reasons: dict[str, list[str]] = {}
+    for one in output["not_recorded"]:
+        reasons.setdefault(one["why"], []).append(one["input"])
+    if reasons:
+        open_ones = "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+        parts.append(f"Missing: {open_ones}.")
     if output["assumed_absent"]:
         names = ", ".join(output["assumed_absent"])
         parts.append(f"Counted as absent because not recorded, as you confirmed: {names}.")
     parts += [f"Note: {remark}." for remark in output["remarks"]]
-    return " ".join(parts)
+    return " ".join((*parts, grounds))
 
 
 CALCULATE_PATIENT_SCORE = RecordTool(
