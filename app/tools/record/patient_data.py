@@ -382,6 +382,9 @@ class BatchConditionsOutput(BaseModel):
 
     patients_analyzed: int
     patients_in_record: int
+    patients_with_any: int | None = Field(
+        description="Patients with at least one of the conditions that were asked for."
+    )
     conditions: list[JsonDict] = Field(
         description="Each with name, patients (who have it, once each) and prevalence (0 to 1)."
     )
@@ -389,6 +392,7 @@ class BatchConditionsOutput(BaseModel):
 
 
 _MOST_CONDITIONS = 100
+_NOT_SO = frozenset(("refuted", "entered-in-error", "entered in error"))
 
 
 def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) -> ToolResult:
@@ -402,8 +406,13 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
         {"name": name, "patients": count, "prevalence": count / seen if seen else 0.0}
         for name, count in ranked
     ]
+    asked = bool(args.condition.strip() or codes)
+    any_of = _patients_with_any(args, codes, context) if asked and len(rows) > 1 else None
+    if asked and len(rows) < 2:
+        any_of = sum(counts.values())
     output: JsonDict = {
         "patients_analyzed": seen,
+        "patients_with_any": any_of,
         "patients_in_record": context.records.count(),
         "conditions": rows[:_MOST_CONDITIONS],
         "left_out": max(len(rows) - _MOST_CONDITIONS, 0),
@@ -415,9 +424,9 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
     )
     summary = f"{counted(seen, 'patient')} looked at, {counted(len(rows), 'condition')}{like}"
     summary += f": {told}" if told else ""
-    warnings = []
-    if like and len(rows) > 1:
-        warnings.append("a patient may have several of these conditions: do not add the counts")
+    if any_of is not None and len(rows) > 1:
+        summary += f". {any_of} of {seen} patients ({any_of / seen:.1%}) have at least one of them"
+    warnings = list[str]()
     artifacts = []
     if rows:
         name = new_name("conditions")
@@ -436,6 +445,22 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
         )
         artifacts = [table, write_plot(context.out_dir / f"{name}.json", plot)]
     return result(context, f"{summary}.", output, artifacts, warnings)
+
+
+def _patients_with_any(
+    args: BatchConditionsInput, codes: tuple[Code, ...], context: ToolContext
+) -> int:
+    """Return how many patients have at least one condition that fits; refuted ones do not count."""
+    count = 0
+    for one in context.records.patients(limit=args.patient_limit):
+        context.cancel.check()
+        found = context.records.entries(
+            one.id, (EntryKind.CONDITION,), codes=codes, text=args.condition.strip()
+        )
+        count += any(
+            entry.details.get("verification", "").casefold() not in _NOT_SO for entry in found
+        )
+    return count
 
 
 LIST_PATIENTS = RecordTool(
