@@ -2533,6 +2533,11 @@
             <translation>Alle Studien schließen</translation>
         </message>
         <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Close patient record</source>
+            <translation>Patientenakte schließen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/agent_thread.py" />
             <source>Close Sightline and start it again.</source>
             <translation>Schließen Sie Sightline und starten Sie es neu.</translation>

@@ -188,6 +188,22 @@ def test_a_server_is_asked_only_after_a_yes(window: MainWindow, wait_until: Wait
     assert "valid token" in notices(window)
 
 
+def test_a_record_can_be_closed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):
+    action = window.actions_.close_record
+    assert not action.isEnabled()
+    write_bundles(tmp_path, 1, visits=1)
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    assert action.isEnabled()
+    action.trigger()
+    wait_until(lambda: not window.busy)
+    assert not window.workspace.record.is_open
+    assert window.workspace.record.patient_id == ""
+    assert not action.isEnabled()
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy and window.workspace.record.is_open)
+
+
 def test_an_opening_can_be_stopped(window: MainWindow, wait_until: WaitUntil):
     assert window.record_opening is not None
     cancels: list[CancelToken] = []

@@ -14,7 +14,7 @@ from app.imaging.types import Instance
 from app.records.matching import study_identity
 from app.records.record_files import split_sources
 from app.records.record_library import OpenedRecord, Progress, RecordLibrary
-from app.records.types import RecordMatch, RecordProblem, StudyIdentity
+from app.records.types import NoRecords, RecordMatch, RecordProblem, StudyIdentity
 from app.tools.api import CancelToken
 from app.views.background import Background, gui_calls
 from app.views.notices import Notices
@@ -113,6 +113,14 @@ class RecordOpening(QObject):
         if self._running is not None:
             self._running.cancel()
             self._end()
+
+    def close_records(self) -> None:
+        """Close all records; what the window showed of them goes."""
+        self.cancel()
+        self._asked = None
+        self._workspace.record.open(NoRecords())
+        # A worker that is just stopping may be waited for.
+        threading.Thread(target=self._library.close, name="sightline-record", daemon=True).start()
 
     def _end(self) -> None:
         self._running = None
