@@ -286,6 +286,7 @@ def resolve(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL")
     texts = connection.cursor().execute("SELECT id, fields FROM resource WHERE role='entry'")
     by_number = {row.number: row for row in rows}
+    missing: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for some in iter(lambda: texts.fetchmany(2_000), []):
         changes: list[tuple[Any, ...]] = []
         for number, text in some:
@@ -293,16 +294,17 @@ def resolve(connection: sqlite3.Connection) -> None:
                 continue
             row = by_number[number]
             made, name = _resolved(known, entries, labels, row.file, json.loads(text))
-            if made["unresolved"]:
-                missing = ", ".join(dict.fromkeys(made.pop("unresolved")))
-                why = f"it refers to what is not there: {missing[:200]}"
-                problems.append((row.file, _where(row), why, 0))
+            for reference in dict.fromkeys(made.pop("unresolved")):
+                missing[row.file, reference].append(row)
             changes.append(
                 (owners[number], row.entry, json.dumps(made), name, name.casefold(), number)
             )
         connection.executemany(
             "UPDATE resource SET patient=?, entry=?, resolved=?, name=?, fold=? WHERE id=?", changes
         )
+    for (file, reference), some in missing.items():
+        why = f"it refers to what is not there: {reference}"
+        problems.append((file, _where_of(some), why, 0))
     connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1)", problems)
 
 
@@ -312,6 +314,12 @@ _Problem = tuple[int, str, str, int]
 
 def _where(row: _Row) -> str:
     return f"{row.place} {row.entry.partition('/')[0]}".strip()
+
+
+def _where_of(rows: Sequence[_Row]) -> str:
+    """Return where the first of some resources is, and how many others there are."""
+    others = len(rows) - 1
+    return _where(rows[0]) + (f" and {others} more" if others else "")
 
 
 def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]]:
@@ -433,10 +441,8 @@ def _owners(
         else:
             groups[patient, row.entry].append(row)
     for (file, subject), some in lost.items():
-        what = "1 resource" if len(some) == 1 else f"{len(some)} resources"
-        why = f"{what} of a patient who is not there, or not the only one meant: {subject}"
-        place = _where(some[0]) if len(some) == 1 else f"{_where(some[0])} and others"
-        problems.append((file, place, why, len(some)))
+        why = f"it is of a patient who is not there, or not the only one meant: {subject}"
+        problems.append((file, _where_of(some), why, len(some)))
     owners: dict[int, int] = {}
     for (patient, entry), copies in groups.items():
         best = max(copies, key=lambda one: (_updated(one.updated), -one.number))
@@ -488,7 +494,8 @@ def _resolved(
         name = label.get("label") or name
         made["codes"] = label.get("codes", [])
     for role, reference, display in fields["actors"]:
-        found = find(reference) if not reference.startswith("#") else None
+        # Who it was is often only in files that are not given; a name that is given will do.
+        found = find(reference) if not display else None
         label = display or (labels.get(found, {}).get("label", "") if found else "")
         if label:
             others = made["details"].get(role)

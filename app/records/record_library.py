@@ -170,7 +170,9 @@ class RecordLibrary:
         tell(0.0, "Asking the server")
         with self._opening, tempfile.TemporaryDirectory(prefix="sightline-server-") as pages:
             reader = ServerReader(query, token, Path(pages), cancel)
-            found = list(reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading pages")))
+            found = list(
+                reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading the pages"))
+            )
             # Read anew each time: a server's record changes.
             database = self._own_folder() / f"server-{next(self._numbers)}.sqlite"
             connection = index.connect(database)
@@ -250,7 +252,7 @@ class RecordLibrary:
         progress: Progress,
         cancel: CancelLike | None,
     ) -> None:
-        progress(0.0, "Looking for files")
+        progress(0.0, "Looking for the files")
         found = list(record_files(places, cancel))
         stored = index.stored_files(connection)
         present = {state.path for state, _ in found}
@@ -315,7 +317,7 @@ class RecordLibrary:
                         ask(state, reply["skip"], reply["line"])
                         continue
                     done += state.size
-                    progress(0.05 + 0.9 * done / total, f"Reading {len(numbers)} files")
+                    progress(0.05 + 0.9 * done / total, "Reading the files")
                     following = next(waiting, None)
                     if following is not None:
                         ask(following)

@@ -1293,6 +1293,11 @@
             <translation>eine andere Datei mit derselben SOP Instance UID wurde kopiert, diese ist anders</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another patient has the same id ({0}); only the first is shown</source>
+            <translation>ein anderer Patient hat dieselbe Kennung ({0}); nur der erste wird gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -1311,6 +1316,11 @@
             <location filename="../../app/tools/models/folder_changes.py" />
             <source>another Sightline is installing, fetching, packing or removing a model</source>
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another version of {0}, which is there more than once; only one is shown</source>
+            <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1556,6 +1566,11 @@
             <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for a token that may read this patient.</source>
+            <translation>Lassen Sie sich ein Token geben, das diesen Patienten lesen darf.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1585,6 +1600,16 @@
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
             <translation>Bitten Sie erneut darum.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for less.</source>
+            <translation>Fragen Sie nach weniger.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for R4.</source>
+            <translation>Bitten Sie um R4.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1685,6 +1710,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Asking the server</source>
+            <translation>Der Server wird gefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -1920,6 +1950,11 @@
             <translation>Pinselgröße</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>bundles are nested too deeply</source>
+            <translation>Bundles sind zu tief verschachtelt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Busy</source>
             <translation>Beschäftigt</translation>
@@ -2128,6 +2163,16 @@
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address and the network.</source>
+            <translation>Prüfen Sie die Adresse und das Netz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address.</source>
+            <translation>Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the disk or the network drive</source>
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
@@ -2141,6 +2186,11 @@
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Check the folder's permissions and the space on the disk</source>
             <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the id, number or name.</source>
+            <translation>Prüfen Sie Kennung, Nummer oder Name.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -3511,6 +3561,11 @@
             <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Enter a new token.</source>
+            <translation>Geben Sie ein neues Token ein.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter an address to see where questions would be sent.</source>
             <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
@@ -3763,6 +3818,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>FHIR R4 has no such resource type</source>
+            <translation>FHIR R4 kennt keine solche Ressource</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -4298,6 +4358,11 @@
             <location filename="../../app/agent/llm/endpoint.py" />
             <source>Give one such as http://127.0.0.1:11434/v1.</source>
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Give the patient's id or medical record number.</source>
+            <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4846,6 +4911,16 @@
             <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR</source>
+            <translation>sie verstößt gegen die Regeln von FHIR</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR: {0}</source>
+            <translation>sie verstößt gegen die Regeln von FHIR: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/futures.py" />
             <source>it cannot be decoded: an unexpected error</source>
             <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
@@ -4861,9 +4936,19 @@
             <translation>es kann nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be opened: {0}</source>
+            <translation>sie lässt sich nicht öffnen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it cannot be read ({0})</source>
             <translation>es ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>it cannot be read: {0}</source>
+            <translation>sie lässt sich nicht lesen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -4874,6 +4959,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>It cannot be saved: {reason}.</source>
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be understood ({0})</source>
+            <translation>sie ist nicht zu verstehen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -5067,6 +5157,11 @@
             <translation>es beschreibt nur {0} von {1} Frames</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it does not answer as a FHIR server</source>
+            <translation>er antwortet nicht wie ein FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it does not say how it lies in the patient</source>
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
@@ -5141,6 +5236,26 @@
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it has no SOP Class UID or SOP Instance UID</source>
             <translation>sie hat keine SOP Class UID oder SOP Instance UID</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it has no such patient</source>
+            <translation>er hat keinen solchen Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} GiB of text</source>
+            <translation>sie hat über {0} GiB Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} MiB of text, the most that is read of one JSON value: ask for NDJSON</source>
+            <translation>sie hat über {0} MiB Text, das Höchste, was von einem JSON-Wert gelesen wird: bitten Sie um NDJSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has the key {0} twice</source>
+            <translation>sie hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -5265,6 +5380,11 @@
             <translation>es betrifft mehrere Bilder und sagt nicht, auf welches sich die Koordinaten beziehen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is an empty list</source>
+            <translation>sie ist eine leere Liste</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
@@ -5273,6 +5393,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>It is at an address of this computer.</source>
             <translation>Er hat eine Adresse dieses Rechners.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>It is being looked up.</source>
+            <translation>Es wird nachgesehen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5315,9 +5440,19 @@
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is empty</source>
+            <translation>sie ist leer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is in colour or rescaled: {0}</source>
             <translation>es ist farbig oder skaliert: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is nested too deeply</source>
+            <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5325,9 +5460,39 @@
             <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: it has no resourceType</source>
+            <translation>sie ist keine FHIR-Ressource: resourceType fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: no JSON object</source>
+            <translation>sie ist keine FHIR-Ressource: kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_files.py" />
+            <source>it is no file</source>
+            <translation>es ist keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is no intact gzip file</source>
+            <translation>sie ist keine unversehrte gzip-Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it is no part of a study</source>
             <translation>sie ist kein Teil einer Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no text in UTF-8 (byte {0})</source>
+            <translation>sie ist kein Text in UTF-8 (Byte {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no valid JSON: {0} ({1})</source>
+            <translation>sie ist kein gültiges JSON: {0} ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -5353,6 +5518,11 @@
             <location filename="../../app/tools/registry.py" />
             <source>It is not run. Start Sightline again, or remove the pack that brings it.</source>
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it is of a patient who is not there, or not the only one meant: {0}</source>
+            <translation>sie gehört zu einem Patienten, der nicht da oder nicht eindeutig ist: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -5383,6 +5553,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>It is used from the next start of Sightline on.</source>
             <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is XML; only the JSON form of FHIR is read: ask for a JSON export</source>
+            <translation>sie ist XML; nur die JSON-Form von FHIR wird gelesen: bitten Sie um einen JSON-Export</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/sniffing.py" />
@@ -5495,6 +5670,11 @@
             <translation>Es liest nur, was geöffnet ist.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it refers to what is not there: {0}</source>
+            <translation>sie verweist auf etwas, das nicht da ist: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It runs a program on this machine.</source>
             <translation>Es führt ein Programm auf diesem Computer aus.</translation>
@@ -5510,9 +5690,34 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends the request elsewhere, which is not followed ({0})</source>
+            <translation>er leitet die Anfrage um, dem wird nicht gefolgt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends too slowly</source>
+            <translation>er sendet zu langsam</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a compressed answer, not asked for</source>
+            <translation>er hat eine komprimierte Antwort gesendet, um die nicht gebeten war</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a page of over {0} MiB</source>
+            <translation>er hat eine Seite von über {0} MiB gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it skips bytes inside compressed voxels: not supported</source>
             <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it speaks FHIR {0}; FHIR R4 is needed</source>
+            <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -6457,6 +6662,11 @@
             <translation>Zeile vervollständigt</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>line {0}, column {1}</source>
+            <translation>Zeile {0}, Spalte {1}</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Lines lost</source>
             <translation>Zeilen verloren</translation>
@@ -6677,6 +6887,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Looking for the files</source>
+            <translation>Die Dateien werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -7495,6 +7710,11 @@
             <translation>Kein Patient passt zu „{text}“.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>No patient of the record has the image's patient ID.</source>
+            <translation>Kein Patient der Akte hat die Patienten-ID des Bildes.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>no patient's record is open</source>
             <translation type="unfinished" />
@@ -7513,6 +7733,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No record is open</source>
             <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>No record is open.</source>
+            <translation>Es ist keine Akte geöffnet.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -9020,6 +9245,11 @@
             <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Putting the record together</source>
+            <translation>Die Akte wird zusammengestellt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Question</source>
             <translation>Frage</translation>
@@ -9166,6 +9396,11 @@
             <translation>Beschreibung wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the files</source>
+            <translation>Die Dateien werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/classifier.py" />
             <location filename="../../app/tools/chest/grounding.py" />
@@ -9190,6 +9425,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the pages</source>
+            <translation>Die Seiten werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/llava_net.py" />
@@ -11099,9 +11339,24 @@
             <translation>Der Balken ist</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the birth date differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geburtsdatum ist verschieden ({0} im Bild, {1} in der Akte)</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>the branch cannot be written ({0})</source>
             <translation>die Verzweigung kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle has the key {0} twice</source>
+            <translation>das Bundle hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle's entries are no list</source>
+            <translation>die Einträge des Bundles sind keine Liste</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -11229,6 +11484,26 @@
             <translation>Der Eintrag</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has no resource</source>
+            <translation>der Eintrag hat keine Ressource</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has the key {0} twice</source>
+            <translation>der Eintrag hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry is no JSON object</source>
+            <translation>der Eintrag ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry says that a resource was deleted</source>
+            <translation>der Eintrag sagt, dass eine Ressource gelöscht wurde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -11242,6 +11517,11 @@
             <location filename="../../app/agent/sessions/export.py" />
             <source>the export cannot be written ({0})</source>
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the FHIR library refuses it ({0})</source>
+            <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -11430,6 +11710,11 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the gzip file breaks off</source>
+            <translation>die gzip-Datei bricht ab</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>the header does not say how many bits a value has: all {0} are used</source>
             <translation>der Header sagt nicht, wie viele Bits ein Wert hat: Alle {0} werden verwendet</translation>
@@ -11473,6 +11758,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>The image as shown</source>
             <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The image has no patient ID, so its patient's record cannot be told.</source>
+            <translation>Das Bild hat keine Patienten-ID, darum ist nicht zu sagen, welche Akte seine ist.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -11620,6 +11910,11 @@
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the line has over {0} MiB; what follows is not read</source>
+            <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The list of recent openings</source>
             <translation>die Liste der zuletzt geöffneten</translation>
@@ -11725,6 +12020,11 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the next page is on another host, which is not asked: the record has gaps</source>
+            <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/row_links.py" />
             <source>The objects are no longer on the image: run the tool again to link them.</source>
             <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
@@ -11743,6 +12043,21 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees, but another authority has given it.</source>
+            <translation>Die Patienten-ID stimmt überein, aber eine andere Stelle hat sie vergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees.</source>
+            <translation>Die Patienten-ID stimmt überein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID or study agrees, but {0}.</source>
+            <translation>Patienten-ID oder Studie stimmt überein, aber {0}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -11900,6 +12215,11 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The record lists this study.</source>
+            <translation>Die Akte nennt diese Studie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>The record of the shown study's patient.</source>
             <translation>Die Akte des Patienten der gezeigten Studie.</translation>
@@ -11974,6 +12294,51 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server asks for a valid token (401)</source>
+            <translation>der Server verlangt ein gültiges Token (401)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server cannot be reached ({0})</source>
+            <translation>der Server ist nicht zu erreichen ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server did not answer in time</source>
+            <translation>der Server hat nicht rechtzeitig geantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not allow it (403)</source>
+            <translation>der Server erlaubt es nicht (403)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server failed ({0})</source>
+            <translation>der Server hat versagt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server gives no {0}</source>
+            <translation>der Server gibt kein {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server is too busy ({0})</source>
+            <translation>der Server ist überlastet ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server names a page twice: the record has gaps</source>
+            <translation>der Server nennt eine Seite zweimal: die Akte hat Lücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the server reports: {0}</source>
+            <translation>der Server meldet: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
             <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
@@ -11982,6 +12347,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server's answer is too long</source>
             <translation>die Antwort des Servers ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server's certificate is not trusted</source>
+            <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -11997,6 +12367,11 @@
             <location filename="../../app/settings.py" />
             <source>The settings of the display</source>
             <translation>die Einstellungen der Anzeige</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the sex differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geschlecht ist verschieden ({0} im Bild, {1} in der Akte)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12087,6 +12462,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>the terms of {0} are not accepted</source>
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the text breaks off</source>
+            <translation>der Text bricht ab</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -12250,6 +12630,11 @@
             <translation>in diesem Ordner sind keine Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there are too many pages: the record has gaps</source>
+            <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
@@ -12264,6 +12649,11 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>there is no encoder for MP4 movies</source>
             <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there is no FHIR server at this address (404)</source>
+            <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -12626,6 +13016,11 @@
             <translation>dieses Paket ist unvollständig: {0} ist {1}</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>this patient is in another open record, too, which is shown: {0}</source>
+            <translation>dieser Patient ist auch in einer anderen geöffneten Akte, die gezeigt wird: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/thumbnails.py" />
             <source>this picture cannot be read</source>
             <translation>dieses Bild ist nicht lesbar</translation>
@@ -12905,6 +13300,11 @@
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
             <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Try again later.</source>
+            <translation>Versuchen Sie es später noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -14091,6 +14491,16 @@
             <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0} patients fit</source>
+            <translation>{0} Patienten passen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>{0} patients of the record fit: choose one.</source>
+            <translation>{0} Patienten der Akte passen: wählen Sie einen.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} pictures, exactly as shown below</source>
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
@@ -14136,6 +14546,11 @@
             <translation>{0} Schichten fehlen nach Schicht {1}: {2} statt {3} mm</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0} times per {1}</source>
+            <translation>{0}-mal je {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} was changed since {1} was installed</source>
             <translation>{0} wurde geändert, seit {1} installiert wurde</translation>
@@ -14159,6 +14574,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>{0}% of its labelled voxels lie outside the image</source>
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0}, cannot be shown as text</source>
+            <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />

@@ -389,7 +389,7 @@ def test_what_refers_to_nobody_is_listed_with_its_number(
     opened = read(PATIENT, observation(), *stray)
     assert len(library.entries("p1")) == 1
     (problem,) = opened.problems
-    assert (problem.count, problem.where) == (4, "entry 3 Observation and others")
+    assert (problem.count, problem.where) == (4, "entry 3 Observation and 3 more")
     assert "Patient/p9" in problem.reason
 
 
