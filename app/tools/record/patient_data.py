@@ -189,6 +189,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     output["critical"] = [
         form(one) for one in found if any("critical" in flag["level"] for flag in flagged[one.id])
     ]
+    output["flagged"] = [form(one) for one in found if flagged[one.id]]
     output["not_found"] = missing
     output["recorded"] = {}
     if missing or not found:
@@ -204,6 +205,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     artifacts = entries_table(context, patient, found, title, stem)
     artifacts += trend_plots(context, patient, found, stem)
     summary = _observation_summary(patient, found, output, noun, args.abnormal_only)
+    del output["flagged"]  # they are in the entries
     return result(context, summary, output, artifacts, warnings)
 
 
@@ -281,7 +283,11 @@ def _observation_summary(
         parts.append(f"CRITICAL: {'; '.join(told[:_SAID])}.")
     latest = _latest(found)
     if latest:
-        said = "; ".join(said_entry(one) for one in latest[:_SAID])
+        levels = {one["entry"]: one["flags"][0]["level"] for one in output["flagged"]}
+        said = "; ".join(
+            said_entry(one) + (f" ({levels[one.id]})" if one.id in levels else "")
+            for one in latest[:_SAID]
+        )
         more = f"; and {len(latest) - _SAID} more" if len(latest) > _SAID else ""
         parts.append(f"Latest: {said}{more}.")
     if output["not_found"]:
