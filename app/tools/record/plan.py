@@ -24,6 +24,7 @@ from app.tools.pack_plan import (
     value_lists,
     word_lists,
 )
+from app.tools.record import doubts
 from app.tools.record.result_wording import wordings
 
 _TEXTS = word_lists("record")
@@ -177,6 +178,9 @@ _NARROWED = (
     ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),
 )
 
+_NAMES = Discovery("", "recorded", "tests")
+"""What was asked for goes by another name: the result itself lists the names that there are."""
+
 _TOOLS = (
     ToolRule(PATIENTS, why="lists the patients"),
     ToolRule(DEMOGRAPHICS, why="reads who the patient is"),
@@ -186,6 +190,8 @@ _TOOLS = (
         values=(*_values("tests", "ANALYTES"), *_NARROWED),
         numbers=(_SINCE,),
         empty=("entries",),
+        discovery=_NAMES,
+        doubt=doubts.of_entries,
     ),
     ToolRule(
         VITALS,
@@ -193,6 +199,8 @@ _TOOLS = (
         values=(*_values("tests", "VITAL_NAMES"), *_NARROWED),
         numbers=(_SINCE,),
         empty=("entries",),
+        discovery=_NAMES,
+        doubt=doubts.of_entries,
     ),
     ToolRule(
         CONDITIONS,
@@ -207,8 +215,9 @@ _TOOLS = (
         why="counts diagnoses over patients",
         values=_values("condition", "CONDITIONS"),
         numbers=(_LIMIT,),
+        doubt=doubts.of_batch,
     ),
-    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,)),
+    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,), doubt=doubts.of_entries),
     ToolRule(SOAP, why="reads notes by their parts"),
     ToolRule(DISCHARGE, why="reads discharge summaries"),
     ToolRule(
@@ -225,9 +234,10 @@ _TOOLS = (
         why="reads DICOM fields, by the values that really occur",
         # Textbook values ("MR") may not be those of the files: look first, then filter.
         requires=(AnyOf((SCAN, METADATA_OF_FILE)),),
-        discovery=Discovery(SCAN, "modalities", "modality"),
+        discovery=Discovery(SCAN, "values", "modality"),
+        doubt=doubts.of_metadata,
     ),
-    ToolRule(IMAGES, why="finds the patient's images"),
+    ToolRule(IMAGES, why="finds the patient's images", doubt=doubts.of_images),
     ToolRule(LOAD_IMAGE, why="opens one of the patient's images"),
     ToolRule(LOAD_ECG, why="reads the ECG"),
     ToolRule(RHYTHM, why="measures the ECG's rhythm"),
