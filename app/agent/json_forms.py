@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from app.agent import events
 from app.agent.events import RunEvent
+from app.agent.messages import for_people
 from app.errors import FileProblem
 from app.imaging.findings import (
     Box,
@@ -148,6 +149,7 @@ def describe(event: RunEvent) -> str:
             if event.refused:
                 return f"  {event.tool}: not run: {event.refused}"
             text = event.error if event.status != "ok" and event.error else event.summary
+            text = for_people(text)
             number = f"[{event.evidence}] " if event.evidence else ""
             return f"  {number}{event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
         case events.ApprovalRequested():

@@ -31,8 +31,9 @@ from app.agent.privacy.burnt_in_text import risk_of
 from app.agent.privacy.redaction import Redactor
 from app.agent.privacy.send_consent import known_of
 from app.agent.request import make_folder
-from app.errors import printable
+from app.errors import UsageError, printable
 from app.headless.common import open_program
+from app.headless.record_sources import open_records
 from app.headless.runs import ToolCallRecord, allowed_tools, open_images
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Artifact, Progress, Tool, ToolSpec
@@ -62,6 +63,7 @@ class McpRequest:
 
     Attributes:
         images: Files, folders or archives whose images the tools may read.
+        records: Files, folders or a server's address with patients' records; only with `local`.
         allow: Further tools to offer, each as "EFFECT:TOOL".
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.
@@ -71,6 +73,7 @@ class McpRequest:
     """
 
     images: tuple[Path, ...] = ()
+    records: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     out: Path | None = None
     packs: tuple[str, ...] = ()
@@ -104,6 +107,11 @@ def make_server(program: Program, wanted: McpRequest) -> Server[Any]:
     """
     from mcp.server import Server
 
+    if wanted.records and not wanted.local:
+        raise UsageError(
+            "--record needs --local: a record is handed only to an assistant on this computer",
+            remedy="Leave --record out where the assistant's model runs elsewhere.",
+        )
     program.use_profile(wanted.packs)
     session = _Session(program, wanted)
     return Server(
@@ -130,6 +138,8 @@ class _Session:
         }
         self._run_id = new_run_id()
         self._opened = open_images(program.decoder, wanted.images)
+        if wanted.local:
+            open_records(program, wanted.records, self._opened)
         self._folder = make_folder(wanted.out or paths.data_dir() / "runs" / self._run_id)
         self._images = RunImages(
             self._opened, self._folder, program.decoder, self._folder.iterdir()

@@ -21,6 +21,7 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
+from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
 from app.agent.privacy.redaction import clean_arguments
 from app.agent.request import Decision, make_folder
@@ -337,7 +338,7 @@ def run_tool(
         record.end(result.status, context)
         if result.status != "ok":
             kind = UsageError if result.wrong_arguments else SightlineError
-            raise kind(result.error, remedy=result.remedy)
+            raise kind(result.error, remedy=for_people(result.remedy))
         if as_json:
             print_json(
                 {

@@ -43,6 +43,8 @@ ENTRY = "app.records.fhir_reading:read_entry"
 _TIMEOUT_S = 180.0
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
+_MOST_INDEXES = 16
+"""Indexes that are kept on disk; they hold patients' data."""
 
 Progress = Callable[[float, str], None]
 
@@ -80,7 +82,7 @@ class RecordLibrary:
     """The open records; implements `Records`.
 
     Args:
-        folder: Folder of the indexes (`index_folder`); None to keep them in a temporary folder that
+        folder: Folder for the indexes, for them alone; None to keep them in a temporary folder that
             is removed on `close`. They hold patients' data, and only this user can read them.
         workers: Number of worker processes, which live while a record is opened.
         pool: A pool to use instead; it is not closed.
@@ -94,7 +96,7 @@ class RecordLibrary:
     ) -> None:
         self._pool = pool
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._folder = folder / "records" if folder is not None else None
+        self._folder = folder
         self._workers = workers or max(1, min(os.cpu_count() or 1, 4))
         self._lock = threading.RLock()
         self._opening = threading.Lock()
@@ -145,6 +147,7 @@ class RecordLibrary:
             with self._lock:
                 if database not in self._sources:
                     self._sources = (*self._sources, database)
+            self._forget_oldest(database)
             return opened
 
     def open_server(
@@ -167,7 +170,9 @@ class RecordLibrary:
         tell(0.0, "Asking the server")
         with self._opening, tempfile.TemporaryDirectory(prefix="sightline-server-") as pages:
             reader = ServerReader(query, token, Path(pages), cancel)
-            found = list(reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading pages")))
+            found = list(
+                reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading the pages"))
+            )
             # Read anew each time: a server's record changes.
             database = self._own_folder() / f"server-{next(self._numbers)}.sqlite"
             connection = index.connect(database)
@@ -223,6 +228,16 @@ class RecordLibrary:
                 folder = self._own_folder()
         return folder / f"{key}.sqlite"
 
+    def _forget_oldest(self, used: Path) -> None:
+        """Delete the indexes that have not been used for longest."""
+        with suppress(OSError):
+            os.utime(used)
+            if self._folder is not None:
+                found = sorted(self._folder.glob("*.sqlite"), key=lambda one: -one.stat().st_mtime)
+                for old in found[_MOST_INDEXES:]:
+                    if old not in self._sources:
+                        index.remove(old)
+
     def _own_folder(self) -> Path:
         """Return the folder that is removed on `close`."""
         with self._lock:
@@ -237,7 +252,7 @@ class RecordLibrary:
         progress: Progress,
         cancel: CancelLike | None,
     ) -> None:
-        progress(0.0, "Looking for files")
+        progress(0.0, "Looking for the files")
         found = list(record_files(places, cancel))
         stored = index.stored_files(connection)
         present = {state.path for state, _ in found}
@@ -302,7 +317,7 @@ class RecordLibrary:
                         ask(state, reply["skip"], reply["line"])
                         continue
                     done += state.size
-                    progress(0.05 + 0.9 * done / total, f"Reading {len(numbers)} files")
+                    progress(0.05 + 0.9 * done / total, "Reading the files")
                     following = next(waiting, None)
                     if following is not None:
                         ask(following)

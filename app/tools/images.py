@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Protocol
 
 import numpy as np
@@ -161,6 +162,15 @@ _NAMES = {
 }
 
 
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes when a file is written again; None for what is no file."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return (found.st_ino, found.st_mtime_ns, found.st_size) if S_ISREG(found.st_mode) else None
+
+
 class FrameSource(Protocol):
     """An object that decodes frames, such as `app.imaging.decode.Decoder`."""
 
@@ -199,7 +209,7 @@ class RunImages:
         source: FrameSource,
         earlier: Iterable[Path] = (),
     ) -> None:
-        self._earlier = frozenset(path.name for path in earlier)
+        self._earlier = {path.name: _stamp(path) for path in earlier}
         self._opened = tuple(opened)
         # Resolved now, since a link that the user opened may point elsewhere later.
         self._paths: dict[Path, OpenImage] = {}
@@ -463,11 +473,17 @@ class RunImages:
         """Return True if this run made the file `path` (links resolved) in the output folder.
 
         Other files may be there: the folder may be the user's own, with pictures of other patients.
+        One of an earlier run that this run has written again is this run's.
         """
-        return path in self._derived or (
-            path.is_relative_to(self._out_real)
-            and self._earlier.isdisjoint(path.relative_to(self._out_real).parts[:1])
-        )
+        if path in self._derived:
+            return True
+        if not path.is_relative_to(self._out_real):
+            return False
+        parts = path.relative_to(self._out_real).parts
+        if not parts or parts[0] not in self._earlier:
+            return True
+        before = self._earlier[parts[0]]
+        return len(parts) == 1 and before is not None and _stamp(path) not in (None, before)
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """Return JSON-ready descriptions of the open images (at most 200) for a language model.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ Value = str | int | float | bool | None
 """A cell of a table; None where there is no value."""
 
 MAX_ROWS = 1_000_000
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ def write_table(
 ) -> Artifact:
     """Write a table as CSV and return its artifact, with role "table".
 
+    Texts that a spreadsheet would take for a formula get an apostrophe, which `read_table` removes.
+
     Args:
         path: The file, under the run's output folder.
         table: What is written.
@@ -77,10 +81,10 @@ def write_table(
     Raises:
         FileProblem: The file cannot be written.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)  # its line ends make it quote every text with one
+    writer.writerow([plain_cell(name) for name in table.columns])
+    writer.writerows([plain_cell(cell) for cell in row] for row in table.rows)
     try:
         write_atomic(path, stream.getvalue().encode())
     except OSError as error:
@@ -115,8 +119,12 @@ def titled(table: Table, name: str) -> str:
 
 
 def plain_cell(cell: object) -> object:
-    """Return a cell that a spreadsheet does not take for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+    """Return a cell that a spreadsheet does not take for a formula (OWASP, "CSV Injection").
+
+    Numbers stay as they are. Texts that look like the result get one more apostrophe, so that
+    `read_table` gives every text back.
+    """
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def read_table(path: Path) -> Table:
@@ -127,12 +135,12 @@ def read_table(path: Path) -> Table:
     """
     try:
         text = read_regular(path).decode("utf-8-sig")
-        lines = list(csv.reader(io.StringIO(text), strict=True))
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(path, type(error).__name__) from error
     if not lines or not any(lines[0]):
         raise _unreadable(path, "it is empty")
-    columns = tuple(lines[0])
+    columns = tuple(_text(name) for name in lines[0])
     if len(set(columns)) != len(columns):
         raise _unreadable(path, "two columns have the same name")
     rows = [line for line in lines[1:] if line]
@@ -149,7 +157,14 @@ def _unreadable(path: Path, why: str) -> FileProblem:
     )
 
 
+def _text(cell: str) -> str:
+    """Return a text as it was before `plain_cell`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def _value(cell: str) -> Value:
+    if cell.startswith("'"):
+        return _text(cell)
     if cell in ("True", "False"):
         return cell == "True"
     for kind in (int, float):

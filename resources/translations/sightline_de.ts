@@ -9,6 +9,16 @@
             <translation>    weggelassen: {marks}: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (changed)</source>
+            <translation>  (geändert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (new)</source>
+            <translation>  (neu)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -34,6 +44,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source> The connection is not encrypted.</source>
+            <translation> Die Verbindung ist nicht verschlüsselt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -419,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>%n tools allowed</source>
+            <extracomment>Singular: %n tool allowed</extracomment>
+            <translation>
+                <numerusform>%n Werkzeug erlaubt</numerusform>
+                <numerusform>%n Werkzeuge erlaubt</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>%n warnings</source>
@@ -489,6 +513,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>(cannot be read)</source>
             <translation>(nicht lesbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>(no description)</source>
+            <translation>(keine Beschreibung)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -759,6 +788,21 @@
             <translation>ein privates Attribut</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program of this computer</source>
+            <translation>Ein Programm dieses Rechners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program with its arguments; it runs with your rights. Quote what has spaces.</source>
+            <translation>Ein Programm mit seinen Argumenten; es läuft mit Ihren Rechten. Was Leerzeichen hat, in Anführungszeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A quotation mark in the command is not closed.</source>
+            <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -772,6 +816,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A series of the study</source>
             <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A server's name begins with a letter, and has small letters only.</source>
+            <translation>Der Name eines Servers beginnt mit einem Buchstaben und hat nur Kleinbuchstaben, Ziffern und Unterstriche.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
@@ -941,16 +990,18 @@
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
-            <translation type="unfinished" />
+            <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -1049,6 +1100,11 @@
             <translation>Einmal erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Allow these tools</source>
+            <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Allow this code to run</source>
             <translation>Ausführung dieses Codes erlauben</translation>
@@ -1118,6 +1174,16 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
+            <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (streamable HTTP)</source>
+            <translation>Eine Adresse (Streamable HTTP)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
@@ -1175,7 +1241,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Analyse a document (MCP)</source>
-            <translation type="unfinished" />
+            <translation>Dokument auswerten (MCP)</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/ecg.py" />
@@ -1227,6 +1293,11 @@
             <translation>eine andere Datei mit derselben SOP Instance UID wurde kopiert, diese ist anders</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another patient has the same id ({0}); only the first is shown</source>
+            <translation>ein anderer Patient hat dieselbe Kennung ({0}); nur der erste wird gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -1245,6 +1316,11 @@
             <location filename="../../app/tools/models/folder_changes.py" />
             <source>another Sightline is installing, fetching, packing or removing a model</source>
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another version of {0}, which is there more than once; only one is shown</source>
+            <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1490,6 +1566,11 @@
             <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for a token that may read this patient.</source>
+            <translation>Lassen Sie sich ein Token geben, das diesen Patienten lesen darf.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1519,6 +1600,16 @@
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
             <translation>Bitten Sie erneut darum.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for less.</source>
+            <translation>Fragen Sie nach weniger.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for R4.</source>
+            <translation>Bitten Sie um R4.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1588,7 +1679,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1619,6 +1710,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Asking the server</source>
+            <translation>Der Server wird gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Asking {name} for its tools…</source>
+            <translation>{name} wird nach seinen Werkzeugen gefragt …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1849,6 +1950,11 @@
             <translation>Pinselgröße</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>bundles are nested too deeply</source>
+            <translation>Bundles sind zu tief verschachtelt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Busy</source>
             <translation>Beschäftigt</translation>
@@ -1877,6 +1983,11 @@
             <location filename="../../app/tools/record/clinical_score.py" />
             <source>Calculate a clinical score</source>
             <translation>Klinischen Score berechnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/patient_score.py" />
+            <source>Calculate a score from the record</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -2052,6 +2163,16 @@
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address and the network.</source>
+            <translation>Prüfen Sie die Adresse und das Netz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address.</source>
+            <translation>Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the disk or the network drive</source>
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
@@ -2065,6 +2186,11 @@
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Check the folder's permissions and the space on the disk</source>
             <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the id, number or name.</source>
+            <translation>Prüfen Sie Kennung, Nummer oder Name.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2505,9 +2631,15 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/shortcuts.py" />
             <source>Command</source>
             <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3092,6 +3224,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Don't allow</source>
             <translation>Nicht erlauben</translation>
         </message>
@@ -3428,6 +3561,11 @@
             <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Enter a new token.</source>
+            <translation>Geben Sie ein neues Token ein.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter an address to see where questions would be sent.</source>
             <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
@@ -3680,6 +3818,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>FHIR R4 has no such resource type</source>
+            <translation>FHIR R4 kennt keine solche Ressource</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -4217,6 +4360,11 @@
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Give the patient's id or medical record number.</source>
+            <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>go through the time points</source>
             <translation>die Zeitpunkte durchgehen</translation>
@@ -4282,6 +4430,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>has changed: look at its tools</source>
+            <translation>hat sich geändert: Werkzeuge ansehen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -4501,6 +4654,7 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
             <translation>Bild {number}</translation>
@@ -4757,6 +4911,16 @@
             <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR</source>
+            <translation>sie verstößt gegen die Regeln von FHIR</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR: {0}</source>
+            <translation>sie verstößt gegen die Regeln von FHIR: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/futures.py" />
             <source>it cannot be decoded: an unexpected error</source>
             <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
@@ -4772,9 +4936,19 @@
             <translation>es kann nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be opened: {0}</source>
+            <translation>sie lässt sich nicht öffnen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it cannot be read ({0})</source>
             <translation>es ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>it cannot be read: {0}</source>
+            <translation>sie lässt sich nicht lesen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -4785,6 +4959,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>It cannot be saved: {reason}.</source>
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be understood ({0})</source>
+            <translation>sie ist nicht zu verstehen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -4978,6 +5157,11 @@
             <translation>es beschreibt nur {0} von {1} Frames</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it does not answer as a FHIR server</source>
+            <translation>er antwortet nicht wie ein FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it does not say how it lies in the patient</source>
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
@@ -5052,6 +5236,26 @@
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it has no SOP Class UID or SOP Instance UID</source>
             <translation>sie hat keine SOP Class UID oder SOP Instance UID</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it has no such patient</source>
+            <translation>er hat keinen solchen Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} GiB of text</source>
+            <translation>sie hat über {0} GiB Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} MiB of text, the most that is read of one JSON value: ask for NDJSON</source>
+            <translation>sie hat über {0} MiB Text, das Höchste, was von einem JSON-Wert gelesen wird: bitten Sie um NDJSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has the key {0} twice</source>
+            <translation>sie hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -5155,6 +5359,11 @@
             <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is a program that runs on this computer, with all your rights.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
@@ -5171,9 +5380,24 @@
             <translation>es betrifft mehrere Bilder und sagt nicht, auf welches sich die Koordinaten beziehen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is an empty list</source>
+            <translation>sie ist eine leere Liste</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is at an address of this computer.</source>
+            <translation>Er hat eine Adresse dieses Rechners.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>It is being looked up.</source>
+            <translation>Es wird nachgesehen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5216,9 +5440,19 @@
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is empty</source>
+            <translation>sie ist leer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is in colour or rescaled: {0}</source>
             <translation>es ist farbig oder skaliert: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is nested too deeply</source>
+            <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5226,9 +5460,39 @@
             <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: it has no resourceType</source>
+            <translation>sie ist keine FHIR-Ressource: resourceType fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: no JSON object</source>
+            <translation>sie ist keine FHIR-Ressource: kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_files.py" />
+            <source>it is no file</source>
+            <translation>es ist keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is no intact gzip file</source>
+            <translation>sie ist keine unversehrte gzip-Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it is no part of a study</source>
             <translation>sie ist kein Teil einer Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no text in UTF-8 (byte {0})</source>
+            <translation>sie ist kein Text in UTF-8 (Byte {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no valid JSON: {0} ({1})</source>
+            <translation>sie ist kein gültiges JSON: {0} ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -5256,6 +5520,21 @@
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it is of a patient who is not there, or not the only one meant: {0}</source>
+            <translation>sie gehört zu einem Patienten, der nicht da oder nicht eindeutig ist: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on this computer.</source>
+            <translation>Er ist auf diesem Rechner.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
@@ -5274,6 +5553,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>It is used from the next start of Sightline on.</source>
             <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is XML; only the JSON form of FHIR is read: ask for a JSON export</source>
+            <translation>sie ist XML; nur die JSON-Form von FHIR wird gelesen: bitten Sie um einen JSON-Export</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/sniffing.py" />
@@ -5376,9 +5660,19 @@
             <translation>es enthält {0} nicht mehr</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It offers no tools.</source>
+            <translation>Er bietet keine Werkzeuge an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It only reads what is open.</source>
             <translation>Es liest nur, was geöffnet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it refers to what is not there: {0}</source>
+            <translation>sie verweist auf etwas, das nicht da ist: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5396,9 +5690,34 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends the request elsewhere, which is not followed ({0})</source>
+            <translation>er leitet die Anfrage um, dem wird nicht gefolgt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends too slowly</source>
+            <translation>er sendet zu langsam</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a compressed answer, not asked for</source>
+            <translation>er hat eine komprimierte Antwort gesendet, um die nicht gebeten war</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a page of over {0} MiB</source>
+            <translation>er hat eine Seite von über {0} MiB gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it skips bytes inside compressed voxels: not supported</source>
             <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it speaks FHIR {0}; FHIR R4 is needed</source>
+            <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -5868,6 +6187,21 @@
             <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are called mcp_NAME_TOOL.</source>
+            <translation>Seine Werkzeuge heißen mcp_NAME_WERKZEUG.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are off until you allow them again</source>
+            <translation>Seine Werkzeuge sind aus, bis Sie sie wieder erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools can be used once the settings are saved.</source>
+            <translation>Seine Werkzeuge können verwendet werden, sobald die Einstellungen gespeichert sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
@@ -6034,6 +6368,7 @@
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Key</source>
@@ -6327,6 +6662,11 @@
             <translation>Zeile vervollständigt</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>line {0}, column {1}</source>
+            <translation>Zeile {0}, Spalte {1}</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Lines lost</source>
             <translation>Zeilen verloren</translation>
@@ -6504,6 +6844,11 @@
             <translation>Sehen Sie die Bilder einzeln an</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Look at its tools…</source>
+            <translation>Werkzeuge ansehen …</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
@@ -6511,12 +6856,12 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Look at them under {0}, and allow them.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an, und erlauben Sie sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Look at them under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6542,6 +6887,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Looking for the files</source>
+            <translation>Die Dateien werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -6777,6 +7127,22 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>May the assistant use the tools of {name}?</source>
+            <translation>Darf der Assistent die Werkzeuge von {name} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>MCP servers</source>
+            <translation>MCP-Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>MCP servers are programs or addresses that offer tools. You see and allow what one offers before it is used, and again whenever that has changed.</source>
+            <translation>MCP-Server sind Programme oder Adressen, die Werkzeuge anbieten. Sie sehen und erlauben, was einer anbietet, bevor es verwendet wird, und wieder, sobald es sich geändert hat.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Mean</source>
             <translation>Mittelwert</translation>
@@ -6914,7 +7280,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Berichtigen Sie das unter {0}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -7054,6 +7420,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -7091,6 +7458,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>names no kind of greys</source>
             <translation>nennt keine Art von Grauwerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Names of environment variables that it gets from Sightline's own.</source>
+            <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7300,7 +7672,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>no MCP server is set up that analyses documents; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Es ist kein MCP-Server eingerichtet, der Dokumente auswertet; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -7338,6 +7710,11 @@
             <translation>Kein Patient passt zu „{text}“.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>No patient of the record has the image's patient ID.</source>
+            <translation>Kein Patient der Akte hat die Patienten-ID des Bildes.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>no patient's record is open</source>
             <translation type="unfinished" />
@@ -7356,6 +7733,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No record is open</source>
             <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>No record is open.</source>
+            <translation>Es ist keine Akte geöffnet.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7483,6 +7865,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not allowed in this conversation</source>
             <translation>In diesem Gespräch nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>not allowed yet</source>
+            <translation>noch nicht erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/views/layer_loading.py" />
@@ -7621,6 +8008,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Not used: {tools}</source>
+            <translation>Nicht verwendet: {tools}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -8853,6 +9245,11 @@
             <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Putting the record together</source>
+            <translation>Die Akte wird zusammengestellt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/composer.py" />
             <source>Question</source>
             <translation>Frage</translation>
@@ -8999,6 +9396,11 @@
             <translation>Beschreibung wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the files</source>
+            <translation>Die Dateien werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/classifier.py" />
             <location filename="../../app/tools/chest/grounding.py" />
@@ -9023,6 +9425,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the pages</source>
+            <translation>Die Seiten werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/llava_net.py" />
@@ -9193,6 +9600,7 @@
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -10015,6 +10423,11 @@
             <translation>Serie {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/browser/findings_list.py" />
+            <source>series {series}, {image}</source>
+            <translation>Serie {series}, {image}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Set</source>
             <translation>Setzen</translation>
@@ -10023,6 +10436,11 @@
             <location filename="../../app/views/review_menu.py" />
             <source>Set all back to proposed</source>
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Set by the environment variable {variable}.</source>
+            <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -10456,6 +10874,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>State</source>
             <translation>Zustand</translation>
         </message>
@@ -10920,9 +11339,24 @@
             <translation>Der Balken ist</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the birth date differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geburtsdatum ist verschieden ({0} im Bild, {1} in der Akte)</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>the branch cannot be written ({0})</source>
             <translation>die Verzweigung kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle has the key {0} twice</source>
+            <translation>das Bundle hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle's entries are no list</source>
+            <translation>die Einträge des Bundles sind keine Liste</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -11050,6 +11484,26 @@
             <translation>Der Eintrag</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has no resource</source>
+            <translation>der Eintrag hat keine Ressource</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has the key {0} twice</source>
+            <translation>der Eintrag hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry is no JSON object</source>
+            <translation>der Eintrag ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry says that a resource was deleted</source>
+            <translation>der Eintrag sagt, dass eine Ressource gelöscht wurde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -11063,6 +11517,11 @@
             <location filename="../../app/agent/sessions/export.py" />
             <source>the export cannot be written ({0})</source>
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the FHIR library refuses it ({0})</source>
+            <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -11251,6 +11710,11 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the gzip file breaks off</source>
+            <translation>die gzip-Datei bricht ab</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>the header does not say how many bits a value has: all {0} are used</source>
             <translation>der Header sagt nicht, wie viele Bits ein Wert hat: Alle {0} werden verwendet</translation>
@@ -11294,6 +11758,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>The image as shown</source>
             <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The image has no patient ID, so its patient's record cannot be told.</source>
+            <translation>Das Bild hat keine Patienten-ID, darum ist nicht zu sagen, welche Akte seine ist.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -11441,6 +11910,11 @@
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the line has over {0} MiB; what follows is not read</source>
+            <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The list of recent openings</source>
             <translation>die Liste der zuletzt geöffneten</translation>
@@ -11493,7 +11967,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
-            <translation type="unfinished" />
+            <translation>Der MCP-Server {0} ist eingerichtet, aber seine Werkzeuge sind noch nicht erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -11546,6 +12020,11 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the next page is on another host, which is not asked: the record has gaps</source>
+            <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/row_links.py" />
             <source>The objects are no longer on the image: run the tool again to link them.</source>
             <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
@@ -11564,6 +12043,21 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees, but another authority has given it.</source>
+            <translation>Die Patienten-ID stimmt überein, aber eine andere Stelle hat sie vergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees.</source>
+            <translation>Die Patienten-ID stimmt überein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID or study agrees, but {0}.</source>
+            <translation>Patienten-ID oder Studie stimmt überein, aber {0}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -11721,6 +12215,11 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The record lists this study.</source>
+            <translation>Die Akte nennt diese Studie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>The record of the shown study's patient.</source>
             <translation>Die Akte des Patienten der gezeigten Studie.</translation>
@@ -11795,6 +12294,51 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server asks for a valid token (401)</source>
+            <translation>der Server verlangt ein gültiges Token (401)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server cannot be reached ({0})</source>
+            <translation>der Server ist nicht zu erreichen ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server did not answer in time</source>
+            <translation>der Server hat nicht rechtzeitig geantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not allow it (403)</source>
+            <translation>der Server erlaubt es nicht (403)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server failed ({0})</source>
+            <translation>der Server hat versagt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server gives no {0}</source>
+            <translation>der Server gibt kein {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server is too busy ({0})</source>
+            <translation>der Server ist überlastet ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server names a page twice: the record has gaps</source>
+            <translation>der Server nennt eine Seite zweimal: die Akte hat Lücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the server reports: {0}</source>
+            <translation>der Server meldet: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
             <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
@@ -11803,6 +12347,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server's answer is too long</source>
             <translation>die Antwort des Servers ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server's certificate is not trusted</source>
+            <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -11818,6 +12367,11 @@
             <location filename="../../app/settings.py" />
             <source>The settings of the display</source>
             <translation>die Einstellungen der Anzeige</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the sex differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geschlecht ist verschieden ({0} im Bild, {1} in der Akte)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11910,6 +12464,16 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the text breaks off</source>
+            <translation>der Text bricht ab</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>The texts below are the server's own. Allow them only if you trust whoever runs it.</source>
+            <translation>Die Texte unten stammen vom Server. Erlauben Sie sie nur, wenn Sie seinem Betreiber trauen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the TIFF file contains no image</source>
             <translation>die TIFF-Datei enthält kein Bild</translation>
@@ -11947,7 +12511,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>the tools of {0} are not allowed any more; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12066,6 +12630,11 @@
             <translation>in diesem Ordner sind keine Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there are too many pages: the record has gaps</source>
+            <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
@@ -12080,6 +12649,11 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>there is no encoder for MP4 movies</source>
             <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there is no FHIR server at this address (404)</source>
+            <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -12219,7 +12793,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>They are off. Look at them anew under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sie sind aus. Sehen Sie sie unter {0} neu an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12440,6 +13014,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>this pack is incomplete: {0} is {1}</source>
             <translation>dieses Paket ist unvollständig: {0} ist {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>this patient is in another open record, too, which is shown: {0}</source>
+            <translation>dieser Patient ist auch in einer anderen geöffneten Akte, die gezeigt wird: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -12677,14 +13256,19 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Tools of an MCP server</source>
+            <translation>Werkzeuge eines MCP-Servers</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server allowed</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers erlaubt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server withdrawn</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers zurückgenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12715,7 +13299,12 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Try again later.</source>
+            <translation>Versuchen Sie es später noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -12743,6 +13332,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Two servers have the name {name}.</source>
+            <translation>Zwei Server haben den Namen {name}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -12955,6 +13549,11 @@
             <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Variables</source>
+            <translation>Variablen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -13085,6 +13684,11 @@
             <translation>Was Argumente nennen dürfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What came of it</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -13105,6 +13709,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What is sent to it leaves this computer for {host}.</source>
+            <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -13113,6 +13722,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What it does</source>
             <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What it is</source>
+            <translation>Was es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -13148,6 +13762,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>What the record says may be sent to {host}</source>
             <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What the server says of its tools</source>
+            <translation>Was der Server von seinen Werkzeugen sagt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -13205,6 +13824,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Where it is</source>
+            <translation>Wo er ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
@@ -13243,6 +13867,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Which servers may lend the assistant tools?</source>
+            <translation>Welche Server dürfen dem Assistenten Werkzeuge leihen?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -13342,6 +13971,7 @@
             <translation>mit UIDs anderer Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -13423,6 +14053,11 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Write the whole address, such as https://name/mcp.</source>
+            <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -13467,6 +14102,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>You are asked again before anything more is sent there</source>
             <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>You are asked before each call, and see what is sent.</source>
+            <translation>Sie werden vor jedem Aufruf gefragt und sehen, was gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -13581,7 +14221,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ({1}) does not answer</source>
-            <translation type="unfinished" />
+            <translation>{0} ({1}) antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
@@ -13601,12 +14241,12 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with an error: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit einem Fehler: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with something that is not MCP</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit etwas, das kein MCP ist</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13631,7 +14271,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} cannot be reached</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht erreichbar</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -13667,7 +14307,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} could not be followed: {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte nicht verfolgt werden: {1}</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13682,17 +14322,17 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} could not do it: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte es nicht: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} did not answer within {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete nicht innerhalb von {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ended before it answered</source>
-            <translation type="unfinished" />
+            <translation>{0} endete, bevor eine Antwort kam</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13718,7 +14358,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} has changed its tools since you allowed them; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>{0} hat seine Werkzeuge geändert, seit Sie sie erlaubt haben; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13851,6 +14491,16 @@
             <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0} patients fit</source>
+            <translation>{0} Patienten passen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>{0} patients of the record fit: choose one.</source>
+            <translation>{0} Patienten der Akte passen: wählen Sie einen.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} pictures, exactly as shown below</source>
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
@@ -13858,7 +14508,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} refuses the key ({1})</source>
-            <translation type="unfinished" />
+            <translation>{0} weist den Schlüssel ab ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -13878,7 +14528,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} sent more than {1}; its answer was dropped</source>
-            <translation type="unfinished" />
+            <translation>{0} sendete mehr als {1}; die Antwort wurde verworfen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13894,6 +14544,11 @@
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} slices are missing after slice {1}: {2} instead of {3} mm</source>
             <translation>{0} Schichten fehlen nach Schicht {1}: {2} statt {3} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0} times per {1}</source>
+            <translation>{0}-mal je {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13919,6 +14574,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>{0}% of its labelled voxels lie outside the image</source>
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0}, cannot be shown as text</source>
+            <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -14120,6 +14780,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name}  (gone)</source>
+            <translation>{name}  (weg)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} (other image version)</source>
             <translation>{name} (andere Bildfassung)</translation>
@@ -14147,6 +14812,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has changed. May the assistant use its tools?</source>
+            <translation>{name} hat sich geändert. Darf der Assistent seine Werkzeuge verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no address such as https://name/mcp.</source>
+            <translation>{name} hat keine Adresse wie https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no command.</source>
+            <translation>{name} hat keinen Befehl.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />

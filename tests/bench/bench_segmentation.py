@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import tifffile
 from PIL import Image
+from scipy import stats
 from scipy.optimize import linear_sum_assignment
 
 from app.tools.microscopy.image_kind import guess_kind
@@ -28,6 +29,15 @@ from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, 
 DATA = REPO.parent / "shared" / "data" / "microscopy"
 CHOSEN_ON = ("Sample000193", "caulo_15")
 """Bacteria on which parameters were chosen; the other two were not looked at for that."""
+
+RED_CELLS_BY_EYE = {
+    "BloodImage_00004": 26,
+    "BloodImage_00026": 30,
+    "BloodImage_00033": 25,
+    "BloodImage_00038": 33,
+}
+"""Red cells in sight, those that the border cuts too, in four of the images that were most wrong;
+counted by one person on the pictures at twice their size, and right to two or three cells."""
 
 pytestmark = pytest.mark.bench
 
@@ -139,6 +149,7 @@ def boxes_found(labels: np.ndarray, boxes: np.ndarray) -> int:
 
 def test_blood():
     errors: list[float] = []
+    signed: list[float] = []
     counts: list[tuple[int, int]] = []
     hits = 0
     print()
@@ -146,15 +157,22 @@ def test_blood():
         found, answer, _ = segment(pixels, "cells")
         count, wanted = int(found.max()), len(boxes)
         errors.append(abs(count - wanted) / wanted)
+        signed.append((count - wanted) / wanted)
         counts.append((count, wanted))
         right = boxes_found(found, boxes)
         hits += right
         print(
             f"blood {name}: {wanted} boxes, {count} found, {right} of the boxes among them; "
             f"diameter {answer['diameter']:.0f} px"
+            + (f"; {RED_CELLS_BY_EYE[name]} by eye" if name in RED_CELLS_BY_EYE else "")
         )
     wanted = np.array(counts)[:, 1]
     constant = np.mean(np.abs(np.median(wanted) - wanted) / wanted)
+    mean, half = float(np.mean(signed)), half_width(signed)
+    print(
+        f"blood: {sum(one for one, _ in counts)} found for {wanted.sum()} boxes; mean signed error "
+        f"{mean:+.3f} (95% interval {mean - half:+.3f} to {mean + half:+.3f})"
+    )
     print(
         f"blood: mean absolute relative error {np.mean(errors):.3f} over {len(errors)} images "
         f"(even ones, on which parameters were chosen, {np.mean(errors[::2]):.3f}; odd ones "
@@ -162,6 +180,13 @@ def test_blood():
         f"of the counts {np.corrcoef(np.array(counts).T)[0, 1]:.2f}; the same number for every "
         f"image would err by {constant:.3f}"
     )
+    assert abs(mean) <= 0.1, "within 10% in the mean"
+    assert np.mean(errors) <= 0.2, "image by image it was 0.19"
+
+
+def half_width(values: list[float]) -> float:
+    """Half of the 95% interval of a mean, by Student's t."""
+    return float(stats.sem(values) * stats.t.ppf(0.975, len(values) - 1))
 
 
 def test_speed():

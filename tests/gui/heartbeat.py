@@ -110,9 +110,11 @@ class Heartbeat:
             self._loops -= 1
 
     def restart(self) -> None:
-        """Forget what `longest_ms` measured so far."""
+        """Forget what `longest_ms` measured so far, and measure again if it was stopped."""
         self.longest_ms = 0.0
         self._mark()
+        if not self._timer.isActive():
+            self._timer.start(BEAT_MS)
 
     def look(self) -> None:
         """Count what passed since the last beat, too."""

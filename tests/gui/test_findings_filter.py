@@ -200,3 +200,27 @@ def test_marks_are_hidden_as_a_step_of_undo_also_locked_ones(listing: MainWindow
     listing.actions_.redo.trigger()
     QTest.keyClick(canvas, Qt.Key.Key_H, CTRL_SHIFT)
     assert made.id in [one.id for one in canvas.findings_layer.findings]
+
+
+def test_rows_name_their_images_where_there_are_several(listing: MainWindow, wait_until: WaitUntil):
+    model = listing.findings_list.model
+
+    def names() -> dict[str, str]:
+        rows = [model.row(model.index(number)) for number in range(model.rowCount())]
+        return {row.finding.id: row.image for row in rows if isinstance(row, FindingRow)}
+
+    images = {"1.1": names()["finder-Nodule"], "1.2": names()["finder-Width"]}
+    assert images["1.1"] != images["1.2"]
+    assert all(images.values())
+    for item in listing.workspace.annotations.all():
+        assert names()[item.finding.id] == images[item.finding.image.sop_instance_uid]
+    told = model.data(model.index_of("finder-Width"), Qt.ItemDataRole.AccessibleTextRole)
+    assert images["1.2"] in str(told)
+    assert images["1.2"] in str(
+        model.data(model.index_of("finder-Width"), Qt.ItemDataRole.ToolTipRole)
+    )
+    marks = listing.workspace.annotations
+    gone = [one.finding.id for one in marks.all() if one.finding.image.sop_instance_uid == "1.2"]
+    marks.remove(gone)
+    wait_until(lambda: model.count == 3)
+    assert not any(names().values()), "of a single image all are"

@@ -76,3 +76,11 @@ def test_every_test_with_a_window_has_one(request: pytest.FixtureRequest, qapp: 
     loop.exec()
     beat.stop()
     assert beat.longest_ms > 40
+
+
+def test_a_stopped_one_that_is_restarted_beats_again(qapp: object):
+    beat = Heartbeat()
+    beat.stop()
+    beat.restart()
+    assert beat._timer.isActive()
+    beat.stop()

@@ -12,6 +12,7 @@ from PIL import Image
 
 from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
+from app.agent.messages import MEND
 from app.cli import main
 from app.errors import SightlineError, UsageError
 from app.headless.runs import _approver, _print_for_people, allowed_tools, ask, run_tool
@@ -42,6 +43,22 @@ def test_the_answer_goes_to_stdout_and_what_led_to_it_to_stderr(
     assert printed.out.endswith("The answer\\x1b[2J.")
     assert "The model is being loaded." in printed.err
     assert "it broke\\x1b[2J: asked again in 1.5 s" in printed.err, "nothing steers the terminal"
+
+
+def test_what_a_model_is_told_of_arguments_is_not_told_to_people(
+    capsys: pytest.CaptureFixture[str],
+):
+    failed = ToolFinished(
+        call_id="1",
+        tool="count",
+        status="failed",
+        summary="",
+        error=f"There is no channel 7. Name one of two. {MEND} It takes: channel (integer).",
+        duration_s=1.0,
+        **FIELDS,
+    )
+    _print_for_people(failed, False)
+    assert capsys.readouterr().err.rstrip().endswith("There is no channel 7. Name one of two.")
 
 
 def test_settings_that_were_not_understood_are_told(

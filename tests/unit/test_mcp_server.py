@@ -256,3 +256,10 @@ def test_an_image_that_is_not_there_is_told_before_the_protocol_begins(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "missing.dcm" in printed.err
+
+
+def test_records_are_handed_only_to_an_assistant_on_this_computer(
+    home: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["mcp", "--record", str(home)]) == 2
+    assert "--record needs --local" in capsys.readouterr().err

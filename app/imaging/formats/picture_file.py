@@ -178,7 +178,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     """Decode a frame of the picture in `data`; `path` is for error messages only.
 
     A colour picture whose channels are all equal is returned as grey, so that it can be windowed.
-    Transparent parts become black.
+    Transparent parts become white, as image viewers show them.
 
     Returns:
         The pixels, as uint8 or uint16 [rows, columns] or [rows, columns, 3] RGB; and the number of
@@ -272,13 +272,14 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Return a picture without alpha channel, blended onto black: [rows, columns(, 3)]."""
+    """Return a picture without alpha channel, blended onto white: [rows, columns(, 3)]."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]
     full = np.iinfo(array.dtype).max
     if (alpha != full).any():
-        colour = (colour.astype(np.uint64) * alpha + full // 2) // full
+        clear = np.uint64(full) * (full - alpha.astype(np.uint64))
+        colour = (colour.astype(np.uint64) * alpha + clear + full // 2) // full
     colour = colour.astype(array.dtype)
     return colour[..., 0] if colour.shape[2] == 1 else colour
 

@@ -261,6 +261,9 @@ def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
         rgb = _from_ycbcr(path, rgb)
     if array.shape[-1] == 4 and extra and extra[0] == _UNASSOCIATED:
         return flatten_alpha(np.concatenate((rgb, array[..., 3:]), axis=-1)), ""
+    if array.shape[-1] == 4 and extra and extra[0] == _ASSOCIATED:  # already times its alpha
+        clear = np.iinfo(array.dtype).max - array[..., 3:]
+        return np.where(rgb > array[..., 3:], array[..., 3:], rgb) + clear, ""
     note = "its further channels are not shown" if array.shape[-1] > 4 else ""
     return rgb, note
 

@@ -46,7 +46,7 @@ from app.tools.api import (
 )
 from app.tools.files import plain
 from app.tools.result_wording import Data, ResultWording, Sentence, cited, number
-from app.tools.tables import Value, table_of, write_table
+from app.tools.tables import Value, plain_cell, table_of, write_table
 
 _log = logging.getLogger(__name__)
 
@@ -324,6 +324,10 @@ class _Batch:
             for item in found.findings
         )
         artifacts = tuple(_with_ids(item, ids) for item in found.artifacts)
+        if row.kept:  # the folder may hold files of others, so the run must be told of its own
+            for item in found.artifacts:
+                if item.path.suffix.lower() in (".tif", ".tiff", ".png"):
+                    context.images.add_derived(item.path, snapshot)
         return replace(found, findings=findings, artifacts=artifacts)
 
     def _progress(self, place: int) -> Any:
@@ -403,7 +407,9 @@ class _Store:
             artifacts = tuple(
                 Artifact(Path(item.pop("path")), **item) for item in kept["artifacts"]
             )
-            if not all(item.path.is_file() for item in artifacts):
+            own = self._folder.parent.resolve()
+            real = [item.path.resolve() for item in artifacts]
+            if not all(one.is_relative_to(own) and one.is_file() for one in real):
                 return None
             findings = tuple(unpack(Finding, self._with_arrays(item)) for item in kept["findings"])
             return ToolResult(
@@ -492,7 +498,7 @@ class _ObjectsTable:
             if not columns or (not first and not set(columns) & set(self._columns)):
                 return
             with self._path.open("w" if first else "a", newline="", encoding="utf-8") as out:
-                writer = csv.writer(out, lineterminator="\n")
+                writer = csv.writer(out)
                 if first:
                     # The first image may have no group where later ones have.
                     more = (name for name in ("group", "replicate") if name not in columns)
@@ -502,7 +508,7 @@ class _ObjectsTable:
                 place = columns.index(named) if named in columns else None
                 for line in lines:
                     if place is not None:  # files of two folders may have the same name
-                        line[place] = image
+                        line[place] = str(plain_cell(image))
                     cells = dict(zip(columns, line, strict=False))
                     writer.writerow([cells.get(name, "") for name in self._columns])
                     self._rows += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -262,6 +262,12 @@ def _result(
         },
     }
     warnings = [*answer.get("notes", ())]
+    if not has_fallen(losses):
+        warnings.append(
+            f"the loss of the training did not fall ({losses[0]:.2f} in the first epoch, "
+            f"{losses[-1]:.2f} in the last), so the network may have learned nothing: compare with "
+            'method "features", or train for more epochs'
+        )
     if len(clusters) == 1:
         warnings.append("the cells form a single cluster: no distinct states were found")
     elif silhouette is not None and silhouette < _APART:
@@ -279,6 +285,17 @@ def _result(
         },
         artifacts=tuple(artifacts),
     )
+
+
+def has_fallen(losses: Sequence[float]) -> bool:
+    """Return whether a loss is lower in the last quarter of the epochs than in the first quarter.
+
+    True if there were fewer than two epochs, of which nothing can be said.
+    """
+    if len(losses) < 2:
+        return True
+    part = max(1, len(losses) // 4)
+    return sum(losses[-part:]) < sum(losses[:part])
 
 
 def _loss_plot(losses: list[float], context: ToolContext, stem: str) -> list[Artifact]:

@@ -6,6 +6,7 @@ components, since distances in the map are distorted.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -111,8 +112,11 @@ def project(points: Floats, neighbours: int, seed: int) -> Floats:
     """Return each cell's place in a UMAP: float32 [cells, 2]; the same seed gives the same map."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        from tqdm import tqdm
         from umap import UMAP  # compiles for half a minute at its first use
 
+        # Its own lock is a semaphore of the system, which outlives the end of this process.
+        tqdm.set_lock(threading.RLock())
         made = UMAP(
             n_neighbors=min(neighbours, len(points) - 1),
             min_dist=_MIN_DISTANCE,

@@ -23,7 +23,7 @@ MIN_AREA = 0.06
 STAINED_GROWTH = 1.4
 """By how much nuclei in tissue are wider than the darkest part of their chromatin."""
 CELL_BORDER = 0.25
-"""Width of the rim around a nucleus that is taken as its cell, in diameters, in stained sections."""
+"""Width of the rim around a nucleus that is taken as its cell, in diameters, in stained tissue."""
 
 _LEAST_SIDE = 8
 """Rows or columns below which an image holds no object that could be told from noise."""

@@ -173,8 +173,8 @@ def origins(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return where masks come from; the host calls this in the model process.
 
     Returns:
-        "origins": for each of payload["files"], its "finding" and "image" as written by
-        `segmentation.save_labels`; {} if the file does not say.
+        "origins": for each of payload["files"], its "finding", "image" and "projection" (a path or
+        "") as written by `segmentation.save_labels`; {} if the file does not say.
     """
     return {"origins": [_origin(Path(file)) for file in payload["files"]]}
 
@@ -183,8 +183,12 @@ def _origin(path: Path) -> dict[str, str]:
     try:
         with tifffile.TiffFile(path) as tiff:
             told = json.loads(tiff.pages.first.description)
-        return {key: str(told[key]) for key in ("finding", "image")}
-    except (OSError, ValueError, TypeError, KeyError, tifffile.TiffFileError):
+        beside = Path(str(told.get("projection", ""))).name
+        return {
+            **{key: str(told[key]) for key in ("finding", "image")},
+            "projection": str(path.parent / beside) if beside else "",
+        }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, tifffile.TiffFileError):
         return {}
 
 

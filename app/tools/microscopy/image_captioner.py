@@ -85,6 +85,7 @@ class ImageCaptioner:
         if args.table_paths:
             parts += _results(args.table_paths, snapshot, context)
         caption, source, warnings = " ".join(parts), _MEASURED, list[str]()
+        others = _other_images(args.table_paths or [], snapshot, context)
         model = context.model
         if model is not None and model.sees:
             try:
@@ -97,11 +98,23 @@ class ImageCaptioner:
                 if seen:
                     source = f"measurements, and a look at the picture by {model.name}, unchecked"
                     caption = f"{seen} {caption}"
+        if others:  # not told to the model that looks at the picture
+            caption = (
+                f"Of {snapshot.path.name} only, one of {plural(others + 1, 'image')}: {caption}"
+            )
         return ToolResult(
             summary=f"{caption} (From {source}.){''.join(f' {text}.' for text in warnings)}",
             output={"caption": caption, "source": source},
             metadata={"status": "completed", "warnings": warnings},
         )
+
+
+def _other_images(names: list[str], snapshot: ImageSnapshot, context: ToolContext) -> int:
+    """Return how many more images than this one the tables are about."""
+    if not names:
+        return 0
+    table, _folders = read_tables(names, context, (), "a segmenter or cell_state_analyzer")
+    return len({*texts(table, "image")} - {image_name(snapshot), ""})
 
 
 def _results(names: list[str], snapshot: ImageSnapshot, context: ToolContext) -> list[str]:

@@ -123,6 +123,10 @@ _KINDS = (
     QuestionKind(
         "look at a micrograph",
         _WORDS["LOOK"],
+        unless=phrases(
+            "what|whats|was .. magnification|channel*|pixel*|resolution|depth|size|dimension*|"
+            "objective|vergrößerung|kanäle|auflösung|pixelgröße"
+        ),
         tools=(CAPTIONER,),
         only_for=_SURELY_MICROGRAPH,
     ),
@@ -149,6 +153,10 @@ _CHANNELS = tuple(
 """Channels that a question may name. Others are taken as they are shown, which the answer says."""
 
 
+_DEPTHS = (
+    ValueWords("depth", "maximum", _WORDS["PROJECTION"]),
+    ValueWords("depth", "all", _WORDS["ALL_DEPTHS"]),
+)
 _NAMED_CELLS = tuple(word for word in _WORDS["CELLS"] if not word.startswith("obje"))
 
 
@@ -172,7 +180,7 @@ def _segmenter(
         feeds=(_CLEANED,),
         empty=("count",),
         discovery=Discovery(INFO, "channels", "channel"),
-        values=(*_CHANNELS, *values),
+        values=(*_CHANNELS, *_DEPTHS, *values),
         usual=usual,
     )
 

@@ -39,7 +39,7 @@ from app.tools.microscopy.image_kind import (
     suggested_target,
 )
 from app.tools.needs import require_packages
-from app.tools.tables import Table, Value, write_table
+from app.tools.tables import Table, Value, read_table, write_table
 
 _TIMEOUT_S = 280.0
 _ENTRY = "app.tools.microscopy.classical:entry"
@@ -54,6 +54,8 @@ _OF_MICROSCOPES = ("", "SM", "GM", "XC", "OT", "OPT")
 
 KindName = Literal["auto", "fluorescence", "phase", "tissue", "blood"]
 ModelName = Literal["auto", "classical", "cellpose", "stardist", "instanseg"]
+DepthName = Literal["shown", "maximum", "all"]
+_MOST_STEPS = 200
 
 
 class SegmentationInput(ToolInput):
@@ -86,6 +88,12 @@ class SegmentationInput(ToolInput):
         description="How the image was made: fluorescence (bright on dark), phase (phase contrast "
         "or brightfield), tissue (H&E), blood (stained smear); auto to tell by the pixels.",
     )
+    depth: DepthName = Field(
+        default="shown",
+        description="Of a stack: the shown depth; the maximum projection (brightest value over all "
+        "depths); or all depths, each counted separately. In a time series of one depth, all is "
+        "each time point.",
+    )
     model: ModelName = Field(
         default="auto",
         description="classical needs no weights and is what auto takes; cellpose, stardist and "
@@ -114,13 +122,17 @@ class Areas(BaseModel):
 class SegmentationOutput(BaseModel):
     """The number of objects, and the files of their mask and measures."""
 
-    count: int
+    count: int = Field(description="Of several depths or time points, the sum of their counts.")
     touching_border: int = Field(description="How many of them the image's edge cuts.")
-    mask_path: str = Field(description="TIFF whose values number the objects; 0 is background.")
+    mask_path: str = Field(
+        description="TIFF whose values number the objects; 0 is background. Of several depths or "
+        "time points, that of the shown one."
+    )
     table_path: str = Field(description="CSV with a row of measures for each object.")
     areas: Areas
     model: str
     parameters: dict[str, Any]
+    counts: list[int] = Field(description="The count at each depth or time point; [] for one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,45 +176,100 @@ class ObjectSegmenter:
             networks.require(args.model)
         context.progress(0.02, "Reading the image")
         snapshot, pixels = chosen_pixels(args.image_path, args.channel, context)
+        steps, step = _steps(snapshot, args.depth)
+        if len(steps) > _MOST_STEPS:
+            raise ToolRetry(
+                f"{len(steps):,} {step}s are more than the {_MOST_STEPS} counted in one call",
+                remedy="Use the maximum projection or the shown one.",
+            )
+        projected = bool(steps) and args.depth == "maximum"
+        if steps and (projected or not snapshot.frame.is_color):
+            pixels = _projection(args, snapshot, steps, context)
         pixels, missing = _finite(pixels)
         if isinstance(args, CellSegmentationInput) and args.objects == "auto":
             return self._of_picture(args, snapshot, pixels, context)
-        spacing = snapshot.frame.spacing
-        diameter, least = _in_pixels(args, spacing)
         guess = guess_kind(pixels)
         if args.image_type != "auto":
             guess = KindGuess(ImageKind(args.image_type), True)
-        notes = [*_plane(snapshot), *self._notes(guess, snapshot, pixels)]
+        notes = [*_plane(snapshot, step), *self._notes(guess, snapshot, pixels)]
+        if args.depth != "shown" and not steps:
+            notes.append("the image has one depth")
+        if projected:
+            notes.append(_projection_note(len(steps), guess))
         if missing:
             notes.append(f"{missing:,} values that are no numbers were taken as background")
         if modality := _other_modality(snapshot):
             notes.append(f"this is a {modality} image, not one of a microscope")
         context.cancel.check()
-        if guess_kind(pixels).kind is ImageKind.BLANK:
-            answer = _nothing(pixels)
-        else:
-            entry, more = _ENTRY, {}
-            if args.model not in ("auto", "classical"):
-                entry, more = networks.ENTRY, {"network": args.model, "device": context.device}
-            answer = context.host.call(
-                entry,
-                {
-                    "device": "cpu",
-                    "pixels": np.ascontiguousarray(pixels),
-                    "kind": guess.kind.value,
-                    "target": self._target.key,
-                    "diameter": diameter,
-                    "min_area": least,
-                    **more,
-                },
-                cancel=context.cancel,
-                timeout_s=_TIMEOUT_S,
-                progress=context.progress,
-            )
-        context.cancel.check()
+        answer = self._objects(args, pixels, guess, snapshot, context)
+        if steps and not projected:
+            return self._of_steps(args, snapshot, guess, answer, (steps, step), notes, context)
         context.progress(0.95, "Writing the mask and the table")
         notes += [str(note) for note in answer.get("notes", ())]
-        return self._result(args, snapshot, guess, answer, notes, context)
+        projection = pixels if projected else None
+        return self._result(args, snapshot, guess, answer, notes, context, projection)
+
+    def _objects(
+        self,
+        args: SegmentationInput,
+        pixels: NDArray[Any],
+        guess: KindGuess,
+        snapshot: ImageSnapshot,
+        context: ToolContext,
+        found: float | None = None,
+    ) -> dict[str, Any]:
+        """Return the model process's answer for one plane; `found` is a diameter in px."""
+        if guess_kind(pixels).kind is ImageKind.BLANK:
+            return _nothing(pixels)
+        diameter, least = _in_pixels(args, snapshot.frame.spacing)
+        entry, more = _ENTRY, {}
+        if args.model not in ("auto", "classical"):
+            entry, more = networks.ENTRY, {"network": args.model, "device": context.device}
+        answer = context.host.call(
+            entry,
+            {
+                "device": "cpu",
+                "pixels": np.ascontiguousarray(pixels),
+                "kind": guess.kind.value,
+                "target": self._target.key,
+                "diameter": diameter or found or None,
+                "min_area": least,
+                **more,
+            },
+            cancel=context.cancel,
+            timeout_s=_TIMEOUT_S,
+            progress=context.progress,
+        )
+        context.cancel.check()
+        return answer
+
+    def _of_steps(
+        self,
+        args: SegmentationInput,
+        snapshot: ImageSnapshot,
+        guess: KindGuess,
+        whole: dict[str, Any],
+        named: tuple[range, str],
+        notes: list[str],
+        context: ToolContext,
+    ) -> ToolResult:
+        """Count each depth or time point separately.
+
+        Objects in all of them are as wide as those in the projection (`whole`), so that a depth out
+        of focus gets no scale of its own.
+        """
+        steps, step = named
+        host = replace(context, progress=lambda fraction, text: None)
+        shown, results = 0, list[ToolResult]()
+        for place, index in enumerate(steps):
+            context.progress(0.1 + 0.85 * place / len(steps), f"{step} {place + 1} of {len(steps)}")
+            plane, pixels = chosen_pixels(args.image_path, args.channel, context, index)
+            shown = place if plane.ref.frame == snapshot.ref.frame else shown
+            pixels, _ = _finite(pixels)
+            answer = self._objects(args, pixels, guess, plane, host, whole["diameter"])
+            told = notes + [str(note) for note in answer.get("notes", ())]
+            results.append(self._result(args, plane, guess, answer, told, context))
+        return _joined(self._target, results, shown, step, context)
 
     def _of_picture(
         self,
@@ -256,13 +323,19 @@ class ObjectSegmenter:
         answer: dict[str, Any],
         notes: list[str],
         context: ToolContext,
+        projection: NDArray[Any] | None = None,
     ) -> ToolResult:
         labels, columns = answer["labels"], answer["columns"]
         count = len(columns["label"])
         pixel_um2 = pixel_area_um2(snapshot.frame.spacing)
         name = snapshot.path.name
         finding = self._finding(snapshot, labels, count, answer, context)
-        mask = save_labels(labels, context.out_dir, self._target.key, finding)
+        drawn_from = ""
+        if projection is not None:
+            path = save_pixels(projection, context.out_dir, "projection")
+            context.images.add_derived(path, snapshot)
+            drawn_from = path.name
+        mask = save_labels(labels, context.out_dir, self._target.key, finding, drawn_from)
         context.images.add_derived(mask, snapshot)
         table = _table(name, columns, pixel_um2, snapshot)
         csv = context.out_dir / f"{self._target.key}-{uuid.uuid4().hex[:8]}.csv"
@@ -284,6 +357,7 @@ class ObjectSegmenter:
             "diameter_px": round(float(answer["diameter"]), 2),
             "diameter_from": "arguments" if args.diameter is not None else "the image",
             "min_area_px": answer["min_area"],
+            "depth": "maximum" if projection is not None else "shown",
         }
         model = f"{answer.get('model', 'classical')}: {answer['method']}"
         output = {
@@ -294,6 +368,7 @@ class ObjectSegmenter:
             "areas": areas,
             "model": model,
             "parameters": parameters,
+            "counts": [],
         }
         metadata = {
             "image": name,
@@ -340,17 +415,18 @@ class ObjectSegmenter:
 
 
 def chosen_pixels(
-    name: str, channel: int | str | None, context: ToolContext
+    name: str, channel: int | str | None, context: ToolContext, frame: int | None = None
 ) -> tuple[ImageSnapshot, NDArray[Any]]:
     """Return an image and the stored values of one of its channels at full bit depth.
 
-    `channel` counts from 1 or is a name; None for the shown one. The values are [rows, columns], or
+    `channel` counts from 1 or is a name; None for the shown one. `frame` is the index of a
+    frame whose depth and time are taken; None for those shown. The values are [rows, columns], or
     [rows, columns, 3] for colour; MONOCHROME1 is inverted, so that bright is high.
 
     Raises:
         ToolRetry: There is no such image or channel; the message names the channels.
     """
-    snapshot = context.images.resolve(name)
+    snapshot = context.images.resolve(name, frame)
     names = snapshot.channel_names
     colour = snapshot.frame.is_color
     if channel is None:
@@ -359,7 +435,11 @@ def chosen_pixels(
         names = ("red", "green", "blue") if colour else ("grey",)
     number = _channel_number(channel, names)
     if snapshot.channel_names:
-        snapshot = context.images.resolve(name, channel=number)
+        axes = snapshot.instance.axes
+        place: dict[str, int] = {}
+        if axes is not None and frame is not None:
+            _, place["z"], place["time"] = axes.place(frame)
+        snapshot = context.images.resolve(name, channel=number, **place)
         return snapshot, _values(snapshot)
     values = _values(snapshot)
     return snapshot, values[..., number] if colour else values
@@ -426,13 +506,17 @@ def _no_scale(spacing: Spacing) -> str:
     return f"no areas in µm²: the size of a pixel is unknown ({spacing.note or 'not in the file'})"
 
 
-def save_labels(labels: NDArray[Any], folder: Path, stem: str, finding: Finding) -> Path:
+def save_labels(
+    labels: NDArray[Any], folder: Path, stem: str, finding: Finding, projection: str = ""
+) -> Path:
     """Write numbered objects, uint16 or uint32 [rows, columns], as a TIFF; return its path.
 
     The file's description is JSON with the "finding" that has these objects and the "image" whose
-    they are (SOPInstanceUID), so that cells cut out by it can be traced back.
+    they are (SOPInstanceUID), so that cells cut out by it can be traced back; and with the
+    "projection", a file beside it, if the objects were found in one.
     """
     origin = {"finding": finding.id, "image": finding.image.sop_instance_uid}
+    origin |= {"projection": projection} if projection else {}
     return save_pixels(labels, folder, stem, json.dumps(origin))
 
 
@@ -507,8 +591,123 @@ def _finite(pixels: NDArray[Any]) -> tuple[NDArray[Any], int]:
     return np.where(known, pixels, least), missing
 
 
-def _plane(snapshot: ImageSnapshot) -> list[str]:
-    """Return the channel and plane that objects were looked for in; [] if there is one of each."""
+def _steps(snapshot: ImageSnapshot, depth: str) -> tuple[range, str]:
+    """Return the frames of all depths of the shown channel, or of all times, and the steps' name.
+
+    They are empty for the shown depth, and if there is only one.
+    """
+    axes = snapshot.instance.axes
+    if depth == "shown" or axes is None or snapshot.derived:
+        return range(0), ""
+    channel, z, time = axes.place(snapshot.ref.frame)
+    along, count, step = ("depth", axes.depths, len(axes.channels))
+    first = axes.index(channel, 0, time)
+    if axes.depths == 1 and depth == "all":
+        along, count = "time point", axes.times
+        first = axes.index(channel, z, 0)
+    if count == 1:
+        return range(0), ""
+    return range(first, first + count * step, step), along
+
+
+def _projection(
+    args: SegmentationInput, snapshot: ImageSnapshot, steps: range, context: ToolContext
+) -> NDArray[Any]:
+    """Return the largest of the values at all steps, for each pixel."""
+    if snapshot.frame.is_color:
+        raise ToolRetry(
+            "colours of several depths have no brightest value",
+            remedy="Use the shown depth, or all depths.",
+        )
+    _, brightest = chosen_pixels(args.image_path, args.channel, context, steps[0])
+    for frame in steps[1:]:
+        context.cancel.check()
+        _, plane = chosen_pixels(args.image_path, args.channel, context, frame)
+        brightest = np.fmax(brightest, plane)
+    return brightest
+
+
+def _projection_note(depths: int, guess: KindGuess) -> str:
+    note = f"in the maximum projection of {depths} depths; outlines lie on the shown depth"
+    if guess.kind is not ImageKind.FLUORESCENCE:
+        note += ", and objects darker than the background are not seen best in it"
+    return note
+
+
+def _joined(
+    target: Target, results: list[ToolResult], shown: int, step: str, context: ToolContext
+) -> ToolResult:
+    """Return the results of several depths or time points as one, with a table of their counts."""
+    outputs = [result.output for result in results]
+    counts = [int(output["count"]) for output in outputs]
+    tables = [read_table(Path(output["table_path"])) for output in outputs]
+    column = step.replace(" ", "_")
+    named = (column, "finding", *tables[0].columns)
+    rows = [
+        (number, results[number - 1].findings[0].id, *row)
+        for number, table in enumerate(tables, 1)
+        for row in table.rows
+    ]
+    for output in outputs:
+        Path(output["table_path"]).unlink()
+    units = {
+        name: unit
+        for artifact in results[0].artifacts
+        for name, unit in dict(artifact.options.get("units", {})).items()
+    }
+    objects = context.out_dir / f"{target.key}-{uuid.uuid4().hex[:8]}.csv"
+    medians = [output["areas"]["median"] for output in outputs]
+    unit = outputs[0]["areas"]["units"]
+    summed = Table(
+        (column, "count", "median_area"),
+        tuple(zip(range(1, len(counts) + 1), counts, medians, strict=True)),
+        {"median_area": unit},
+    )
+    title = target.many.capitalize()
+    artifacts = (
+        results[shown].artifacts[0],
+        write_table(
+            context.out_dir / f"{target.key}-counts-{uuid.uuid4().hex[:8]}.csv",
+            summed,
+            f"{title} by {step}",
+        ),
+        write_table(objects, Table(named, tuple(rows), units), title, label_column="label"),
+    )
+    place = named.index("area_um2" if "area_um2" in named else "area_px")
+    areas = np.array([row[place] for row in rows], float)
+    output = {
+        **outputs[shown],
+        "count": sum(counts),
+        "counts": counts,
+        "touching_border": sum(int(one["touching_border"]) for one in outputs),
+        "table_path": str(objects),
+        "areas": {**_areas(areas, None), "units": unit},
+        "parameters": {**outputs[shown]["parameters"], "depth": "all"},
+    }
+    notes = list(dict.fromkeys(note for one in results for note in one.metadata["warnings"]))
+    most = int(np.argmax(counts))
+    text = (
+        f"{target.counted(sum(counts))} in {len(counts)} {step}s, each counted separately: "
+        f"{min(counts):,} to {max(counts):,}, most at {step} {most + 1} "
+        f"({outputs[most]['model']}). "
+    )
+    if step == "depth":
+        text += "One that reaches over several depths is counted at each. "
+    text += f"Note: {'; '.join(notes)}." if notes else ""
+    return ToolResult(
+        summary=text.strip(),
+        output=plain(output),
+        metadata={**results[shown].metadata, "warnings": notes},
+        findings=tuple(finding for result in results for finding in result.findings),
+        artifacts=artifacts,
+    )
+
+
+def _plane(snapshot: ImageSnapshot, every: str = "") -> list[str]:
+    """Return the channel and plane that objects were looked for in; [] if there is one of each.
+
+    `every` is the axis along which all planes were looked at: "depth", "time point" or "".
+    """
     axes = snapshot.instance.axes
     if axes is None:
         return []
@@ -516,7 +715,11 @@ def _plane(snapshot: ImageSnapshot) -> list[str]:
     places = ((z, axes.depths, "depth"), (time, axes.times, "time point"))
     names = snapshot.channel_names
     told = [f"channel {names[snapshot.channel]}"] if names else []
-    told += [f"{what} {place + 1} of {count}" for place, count, what in places if count > 1]
+    told += [
+        f"{what} {place + 1} of {count}"
+        for place, count, what in places
+        if count > 1 and what != every
+    ]
     return [f"looked at {', '.join(told)} only"] if told else []
 
 

@@ -232,7 +232,9 @@ def _paired(names: list[str], masks: list[str], context: ToolContext) -> list[tu
                     remedy="Give each image with the mask that a segmenter made of it.",
                 )
             found = place if place in free else free[0]
-        pairs[found] = (names[found], mask, origin.get("finding", ""))
+        # Objects found in a projection are cut out of it.
+        source = origin.get("projection") or names[found]
+        pairs[found] = (source, mask, origin.get("finding", ""))
     return [pairs[place] for place in sorted(pairs)]
 
 
@@ -241,7 +243,8 @@ def _pixels(
 ) -> NDArray[Any]:
     """Return an image's stored values [rows, columns], or [rows, columns, channels] of several."""
     count = len(snapshot.channel_names)
-    if args.channel is not None or count < 2 or snapshot.frame.is_color:
+    one = args.channel is not None or count < 2 or snapshot.frame.is_color
+    if one or snapshot.derived:  # what is made in a run has a single channel
         shown, values = chosen_pixels(name, args.channel, context)
         # Segmenters turn these greys around; crops are the file's own.
         negative = shown.frame.photometric == "MONOCHROME1" and not shown.derived

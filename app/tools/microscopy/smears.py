@@ -29,6 +29,8 @@ VOTES = 0.55
 """Votes for a cell, as a share of a whole circle whose edge is one pixel thick."""
 APART = 1.0
 """Least distance of two centres, in radii."""
+WHITE_RIM = 0.75
+"""Within so many radii of a white cell's nucleus is no red cell's centre but its own cytoplasm."""
 _PURPLE = 0.22
 _ROWS = 240
 """Rows and columns of the picture in which edges vote; a cell's radius is then some 20 pixels."""
@@ -58,7 +60,7 @@ def red_cells(
     radius = _radius(green, white) if diameter is None else diameter / scale / 2
     progress(0.4, "Separating cells that overlap")
     votes = np.max([_votes(green, radius * part) for part in _RADII], axis=0)
-    votes[ndimage.binary_dilation(white, iterations=max(1, round(radius / 2)))] = 0
+    votes[ndimage.binary_dilation(white, iterations=max(1, round(WHITE_RIM * radius)))] = 0
     centres = feature.peak_local_max(
         votes,
         min_distance=max(1, round(APART * radius)),

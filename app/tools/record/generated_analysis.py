@@ -88,8 +88,9 @@ SPEC = ToolSpec(
         "sandbox without network or files, for at most a minute, after the user has read and "
         "allowed it. numpy is np, pandas is pd. An entry is a dict with id, kind, name, codes "
         "(system, code, display), start, end, status, value (number, text, unit, low, high), "
-        "components (name, codes, value), text, details. To look at a picture, return what "
-        "load_dicom_image gave and name the image to another tool. Functions:\n" + _functions()
+        "components (name, codes, value), text, details. To have a picture looked at, return "
+        "what load_dicom_image gave: the result has its id, for another tool. Functions:\n"
+        + _functions()
     ),
     Input=AnalysisInput,
     Output=AnalysisOutput,
@@ -137,7 +138,6 @@ class GeneratedAnalysis:
             "code_sha256": hashlib.sha256(args.code.encode()).hexdigest(),
             "patients": given.patients,
             "entries": given.entries,
-            "images": given.images,
         }
         return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
 
@@ -155,8 +155,6 @@ def _problem(outcome: Outcome) -> SightlineError:
 def _summary(outcome: Outcome, given: GivenData) -> str:
     keys = len(outcome.value)
     over = f"{given.patients:,} patients and {given.entries:,} entries"
-    if given.images:
-        over += f", {given.images} images"
     return f"The analysis ran over {over}, and returned {keys} values."
 
 

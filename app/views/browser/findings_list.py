@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -42,7 +43,7 @@ from PySide6.QtWidgets import (
 
 from app.imaging.findings import Finding, Point, Provenance, State
 from app.imaging.layers import LayerItem
-from app.imaging.types import Frame, ImageRef
+from app.imaging.types import Frame, ImageRef, Instance
 from app.views import icons, wording
 from app.views.browser.findings_filter import Filter, FilterLine
 from app.views.browser.study_delegate import draw_line
@@ -65,6 +66,7 @@ STATE_ICONS = {
     State.REJECTED: "ban",
 }
 LONGEST_NAME = 200
+_LEAST_NAME = 36  # px: of a shorter name of an image nothing could be read
 GROUP_HEIGHT, MAKER_HEIGHT, NOTED_HEIGHT, FINDING_HEIGHT, BUTTON = 34, 26, 44, 30, 16
 
 
@@ -194,6 +196,10 @@ class FindingsDelegate(QStyledItemDelegate):
         top = rect.center().y() - 9
         name = QRect(text_left, top, text_width - value_width - SPACE.s, 19)
         draw_line(painter, name, strong, ink, row.title)
+        name.setLeft(name.left() + QFontMetrics(strong).horizontalAdvance(row.title) + SPACE.s)
+        if row.image and name.width() >= _LEAST_NAME:
+            muted = THEME.text_muted if drawn else THEME.text_faint
+            draw_line(painter, name, ui_font(TYPE.caption), muted, row.image)
         if beside:
             value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
             draw_line(painter, value, strong, ink, beside)
@@ -496,6 +502,7 @@ class FindingRow:
 
     `here`: whether it is on the shown frame. `frame`: the number (from 1) of its frame in the shown
     image; 0 if it is on another image or a label. `tint`: a label's colour (#rrggbb), else "".
+    `image`: the name of its image, and its depth or time, where the list has several of them.
     """
 
     annotation: Annotation
@@ -503,6 +510,7 @@ class FindingRow:
     frame: int = 0  # counted from 1: where the shown image has it; 0 where it does not
     tint: str = ""  # of a label laid over the image: #rrggbb
     outdated: bool = False  # its image has other pixels now
+    image: str = ""
 
     @property
     def finding(self) -> Finding:
@@ -646,6 +654,7 @@ class FindingsModel(QAbstractListModel):
         made: dict[str, dict[tuple[str, str], list[Annotation]]] = {BY_HAND: {}, BY_AI: {}}
         self.known = set()
         listed: dict[str, bool] = {}  # by image, as there may be thousands of findings on one
+        places: set[tuple[str, int]] = set()
         for annotation in self._workspace.annotations.all():
             uid = annotation.finding.image.sop_instance_uid
             if uid not in listed:
@@ -654,6 +663,7 @@ class FindingsModel(QAbstractListModel):
                 continue
             finding = annotation.finding
             self.known.add(finding.id)
+            places.add((uid, finding.image.frame))
             if not self._filter.passes(
                 annotation, here=frame is not None and frame.shows(finding.image)
             ):
@@ -665,6 +675,7 @@ class FindingsModel(QAbstractListModel):
             key = (maker, wording.maker_details(finding))
             made[BY_HAND if by_hand else BY_AI].setdefault(key, []).append(annotation)
         rows: list[Row] = []
+        names = self._place_names(places)
         self.shown = 0
         for title, makers in made.items():
             every = [one for members in makers.values() for one in members]
@@ -679,7 +690,7 @@ class FindingsModel(QAbstractListModel):
                     ids = tuple(item.finding.id for item in members)
                     seen = any(item.visible for item in members)
                     rows.append(MakerRow(maker, ids, seen, "", details))
-                rows.extend(_row(item, frame) for item in members)
+                rows.extend(_row(item, frame, names) for item in members)
         for entry in self._workspace.layers.entries:
             if frame is not None and entry.laid:
                 labels = [_label_row(entry, item, frame.ref) for item in entry.items]
@@ -692,6 +703,21 @@ class FindingsModel(QAbstractListModel):
                 seen = any(row.annotation.visible for row in labels)
                 rows += [MakerRow(entry.title, ids, seen, tr(_FROM_FILE)), *labels]
         return rows
+
+    def _place_names(self, places: set[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """Return the names of images, and of depths and times, by UID and frame; {} for one."""
+        images = {uid: self._workspace.instance_of(uid) for uid, _ in places}
+        series = {_series(image) for image in images.values() if image is not None}
+        named: dict[tuple[str, int], str] = {}
+        for uid, frame in places if len(places) > 1 else ():
+            image = images[uid]
+            if image is None:
+                continue
+            parts = [_image_name(image, len(series) > 1)] if len(images) > 1 else []
+            if image.axes is not None and image.axes.frames > 1:
+                parts.append(image.axes.text(frame, channel=False))
+            named[uid, frame] = ", ".join(part for part in parts if part)
+        return named
 
     def _is_listed(self, uid: str) -> bool:
         """Return whether an image is open and of the shown patient."""
@@ -738,7 +764,7 @@ class FindingsModel(QAbstractListModel):
                 return f"{tr(row.title)}: {row.count}"
             return row.maker if isinstance(row, MakerRow) else f"{row.title}  {row.value}".strip()
         if role == Qt.ItemDataRole.AccessibleTextRole and isinstance(row, FindingRow):
-            parts = (row.title, row.value, row.state)
+            parts = (row.title, row.value, row.image, row.state)
             return ", ".join(part for part in parts if part)
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(_tip(row))
@@ -758,13 +784,31 @@ def _label_of(finding_id: str) -> tuple[str, int]:
     return key, int(number)
 
 
-def _row(annotation: Annotation, frame: Frame | None) -> FindingRow:
+def _series(image: Instance) -> str:
+    return image.get("SeriesNumber") or image.get("SeriesDescription")
+
+
+def _image_name(image: Instance, of_several_series: bool) -> str:
+    """Return the number of a DICOM image, or the name of its file."""
+    if image.kind != "dicom" or not image.number:
+        return wording.one_line(image.path.name)
+    text = tr("image {number}").format(number=image.number)
+    if of_several_series and (series := wording.one_line(_series(image))):
+        text = tr("series {series}, {image}").format(series=series, image=text)
+    return text
+
+
+def _row(
+    annotation: Annotation, frame: Frame | None, names: Mapping[tuple[str, int], str]
+) -> FindingRow:
     image = annotation.finding.image
     shown = frame.ref if frame is not None else None
     here = frame is not None and frame.shows(image)
     same = shown is not None and image.sop_instance_uid == shown.sop_instance_uid
     outdated = same and shown is not None and image.frame == shown.frame and image != shown
-    return FindingRow(annotation, here, image.frame + 1 if same else 0, outdated=outdated)
+    name = names.get((image.sop_instance_uid, image.frame), "")
+    number = image.frame + 1 if same else 0
+    return FindingRow(annotation, here, number, outdated=outdated, image=name)
 
 
 def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRow:
@@ -794,5 +838,5 @@ def _tip(row: Row) -> str:
     else:
         details = wording.maker_details(row.finding)
         state = wording.state_text(row.finding) if row.state else ""
-        lines = [f"{row.title}  {row.value}".strip(), row.detail, state, details]
+        lines = [f"{row.title}  {row.value}".strip(), row.image, row.detail, state, details]
     return "\n".join(line for line in lines if line)

@@ -170,11 +170,11 @@ class RecordOpening(QObject):
                 record.set_match(match)
 
         # Until it is known, no record counts as that of the newly shown study.
-        record.set_match(RecordMatch("none", "", "It is being looked up."))
+        record.set_match(RecordMatch("none", "", tr("It is being looked up.")))
         self._background.submit(partial(self._library.match, identity), take)
 
 
 def _problem_line(problem: RecordProblem) -> str:
     name = Path(problem.path).name
     where = f" ({problem.where})" if problem.where else ""
-    return f"{name}{where}: {problem.reason}."
+    return f"{name}{where}: {tr_report(problem.reason)}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import threading
 import time
 from collections.abc import Sequence
@@ -27,9 +28,11 @@ from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.sessions import Thread
 from app.imaging.findings import Finding, Mask, new_id
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
     Approval,
+    Artifact,
     CancelToken,
     Resource,
     ToolContext,
@@ -38,8 +41,10 @@ from app.tools.api import (
     ToolResult,
     takes,
 )
+from app.tools.files import save_png
 from app.tools.general import for_each_image
 from app.tools.general.for_each_image import NAME, ForEachImage
+from app.tools.images import OpenImage, RunImages
 from app.tools.pack_plan import Accepts, PackPlan, Plans, ToolRule
 from app.tools.registry import Registry
 from app.tools.tables import table_of, write_table
@@ -47,6 +52,7 @@ from tests.support import cells_pack as cells
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, request
 from tests.support.scripted_model import ScriptedModel, call, says
 from tests.unit.agent.test_enforcing import Played, check_transcript
+from tests.unit.tools.support import Inline
 
 
 def registry(*more: FakeTool) -> Registry:
@@ -468,3 +474,49 @@ def test_groups_of_later_images_are_kept_where_the_first_has_none(tmp_path: Path
         ("a", "", ""),
         ("b", "drug", "1"),
     ]
+
+
+def masked(out: Path) -> FakeTool:
+    """A tool that makes a file and names it as its mask."""
+
+    def made(args: Any, context: ToolContext) -> ToolResult:
+        snapshot = context.images.resolve(args.image_path)
+        path = save_png(snapshot.display, out, "mask")
+        context.images.add_derived(path, snapshot)
+        mask = Artifact(path, "mask", "Mask", "", snapshot.ref)
+        return ToolResult("Made.", {"count": 1, "mask_path": str(path)}, {}, artifacts=(mask,))
+
+    return FakeTool("masked", ImageInput, made)
+
+
+def test_masks_kept_by_an_earlier_run_are_files_of_the_run_that_takes_them(tmp_path: Path):
+    """An output folder of one's own may hold other files, which no run may read."""
+    pictures, out = micrographs(tmp_path / "in", 3, 4), tmp_path / "out"
+    tools = registry(masked(out))
+
+    def play(images: RunImages) -> Any:
+        notes = [dict(note) for note in images.notes(remote=False)]
+        with ScriptedModel([call(NAME, tool="masked")], says("Done.")) as model:
+            loop = AgentLoop(model, tools, plans=tools.plans)
+            asked = request(out, "?", notes=notes, thread=Thread.in_memory(), images=images)
+            events = asyncio.run(collect(loop, asked))
+        return finished(Played(events, Thread.in_memory(), model))
+
+    images, _ = cells.open_pictures(out, *pictures)
+    first = play(images)
+    masks = [Path(one["output"]["mask_path"]).resolve() for one in first.output["results"]]
+    opened = [OpenImage(f"image-{n}", read_instance(path)) for n, path in enumerate(pictures, 1)]
+    images = RunImages(opened, out, Inline(), out.iterdir())
+    assert not any(images.is_made(mask) for mask in masks)
+    again = play(images)
+    assert again.output["reused"] == 2
+    assert again.output["results"] == first.output["results"]
+    assert all(images.is_made(mask) for mask in masks)
+
+    (kept, _) = (out / NAME).glob("*.json")
+    told = json.loads(kept.read_text())
+    outside = tmp_path / "outside.tif"
+    outside.write_bytes(b"")
+    told["artifacts"][0]["path"] = str(outside)
+    kept.write_text(json.dumps(told))
+    assert play(images).output["reused"] == 1, "a kept result names no file elsewhere"

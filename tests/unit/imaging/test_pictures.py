@@ -47,12 +47,23 @@ def test_colour_with_equal_channels_is_grey_and_can_be_windowed(tmp_path: Path):
     np.testing.assert_array_equal(frame.stored, grey())
 
 
-def test_transparent_parts_are_black(tmp_path: Path):
-    pixels = np.full((2, 2, 4), 200, np.uint8)
-    pixels[0, :, 3] = (0, 255)
-    pixels[1, :, 3] = (128, 255)
+def test_transparent_parts_are_white_as_pillow_puts_them_over_white(tmp_path: Path):
+    pixels = np.random.default_rng(3).integers(0, 256, (9, 11, 4), np.uint8)
+    pixels[0, :, 3], pixels[1, :, 3] = 0, 255
     frame = shown(tmp_path / "a.png", png_bytes(pixels))
-    assert frame.stored.tolist() == [[0, 200], [100, 200]]
+    white = Image.new("RGBA", (11, 9), "white")
+    expected = np.asarray(Image.alpha_composite(white, Image.fromarray(pixels)))[..., :3]
+    assert np.abs(frame.stored.astype(int) - expected).max() <= 1
+    assert (frame.stored[0] == 255).all()
+    np.testing.assert_array_equal(frame.stored[1], pixels[1, :, :3])
+
+
+def test_transparent_parts_of_16_bits_are_white(tmp_path: Path):
+    pixels = np.full((1, 3, 4), 40_000, np.uint16)
+    pixels[0, :, 3] = (0, 65_535, 32_768)
+    frame = shown(tmp_path / "a.png", bytes(imagecodecs.png_encode(pixels)))
+    half = round(40_000 * 32_768 / 65_535 + 65_535 * (1 - 32_768 / 65_535))
+    assert frame.stored.tolist() == [[65_535, 40_000, half]]
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

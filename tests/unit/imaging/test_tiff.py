@@ -151,11 +151,16 @@ def test_cmyk_as_pillow_converts_it(tmp_path: Path):
     assert "without a colour profile" in frame.note
 
 
-def test_transparent_parts_are_black(tmp_path: Path):
+@pytest.mark.parametrize("kind", ["unassalpha", "assocalpha"])
+def test_transparent_parts_are_white(tmp_path: Path, kind: str):
     rgba = noise((4, 4, 4))
-    rgba[..., 3] = 0
-    path = written(tmp_path / "a.tif", rgba, photometric="rgb", extrasamples=["unassalpha"])
-    assert not read_frame(path, 0).stored.any()
+    rgba[:2, :, 3], rgba[2:, :, 3] = 0, 255
+    if kind == "assocalpha":
+        rgba[:2] = 0  # colours are stored times their alpha
+    path = written(tmp_path / "a.tif", rgba, photometric="rgb", extrasamples=[kind])
+    shown = read_frame(path, 0).stored
+    assert (shown[:2] == 255).all()
+    np.testing.assert_array_equal(shown[2:], rgba[2:, :, :3])
 
 
 def test_lab_colour_is_refused_by_name(tmp_path: Path):

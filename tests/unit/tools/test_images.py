@@ -11,11 +11,12 @@ import tifffile
 from PIL import Image
 
 from app.imaging.types import Content, SpacingSource, Window
+from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
 from app.tools.images import RunImages
-from tests.unit.tools.support import Bench, gradient, write_dicom
+from tests.unit.tools.support import Bench, Inline, gradient, write_dicom
 
 
 @pytest.fixture
@@ -288,3 +289,19 @@ def test_a_derived_file_of_16_bits_is_read_at_its_own_depth(tmp_path: Path):
     assert np.array_equal(derived.values, made)
     assert np.array_equal(derived.frame.stored, source.values)
     assert derived.ref == source.ref
+
+
+def test_a_file_that_the_run_writes_again_is_the_run_s(tmp_path: Path):
+    out = tmp_path / "out"
+    (out / "old").mkdir(parents=True)
+    for name in ("theirs.csv", "crops.csv", "old/a.csv"):
+        (out / name).write_text("a")
+    images = RunImages([], out, Inline(), out.iterdir())
+    assert not any(images.is_made(out / name) for name in ("theirs.csv", "crops.csv", "old/a.csv"))
+    write_atomic(out / "crops.csv", b"a")
+    (out / "new.csv").write_text("a")
+    (out / "old" / "a.csv").write_text("changed")
+    assert images.is_made(out / "crops.csv")
+    assert images.is_made(out / "new.csv")
+    assert not images.is_made(out / "theirs.csv")
+    assert not images.is_made(out / "old" / "a.csv"), "a folder that was there stays another's"

@@ -46,6 +46,7 @@ def test_results_are_named_with_their_figures(ready: Bench):
     assert "5 objects were found in it." in caption
     assert "Median area 30 µm² (10 to 50)." in caption
     assert "cluster 2: 60%, cluster 1: 40%" in caption
+    assert caption.startswith("Of a.tif only, one of 2 images: Microscopy image")
 
 
 @dataclass

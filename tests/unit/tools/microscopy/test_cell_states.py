@@ -14,7 +14,7 @@ import tifffile
 from app.errors import Cancelled
 from app.tools.api import ToolFailed, ToolRetry
 from app.tools.hosting.host import ProcessHost
-from app.tools.microscopy.cell_state_analyzer import AnalyzerInput, CellStateAnalyzer
+from app.tools.microscopy.cell_state_analyzer import AnalyzerInput, CellStateAnalyzer, has_fallen
 from app.tools.needs import is_installed
 from app.tools.tables import Table, read_table, write_table
 from tests.support.cell_states import LONG, experiment
@@ -217,3 +217,34 @@ def test_the_whole_analysis_as_files(ready: Bench):
     states = np.array(truth(table, images))
     near: Any = KDTree(places).query(places, k=6)[1]
     assert np.mean(states[near[:, 1:]] == states[:, None]) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("losses", "fell"),
+    [
+        ((), True),
+        ((3.0,), True),
+        ((4.0, 3.0), True),
+        ((3.0, 3.0), False),
+        ((3.0, 4.0, 2.9, 3.5, 3.1, 3.2, 3.3, 3.4), True),
+        ((3.0, 3.0, 2.0, 3.0, 3.0, 3.0, 3.2, 3.2), False),
+    ],
+)
+def test_a_loss_that_does_not_fall_is_noticed(losses: tuple[float, ...], fell: bool):
+    assert has_fallen(losses) is fell
+
+
+@pytest.mark.slow
+def test_a_training_that_does_not_learn_gives_a_warning(ready: Bench):
+    crops = cropped(ready, experiment(0, side=4))
+    real = ready.host
+
+    class Stuck:
+        def call(self, entry: str, payload: Any, **more: Any) -> Any:
+            return {**real.call(entry, payload, **more), "losses": [3.5, 3.6, 3.6, 3.7]}
+
+    ready.host = Stuck()
+    result = ready.run(CellStateAnalyzer(), crops_paths=[crops], method="features")
+    (told,) = [one for one in result.metadata["warnings"] if "loss" in one]
+    assert "did not fall (3.50 in the first epoch, 3.70 in the last)" in told
+    assert told in result.summary

@@ -150,7 +150,11 @@ def test_the_plan_names_no_tool_that_the_pack_does_not_have():
     assert all(re.fullmatch(r"[A-Z]\w+_Tool", one[0]) for one in names.OTHER_NAMES.values())
 
 
-STRANGERS = tomllib.loads((Path(__file__).parent / "strangers.toml").read_text("utf-8"))["rows"]
+STRANGERS = [
+    row
+    for name in ("strangers.toml", "strangers_again.toml")
+    for row in tomllib.loads((Path(__file__).parent / name).read_text("utf-8"))["rows"]
+]
 
 
 @pytest.mark.parametrize("row", STRANGERS, ids=[row["id"] for row in STRANGERS])
@@ -159,6 +163,30 @@ def test_a_phrasing_of_somebody_who_knew_no_rule_gets_its_chain(row: dict[str, A
     seed = {name: others[0] for name, others in names.OTHER_NAMES.items()}
     right = [tuple(seed[tool] for tool in one) for one in (row["tools"], *row.get("or", ()))]
     assert chain(row["text"], TIFF if row["scene"] == "cells_tiff" else PNG) in right
+
+
+@pytest.mark.parametrize(
+    ("question", "depth"),
+    [
+        ("count the nuclei in all slices", "all"),
+        ("how many cells at each depth of the stack?", "all"),
+        ("count nuclei in every z plane", "all"),
+        ("Zähle die Zellkerne in allen Schichten", "all"),
+        ("how many cells are there at each time point?", "all"),
+        ("count the cells on the maximum projection", "maximum"),
+        ("MIP, then count nuclei", "maximum"),
+        ("Zellkerne in der Maximumprojektion zählen", "maximum"),
+        ("how many nuclei are there?", None),
+    ],
+)
+def test_words_for_the_depths_of_a_stack(question: str, depth: str | None):
+    packs = load_packs()
+    tools = {tool.spec.name: schema_of(tool) for tool in packs.all()}
+    read = Planner().interpret(question, Scene(({**TIFF, "depths": 9},), tools, plans=packs.plans))
+    assert isinstance(read.plan, ToolPlan)
+    (step,) = read.plan.steps
+    assert step.tool in names.SEGMENTERS
+    assert step.arguments.get("depth") == depth
 
 
 def test_the_caption_comes_before_any_other_tool_that_a_model_calls_next(tmp_path: Path):

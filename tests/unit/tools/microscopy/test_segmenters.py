@@ -22,6 +22,7 @@ from app.tools.microscopy.image_kind import ImageKind, guess_kind
 from app.tools.microscopy.measures import measured
 from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
 from app.tools.microscopy.organoid_segmenter import organoid_segmenter
+from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.registry import load_packs
 from app.tools.tables import read_table
 from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, phase, write_tiff
@@ -400,3 +401,108 @@ def test_the_picture_decides_only_where_it_tells(bench: Bench, model_process: Pr
     bench.open(write_tiff(bench.folder / "blank.tif", np.full(SHAPE, 9, np.uint8), None))
     with pytest.raises(ToolRetry, match="does not tell what is to be outlined"):
         bench.run(cell_segmenter(), image_path="image-2", objects="auto")
+
+
+def stack_of(bench: Bench, planes: list[np.ndarray], axes: str = "ZYX") -> None:
+    path = bench.folder / "stack.ome.tif"
+    tifffile.imwrite(path, np.stack(planes), metadata={"axes": axes})
+    bench.open(path)
+
+
+UPPER = discs([(40, 40), (40, 120), (150, 60)], 10)
+LOWER = discs([(100, 180), (150, 150)], 10)
+
+
+def test_a_maximum_projection_counts_what_is_at_any_depth(bench: Bench, model_process: ProcessHost):
+    planes = [fluorescence(UPPER), fluorescence(LOWER)]
+    stack_of(bench, planes)
+    bench.host = model_process
+    result = bench.run(nuclei_segmenter(), image_path="image-1", depth="maximum")
+    assert result.output["count"] == 5
+    assert f1(np.maximum(UPPER, np.where(LOWER > 0, LOWER + 3, 0)), mask(result)) == 1
+    assert "maximum projection of 2 depths" in result.summary
+    assert "depth 1 of 2 only" not in result.summary
+    assert result.output["parameters"]["depth"] == "maximum"
+    # Cells are cut out of the projection, not of the shown depth.
+    made = bench.run(
+        SingleCellCropper(),
+        image_paths=["image-1"],
+        mask_paths=[result.output["mask_path"]],
+        margin=0,
+    )
+    table = read_table(Path(made.output["crops_path"]))
+    brightest = np.maximum(*planes)
+    with tifffile.TiffFile(bench.out / str(table.column("crop_file")[0])) as crops:
+        pages = [page.asarray() for page in crops.pages]
+    assert len(pages) == 5
+    for row, page in enumerate(pages):
+        x0, y0, x1, y1 = (int(str(table.column(one)[row])) for one in ("x0", "y0", "x1", "y1"))
+        np.testing.assert_array_equal(page, brightest[y0:y1, x0:x1])
+
+
+def test_all_depths_are_counted_one_by_one(bench: Bench, model_process: ProcessHost):
+    blank = np.zeros_like(fluorescence(UPPER))
+    stack_of(bench, [fluorescence(UPPER), blank, fluorescence(LOWER)])
+    bench.host = model_process
+    result = bench.run(nuclei_segmenter(), image_path="image-1", depth="all")
+    assert result.output["counts"] == [3, 0, 2]
+    assert result.output["count"] == 5
+    assert (
+        "5 nuclei in 3 depths, each counted separately: 0 to 3, most at depth 1" in result.summary
+    )
+    # Outlines lie at their own depth, and rows are linked to them.
+    assert [one.image.frame for one in result.findings] == [0, 1, 2]
+    table = read_table(Path(result.output["table_path"]))
+    assert table.column("depth") == [1, 1, 1, 3, 3]
+    ids = [one.id for one in result.findings]
+    assert table.column("finding") == [ids[0]] * 3 + [ids[2]] * 2
+    for row, (x, y) in enumerate(
+        zip(table.column("centroid_x"), table.column("centroid_y"), strict=True)
+    ):
+        truth = UPPER if row < 3 else LOWER
+        assert truth[round(float(str(y))), round(float(str(x)))]
+    counts = next(one for one in result.artifacts if one.title == "Nuclei by depth")
+    assert read_table(counts.path).column("count") == [3, 0, 2]
+    # The mask goes with the shown depth.
+    assert mask(result).max() == 3
+
+
+def test_all_time_points_of_a_series_are_counted(bench: Bench, model_process: ProcessHost):
+    stack_of(bench, [fluorescence(UPPER), fluorescence(LOWER)], "TYX")
+    bench.host = model_process
+    result = bench.run(nuclei_segmenter(), image_path="image-1", depth="all")
+    assert result.output["counts"] == [3, 2]
+    assert "2 time points" in result.summary
+    assert read_table(Path(result.output["table_path"])).column("time_point") == [1, 1, 1, 2, 2]
+
+
+def test_all_depths_of_a_named_channel(bench: Bench, model_process: ProcessHost):
+    nothing = np.zeros_like(fluorescence(UPPER))
+    path = bench.folder / "two.ome.tif"
+    planes = np.stack(
+        [np.stack([nothing, fluorescence(UPPER)]), np.stack([nothing, fluorescence(LOWER)])]
+    )
+    tifffile.imwrite(path, planes, metadata={"axes": "ZCYX", "Channel": {"Name": ["GFP", "DAPI"]}})
+    bench.open(path)
+    bench.host = model_process
+    result = bench.run(nuclei_segmenter(), image_path="image-1", depth="all", channel="DAPI")
+    assert result.output["counts"] == [3, 2]
+    result = bench.run(nuclei_segmenter(), image_path="image-1", depth="maximum", channel=2)
+    assert result.output["count"] == 5
+
+
+@pytest.mark.parametrize("depth", ["all", "maximum"])
+def test_one_depth_is_counted_as_ever_and_said(
+    bench: Bench, model_process: ProcessHost, depth: str
+):
+    result = run(bench, model_process, nuclei_segmenter(), fluorescence(UPPER), depth=depth)
+    assert result.output["count"] == 3
+    assert "the image has one depth" in result.summary
+
+
+def test_colours_are_not_projected(bench: Bench, model_process: ProcessHost):
+    coloured = np.stack([np.full((40, 40, 3), (200, 90, 90), np.uint8)] * 2)
+    stack_of(bench, list(coloured), "ZYXS")
+    bench.host = model_process
+    with pytest.raises(ToolRetry, match="colours of several depths"):
+        bench.run(nuclei_segmenter(), image_path="image-1", depth="maximum")
