@@ -46,6 +46,7 @@ REPORTS = "get_radiology_reports"
 SCAN = "scan_dicom_directory"
 METADATA = "get_dicom_metadata"
 METADATA_OF_FILE = "get_dicom_metadata_from_path"
+LOOK = "analyze_medical_image"
 IMAGES = "find_patient_images"
 LOAD_IMAGE = "load_dicom_image"
 LOAD_ECG = "load_ecg"
@@ -138,6 +139,8 @@ _KINDS = (
     ),
     _kind("dicom scan", _WORDS["SCAN_DICOM"], SCAN),
     _kind("dicom metadata", _WORDS["DICOM_METADATA"], METADATA, beats=("images of",)),
+    _kind("fields of a file", _WORDS["DICOM_FILE"], METADATA_OF_FILE),
+    _kind("seen by a model", _WORDS["LOOKED_AT"], LOOK),
     _kind("images of", _WORDS["IMAGES_OF"], IMAGES),
     _kind("load image", _WORDS["LOAD_IMAGE"], LOAD_IMAGE, beats=("images of",)),
     _kind("ecg", _WORDS["ECG"], LOAD_ECG),
@@ -239,7 +242,7 @@ _TOOLS = (
     ),
     ToolRule(METADATA_OF_FILE, why="reads the DICOM fields of one file"),
     ToolRule(IMAGES, why="finds the patient's images", doubt=doubts.of_images),
-    ToolRule("analyze_medical_image", why="has a model that accepts pictures look at the image"),
+    ToolRule(LOOK, why="has a model that accepts pictures look at the image"),
     ToolRule(LOAD_IMAGE, why="opens one of the patient's images"),
     ToolRule(LOAD_ECG, why="reads the ECG"),
     ToolRule(RHYTHM, why="measures the ECG's rhythm"),
