@@ -70,10 +70,12 @@ def _functions() -> str:
     lines: list[str] = []
     for name, function in FUNCTIONS.items():
         if name not in KINDS:
-            signature = str(inspect.signature(function)).split(" ->")[0]
-            plain = signature.replace(": str", "").replace(": int | None", "").replace(": int", "")
+            given = [
+                one.name if one.default is one.empty else f"{one.name}={one.default!r}"
+                for one in inspect.signature(function).parameters.values()
+            ]
             about = (function.__doc__ or "").splitlines()[0]
-            lines.append(f"{name}{plain.replace(': list[Entry]', '')}: {about}")
+            lines.append(f"{name}({', '.join(given)}): {about}")
     lines.append(f"{', '.join(KINDS)}: as get_entries, of one kind.")
     return "\n".join(lines)
 
@@ -145,7 +147,7 @@ class GeneratedAnalysis:
 def _problem(outcome: Outcome) -> SightlineError:
     printed = f"\nIt printed:\n{_cut(outcome.printed)}" if outcome.printed.strip() else ""
     if outcome.kind == "raised":
-        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}\n")
+        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}")
     return ToolRetry(
         f"The analysis was stopped: {outcome.reason}{printed}",
         remedy="Look at fewer patients, entries or images at once, and return less.",
