@@ -30,6 +30,7 @@ commands (each has its own --help):
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
   mcp [--image SRC]         the tools for other assistants, over stdio
+  mcp-servers               MCP servers whose tools the assistant may use: list, look, allow
   models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay, rename, delete
   audit                     what was done and sent: list, verify, find
@@ -376,6 +377,7 @@ def _mcp(argv: list[str]) -> int:
         "what the assistant is told, and it gets no pictures.",
     )
     _add_images(parser, "the images that the tools may read; may be repeated")
+    _add_records(parser)
     _add_allow(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument(
@@ -400,6 +402,37 @@ def _mcp(argv: list[str]) -> int:
     from app.headless.mcp_server import McpRequest, serve
 
     return serve(McpRequest(**vars(options)))
+
+
+def _mcp_servers(argv: list[str]) -> int:
+    parser = _parser(
+        "mcp-servers",
+        "The MCP servers of the settings and of MCP_SERVER_URL. What a server offers is shown "
+        "before it is allowed; a change of any description ends that.",
+    )
+    shared = _add_json(parser)
+    actions = parser.add_subparsers(dest="action", metavar="list | look | allow | withdraw")
+    actions.add_parser("list", parents=[shared], help="all of them (default)")
+    look = actions.add_parser("look", parents=[shared], help="ask one for its tools")
+    allow = actions.add_parser("allow", help="let the assistant use them, after a question")
+    withdraw = actions.add_parser("withdraw", help="its tools are off again")
+    for action in (look, allow, withdraw):
+        action.add_argument("name", metavar="NAME")
+    allow.add_argument(
+        "--digest", default="", metavar="SHA256", help="the yes to exactly what `look` printed"
+    )
+    options = parser.parse_args(argv)
+    from app.headless import mcp_servers
+
+    match options.action:
+        case "look":
+            return mcp_servers.look(options.name, as_json=options.as_json)
+        case "allow":
+            return mcp_servers.allow(options.name, options.digest)
+        case "withdraw":
+            return mcp_servers.withdraw(options.name)
+        case _:
+            return mcp_servers.list_servers(as_json=options.as_json)
 
 
 def _add_images(parser: _Parser, about: str = "") -> None:
@@ -580,6 +613,7 @@ _COMMANDS = {
     "tools": _tools,
     "tool": _tool,
     "mcp": _mcp,
+    "mcp-servers": _mcp_servers,
     "models": _models,
     "sessions": _sessions,
     "audit": _audit,

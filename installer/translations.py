@@ -183,7 +183,7 @@ NOTES = (
     *("app/imaging/processes/worker_process.py", "app/imaging/reading", "app/imaging/space"),
     *("app/imaging/scanning/copies.py", "app/imaging/scanning/listing.py"),
     *("app/imaging/scanning/scan.py", "app/imaging/studies/catalogue.py"),
-    "app/imaging/studies/splitting.py",
+    *("app/imaging/studies/splitting.py", "app/records"),
 )
 """Files and folders all of whose phrases are notes for the user, wherever they stand."""
 
@@ -350,9 +350,9 @@ def _phrases(node: ast.AST) -> Iterator[str]:
 
 def _is_phrase(text: str) -> bool:
     words = text.split()
-    names = re.search(r"\b[A-Z]{2,} [A-Z]{2,}\b|\{\}|^\{0\} \{1\}", text) or set(text) & set(
-        "_\\\n|^"
-    )
+    names = re.search(
+        r"\b[A-Z]{2,} [A-Z]{2,}\b|\{\}|^\{0\} \{1\}|\b(SELECT|UPDATE|FROM) ", text
+    ) or set(text) & set("_\\\n|^")
     plain = any(re.fullmatch(r"[a-z]{2,}[,.:;]?", word) for word in words)
     return len(words) >= 3 and plain and not names and (text[0].isalpha() or text[0] == "{")
 

@@ -35,7 +35,7 @@ _PER_PAGE = 200
 _CONNECT_S, _READ_S, _WHOLE_PAGE_S = 10.0, 60.0, 180.0
 _TRIES, _LONGEST_WAIT_S = 4, 20.0
 _ACCEPT = "application/fhir+json, application/json;q=0.8"
-_CHECK = "Check the address"
+_CHECK = "Check the address."
 
 _SEARCHED = (
     "AllergyIntolerance",
@@ -207,7 +207,7 @@ class ServerReader:
         if found.get("resourceType") != "CapabilityStatement":
             raise self._error("it does not answer as a FHIR server", _CHECK)
         if version and not version.startswith("4."):
-            raise self._error(f"it speaks FHIR {version}; FHIR R4 is needed", "Ask for R4")
+            raise self._error(f"it speaks FHIR {version}; FHIR R4 is needed", "Ask for R4.")
         types: set[str] = set()
         for rest in _objects(found.get("rest")):
             types |= {str(one.get("type")) for one in _objects(rest.get("resource"))}
@@ -229,11 +229,11 @@ class ServerReader:
             } - {""}
             if len(ids) > 1:
                 raise self._error(
-                    f"{len(ids)} patients fit", "Give the patient's id or medical record number"
+                    f"{len(ids)} patients fit", "Give the patient's id or medical record number."
                 )
             if ids:
                 return ids.pop()
-        raise self._error("it has no such patient", "Check the id, number or name")
+        raise self._error("it has no such patient", "Check the id, number or name.")
 
     def _record(
         self, client: httpx2.Client, patient: str, types: frozenset[str]
@@ -269,8 +269,10 @@ class ServerReader:
                 self.problems.append((page.url, why))
                 return
             if target in seen or self._pages >= MAX_PAGES or self._bytes >= RECORD_BYTES:
-                loop = "the server names a page twice" if target in seen else "there are too many"
-                self.problems.append((page.url, f"{loop}: the record has gaps"))
+                why = "the server names a page twice: the record has gaps"
+                if target not in seen:
+                    why = "there are too many pages: the record has gaps"
+                self.problems.append((page.url, why))
                 return
             seen.add(target)
             found = self._page(client, target)
@@ -337,10 +339,10 @@ class ServerReader:
                         size += len(part)
                         if size > PAGE_BYTES:
                             raise self._error(
-                                f"it sent a page of over {PAGE_BYTES >> 20} MiB", "Ask for less"
+                                f"it sent a page of over {PAGE_BYTES >> 20} MiB", "Ask for less."
                             )
                         if time.monotonic() > until:
-                            raise self._error("it sends too slowly", "Try again later")
+                            raise self._error("it sends too slowly", "Try again later.")
                         parts.append(part)
                 finally:
                     done.set()
@@ -371,14 +373,14 @@ class ServerReader:
     # Errors
 
     def _error(self, reason: str, remedy: str) -> SightlineError:
-        return SightlineError(reason, subject=self._query.host, remedy=f"{remedy}.")
+        return SightlineError(reason, subject=self._query.host, remedy=remedy)
 
     def _refusal(self, status: int) -> SightlineError:
         if status == 401:
-            return self._error("the server asks for a valid token (401)", "Enter a new token")
+            return self._error("the server asks for a valid token (401)", "Enter a new token.")
         if status == 403:
             return self._error(
-                "the server does not allow it (403)", "Ask for a token that may read this patient"
+                "the server does not allow it (403)", "Ask for a token that may read this patient."
             )
         if 300 <= status < 400:
             return self._error(
@@ -387,16 +389,17 @@ class ServerReader:
         if status == 404:
             return self._error("there is no FHIR server at this address (404)", _CHECK)
         if status in (429, 503):
-            return self._error(f"the server is too busy ({status})", "Try again later")
-        return self._error(f"the server failed ({status})", "Try again later")
+            return self._error(f"the server is too busy ({status})", "Try again later.")
+        return self._error(f"the server failed ({status})", "Try again later.")
 
     def _unreachable(self, error: Exception) -> SightlineError:
         if isinstance(error, self._http.TimeoutException):
-            return self._error("the server did not answer in time", "Try again later")
+            return self._error("the server did not answer in time", "Try again later.")
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return self._error("the server's certificate is not trusted", _CHECK)
         return self._error(
-            f"the server cannot be reached ({type(error).__name__})", f"{_CHECK} and the network"
+            f"the server cannot be reached ({type(error).__name__})",
+            "Check the address and the network.",
         )
 
 

@@ -43,18 +43,14 @@ def match_study(
         return RecordMatch("none", "", _why_none(study, by_identifier))
     fitting = [one for one in candidates.values() if not contradiction(study, one)]
     if len(fitting) == 1 and len(candidates) == 1:
-        how = "the record lists this study" if by_study else "the patient ID agrees"
-        return RecordMatch("matched", fitting[0].id, f"It is the same patient: {how}.")
+        why = "The record lists this study." if by_study else "The patient ID agrees."
+        return RecordMatch("matched", fitting[0].id, why)
     if len(candidates) > 1:
-        return RecordMatch(
-            "ambiguous", "", f"{len(candidates)} patients of the record fit: choose one."
-        )
+        why = f"{len(candidates)} patients of the record fit: choose one."
+        return RecordMatch("ambiguous", "", why)
     (patient,) = candidates.values()
-    return RecordMatch(
-        "contradicted",
-        "",
-        f"The patient ID or study agrees, but {contradiction(study, patient)}.",
-    )
+    why = contradiction(study, patient)
+    return RecordMatch("contradicted", "", f"The patient ID or study agrees, but {why}.")
 
 
 def contradiction(study: StudyIdentity, patient: Patient) -> str:

@@ -7,6 +7,7 @@ One connection is for one thread.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -14,16 +15,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from app import __version__
 from app.records.fhir_dates import date_span
 from app.records.types import RecordProblem
-
-VERSION = 1
-"""Raised when the tables or what the reader keeps change; an index of another version is read
-anew."""
 
 _TABLES = """
 CREATE TABLE file(
@@ -49,6 +49,20 @@ CREATE INDEX code_file ON code(file);
 CREATE INDEX code_resource ON code(resource);
 CREATE INDEX by_value ON identifier(value);
 """
+
+
+@cache
+def reader_version() -> int:
+    """Return a number that changes with the app version, the code in app/records or fhir.resources.
+
+    An index of another version is read anew.
+    """
+    digest = hashlib.sha256(__version__.encode())
+    for source in sorted(Path(__file__).parent.glob("*.py")):  # none in a frozen app
+        digest.update(source.read_bytes())
+    with suppress(metadata.PackageNotFoundError):
+        digest.update(metadata.version("fhir.resources").encode())
+    return int.from_bytes(digest.digest()[:4], "big") >> 1 or 1
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -80,9 +94,9 @@ def _open(path: Path) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
             connection.executescript(
-                f"BEGIN IMMEDIATE;{_TABLES}PRAGMA user_version={VERSION};COMMIT;"
+                f"BEGIN IMMEDIATE;{_TABLES}PRAGMA user_version={reader_version()};COMMIT;"
             )
-        elif version != VERSION:
+        elif version != reader_version():
             raise sqlite3.DatabaseError("another version")
     except BaseException:
         connection.close()
@@ -272,6 +286,7 @@ def resolve(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL")
     texts = connection.cursor().execute("SELECT id, fields FROM resource WHERE role='entry'")
     by_number = {row.number: row for row in rows}
+    missing: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     for some in iter(lambda: texts.fetchmany(2_000), []):
         changes: list[tuple[Any, ...]] = []
         for number, text in some:
@@ -279,16 +294,17 @@ def resolve(connection: sqlite3.Connection) -> None:
                 continue
             row = by_number[number]
             made, name = _resolved(known, entries, labels, row.file, json.loads(text))
-            if made["unresolved"]:
-                missing = ", ".join(dict.fromkeys(made.pop("unresolved")))
-                why = f"it refers to what is not there: {missing[:200]}"
-                problems.append((row.file, _where(row), why, 0))
+            for reference in dict.fromkeys(made.pop("unresolved")):
+                missing[row.file, reference].append(row)
             changes.append(
                 (owners[number], row.entry, json.dumps(made), name, name.casefold(), number)
             )
         connection.executemany(
             "UPDATE resource SET patient=?, entry=?, resolved=?, name=?, fold=? WHERE id=?", changes
         )
+    for (file, reference), some in missing.items():
+        why = f"it refers to what is not there: {reference}"
+        problems.append((file, _where_of(some), why, 0))
     connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1)", problems)
 
 
@@ -298,6 +314,12 @@ _Problem = tuple[int, str, str, int]
 
 def _where(row: _Row) -> str:
     return f"{row.place} {row.entry.partition('/')[0]}".strip()
+
+
+def _where_of(rows: Sequence[_Row]) -> str:
+    """Return where the first of some resources is, and how many others there are."""
+    others = len(rows) - 1
+    return _where(rows[0]) + (f" and {others} more" if others else "")
 
 
 def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]]:
@@ -419,10 +441,8 @@ def _owners(
         else:
             groups[patient, row.entry].append(row)
     for (file, subject), some in lost.items():
-        what = "1 resource" if len(some) == 1 else f"{len(some)} resources"
-        why = f"{what} of a patient who is not there, or not the only one meant: {subject}"
-        place = _where(some[0]) if len(some) == 1 else f"{_where(some[0])} and others"
-        problems.append((file, place, why, len(some)))
+        why = f"it is of a patient who is not there, or not the only one meant: {subject}"
+        problems.append((file, _where_of(some), why, len(some)))
     owners: dict[int, int] = {}
     for (patient, entry), copies in groups.items():
         best = max(copies, key=lambda one: (_updated(one.updated), -one.number))
@@ -474,7 +494,8 @@ def _resolved(
         name = label.get("label") or name
         made["codes"] = label.get("codes", [])
     for role, reference, display in fields["actors"]:
-        found = find(reference) if not reference.startswith("#") else None
+        # Who it was is often only in files that are not given; a name that is given will do.
+        found = find(reference) if not display else None
         label = display or (labels.get(found, {}).get("label", "") if found else "")
         if label:
             others = made["details"].get(role)

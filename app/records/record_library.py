@@ -28,6 +28,7 @@ from app.records.matching import match_study
 from app.records.record_files import record_files
 from app.records.record_index import FileState
 from app.records.types import (
+    MAX_JSON_BYTES,
     Code,
     Component,
     Entry,
@@ -40,9 +41,13 @@ from app.records.types import (
 )
 
 ENTRY = "app.records.fhir_reading:read_entry"
-_TIMEOUT_S = 180.0
+_TIMEOUT_S = 120.0
+_TIMEOUT_S_PER_BYTE = 3.0 / 2**20
+"""A MiB takes 0.4 s on a quiet machine."""
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
+_MOST_INDEXES = 16
+"""Indexes that are kept on disk; they hold patients' data."""
 
 Progress = Callable[[float, str], None]
 
@@ -80,7 +85,7 @@ class RecordLibrary:
     """The open records; implements `Records`.
 
     Args:
-        folder: Folder of the indexes (`index_folder`); None to keep them in a temporary folder that
+        folder: Folder for the indexes, for them alone; None to keep them in a temporary folder that
             is removed on `close`. They hold patients' data, and only this user can read them.
         workers: Number of worker processes, which live while a record is opened.
         pool: A pool to use instead; it is not closed.
@@ -94,13 +99,13 @@ class RecordLibrary:
     ) -> None:
         self._pool = pool
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._folder = folder / "records" if folder is not None else None
+        self._folder = folder
         self._workers = workers or max(1, min(os.cpu_count() or 1, 4))
         self._lock = threading.RLock()
         self._opening = threading.Lock()
+        self._closing = threading.Event()
         self._sources: tuple[Path, ...] = ()
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
         self._numbers = itertools.count(1)
         self._servers: dict[str, Path] = {}
 
@@ -125,6 +130,7 @@ class RecordLibrary:
             Cancelled: `cancel` was set.
             SightlineError: The index cannot be written.
         """
+        cancel = _Stop(cancel, self._closing)
         with self._opening:
             places = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 - keeps links
             database = self._database(places)
@@ -145,6 +151,7 @@ class RecordLibrary:
             with self._lock:
                 if database not in self._sources:
                     self._sources = (*self._sources, database)
+            self._forget_oldest(database)
             return opened
 
     def open_server(
@@ -163,11 +170,14 @@ class RecordLibrary:
             Cancelled: `cancel` was set.
             SightlineError: The server gives no record of one patient; the reason is in plain words.
         """
+        cancel = _Stop(cancel, self._closing)
         tell = progress or _no_progress
         tell(0.0, "Asking the server")
         with self._opening, tempfile.TemporaryDirectory(prefix="sightline-server-") as pages:
             reader = ServerReader(query, token, Path(pages), cancel)
-            found = list(reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading pages")))
+            found = list(
+                reader.pages(lambda count: tell(min(count / 100, 0.8), "Reading the pages"))
+            )
             # Read anew each time: a server's record changes.
             database = self._own_folder() / f"server-{next(self._numbers)}.sqlite"
             connection = index.connect(database)
@@ -199,14 +209,16 @@ class RecordLibrary:
             return opened
 
     def close(self) -> None:
-        """Close all records; with a temporary folder, delete what was read."""
-        with self._lock:
+        """Close all records, and stop one that is being opened.
+
+        With a temporary folder, delete what was read.
+        """
+        self._closing.set()
+        with self._opening, self._lock:
+            self._closing.clear()
             self._sources = ()
+            # Each connection closes once the thread that still reads has finished.
             self._local = threading.local()
-            for one in self._connections:
-                with suppress(sqlite3.Error):
-                    one.close()
-            self._connections.clear()
             if self._temporary is not None:
                 self._temporary.cleanup()
                 self._temporary = None
@@ -223,11 +235,23 @@ class RecordLibrary:
                 folder = self._own_folder()
         return folder / f"{key}.sqlite"
 
+    def _forget_oldest(self, used: Path) -> None:
+        """Delete the indexes that have not been used for longest."""
+        with suppress(OSError):
+            os.utime(used)
+            if self._folder is not None:
+                found = sorted(self._folder.glob("*.sqlite"), key=lambda one: -one.stat().st_mtime)
+                for old in found[_MOST_INDEXES:]:
+                    if old not in self._sources:
+                        index.remove(old)
+
     def _own_folder(self) -> Path:
         """Return the folder that is removed on `close`."""
         with self._lock:
             if self._temporary is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="sightline-records-")
+                self._temporary = tempfile.TemporaryDirectory(
+                    prefix="sightline-records-", ignore_cleanup_errors=True
+                )
             return Path(self._temporary.name)
 
     def _update(
@@ -237,7 +261,7 @@ class RecordLibrary:
         progress: Progress,
         cancel: CancelLike | None,
     ) -> None:
-        progress(0.0, "Looking for files")
+        progress(0.0, "Looking for the files")
         found = list(record_files(places, cancel))
         stored = index.stored_files(connection)
         present = {state.path for state, _ in found}
@@ -280,7 +304,8 @@ class RecordLibrary:
 
             def ask(state: FileState, skip: int = 0, line: int = 0) -> None:
                 payload = {"path": state.path, "skip": skip, "line": line}
-                answer = pool.submit(ENTRY, payload, timeout_s=_TIMEOUT_S, cancel=cancel)
+                limit_s = _TIMEOUT_S + min(state.size, MAX_JSON_BYTES) * _TIMEOUT_S_PER_BYTE
+                answer = pool.submit(ENTRY, payload, timeout_s=limit_s, cancel=cancel)
                 running[answer] = state
 
             for state in islice(waiting, self._workers * _AT_ONCE):
@@ -302,7 +327,7 @@ class RecordLibrary:
                         ask(state, reply["skip"], reply["line"])
                         continue
                     done += state.size
-                    progress(0.05 + 0.9 * done / total, f"Reading {len(numbers)} files")
+                    progress(0.05 + 0.9 * done / total, "Reading the files")
                     following = next(waiting, None)
                     if following is not None:
                         ask(following)
@@ -541,8 +566,6 @@ class RecordLibrary:
         for path in sources:
             if path not in mine:
                 mine[path] = index.connect(path)
-                with self._lock:
-                    self._connections.append(mine[path])
         return [mine[path] for path in sources]
 
     def _source_of(self, patient_id: str) -> tuple[sqlite3.Connection, int] | None:
@@ -554,6 +577,24 @@ class RecordLibrary:
             if row is not None:
                 return connection, int(row[0])
         return None
+
+
+class _Stop:
+    """A cancel token that the closing of the library sets, too."""
+
+    def __init__(self, cancel: CancelLike | None, closing: threading.Event) -> None:
+        self._cancel = cancel
+        self._closing = closing
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the work must stop."""
+        return self._closing.is_set() or (self._cancel is not None and self._cancel.cancelled)
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once the given token is cancelled."""
+        if self._cancel is not None:
+            self._cancel.on_cancel(callback)
 
 
 def _no_progress(fraction: float, text: str) -> None:

@@ -165,7 +165,8 @@ class Program:
     @cached_property
     def record_library(self) -> RecordLibrary:
         """The patients' records that are read; `record` says which is in use."""
-        return RecordLibrary(paths.index_folder())
+        images = paths.index_folder()
+        return RecordLibrary(None if images is None else images.with_name("records"))
 
     def open_server(
         self,

@@ -271,6 +271,7 @@ class _ActiveModel:
                     for plan in program.registry.plans.packs
                     if plan.pack != "general"
                 ),
+                mcp=program.mcp,
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)

@@ -9,6 +9,16 @@
             <translation>    weggelassen: {marks}: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (changed)</source>
+            <translation>  (geändert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>  (new)</source>
+            <translation>  (neu)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/models/model_tasks.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -34,6 +44,11 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source> Set HF_TOKEN to your access token before you start Sightline.</source>
             <translation> Setzen Sie HF_TOKEN auf Ihr Zugriffstoken, bevor Sie Sightline starten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source> The connection is not encrypted.</source>
+            <translation> Die Verbindung ist nicht verschlüsselt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -374,6 +389,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>%n resources or files are not shown.</source>
+            <extracomment>Singular: %n resource or file is not shown.</extracomment>
+            <translation>
+                <numerusform>%n Ressource oder Datei wird nicht gezeigt.</numerusform>
+                <numerusform>%n Ressourcen oder Dateien werden nicht gezeigt.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/mark_keeping.py" />
             <source>%n saved marks cannot be read</source>
             <extracomment>Singular: %n saved mark cannot be read</extracomment>
@@ -416,6 +440,15 @@
             <translation>
                 <numerusform>%n Zeitpunkt</numerusform>
                 <numerusform>%n Zeitpunkte</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>%n tools allowed</source>
+            <extracomment>Singular: %n tool allowed</extracomment>
+            <translation>
+                <numerusform>%n Werkzeug erlaubt</numerusform>
+                <numerusform>%n Werkzeuge erlaubt</numerusform>
             </translation>
         </message>
         <message numerus="yes">
@@ -491,6 +524,11 @@
             <translation>(nicht lesbar)</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>(no description)</source>
+            <translation>(keine Beschreibung)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_view.py" />
             <source>({attempt} of {attempts})</source>
             <translation>({attempt} von {attempts})</translation>
@@ -534,11 +572,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/record/record_opening.py" />
-            <source>`sightline info` lists all of them.</source>
-            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -759,6 +792,21 @@
             <translation>ein privates Attribut</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program of this computer</source>
+            <translation>Ein Programm dieses Rechners</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A program with its arguments; it runs with your rights. Quote what has spaces.</source>
+            <translation>Ein Programm mit seinen Argumenten; es läuft mit Ihren Rechten. Was Leerzeichen hat, in Anführungszeichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A quotation mark in the command is not closed.</source>
+            <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -772,6 +820,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>A series of the study</source>
             <translation>Eine Serie der Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>A server's name begins with a letter, and has small letters only.</source>
+            <translation>Der Name eines Servers beginnt mit einem Buchstaben und hat nur Kleinbuchstaben, Ziffern und Unterstriche.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/whole_slide.py" />
@@ -941,16 +994,18 @@
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
-            <translation type="unfinished" />
+            <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <source>Address</source>
             <translation>Adresse</translation>
@@ -1049,6 +1104,11 @@
             <translation>Einmal erlauben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Allow these tools</source>
+            <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Allow this code to run</source>
             <translation>Ausführung dieses Codes erlauben</translation>
@@ -1118,6 +1178,16 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
+            <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>An address (streamable HTTP)</source>
+            <translation>Eine Adresse (Streamable HTTP)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>an address that contains a user name or password is not used</source>
             <translation>eine Adresse mit Benutzername oder Passwort wird nicht verwendet</translation>
@@ -1175,7 +1245,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Analyse a document (MCP)</source>
-            <translation type="unfinished" />
+            <translation>Dokument auswerten (MCP)</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/ecg.py" />
@@ -1227,6 +1297,11 @@
             <translation>eine andere Datei mit derselben SOP Instance UID wurde kopiert, diese ist anders</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another patient has the same id ({0}); only the first is shown</source>
+            <translation>ein anderer Patient hat dieselbe Kennung ({0}); nur der erste wird gezeigt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
             <source>another patient has the same Study Instance UID: check whose images these are</source>
             <translation>ein anderer Patient hat dieselbe Study Instance UID: Prüfen Sie, wessen Bilder dies sind</translation>
@@ -1245,6 +1320,11 @@
             <location filename="../../app/tools/models/folder_changes.py" />
             <source>another Sightline is installing, fetching, packing or removing a model</source>
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>another version of {0}, which is there more than once; only one is shown</source>
+            <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -1490,6 +1570,11 @@
             <translation>Einen kleineren Ausschnitt oder eine Ebene mit weniger Pixeln anfordern</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for a token that may read this patient.</source>
+            <translation>Lassen Sie sich ein Token geben, das diesen Patienten lesen darf.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Ask for access, or copy it to a folder of your own</source>
             <translation>Bitten Sie um Zugriff oder kopieren Sie es in einen eigenen Ordner</translation>
@@ -1519,6 +1604,16 @@
             <location filename="../../app/tools/plots.py" />
             <source>Ask for it again.</source>
             <translation>Bitten Sie erneut darum.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for less.</source>
+            <translation>Fragen Sie nach weniger.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Ask for R4.</source>
+            <translation>Bitten Sie um R4.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -1588,7 +1683,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Fragen Sie, wer den Server betreibt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/conversation.py" />
@@ -1619,6 +1714,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Asking the endpoint…</source>
             <translation>Der Endpunkt wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Asking the server</source>
+            <translation>Der Server wird gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Asking {name} for its tools…</source>
+            <translation>{name} wird nach seinen Werkzeugen gefragt …</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -1849,6 +1954,11 @@
             <translation>Pinselgröße</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>bundles are nested too deeply</source>
+            <translation>Bundles sind zu tief verschachtelt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>Busy</source>
             <translation>Beschäftigt</translation>
@@ -2057,6 +2167,16 @@
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address and the network.</source>
+            <translation>Prüfen Sie die Adresse und das Netz.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the address.</source>
+            <translation>Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Check the disk or the network drive</source>
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
@@ -2070,6 +2190,11 @@
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>Check the folder's permissions and the space on the disk</source>
             <translation>Prüfen Sie die Rechte des Ordners und den Platz auf dem Datenträger</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Check the id, number or name.</source>
+            <translation>Prüfen Sie Kennung, Nummer oder Name.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -2391,6 +2516,7 @@
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/record/problem_dialog.py" />
             <location filename="../../app/views/shortcuts.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
@@ -2410,6 +2536,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Close all studies</source>
             <translation>Alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Close patient record</source>
+            <translation>Patientenakte schließen</translation>
         </message>
         <message>
             <location filename="../../app/views/agent_thread.py" />
@@ -2510,9 +2641,15 @@
             <translation>Kommt mit Sightline</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/shortcuts.py" />
             <source>Command</source>
             <translation>Befehl</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Command or address</source>
+            <translation>Befehl oder Adresse</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -3097,6 +3234,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Don't allow</source>
             <translation>Nicht erlauben</translation>
         </message>
@@ -3433,6 +3571,11 @@
             <translation>Verbreitertes Kardiomediastinum</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Enter a new token.</source>
+            <translation>Geben Sie ein neues Token ein.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Enter an address to see where questions would be sent.</source>
             <translation>Geben Sie eine Adresse ein, um zu sehen, wohin Fragen gesendet würden.</translation>
@@ -3687,6 +3830,11 @@
             <translation>weiblich</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>FHIR R4 has no such resource type</source>
+            <translation>FHIR R4 kennt keine solche Ressource</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/source_dialog.py" />
             <source>FHIR R4 in JSON: bundles, single resources, or a bulk export (NDJSON). Nothing is sent and nothing is changed.</source>
             <translation>FHIR R4 in JSON: Bundles, einzelne Ressourcen oder ein Bulk-Export (NDJSON). Nichts wird gesendet und nichts verändert.</translation>
@@ -3703,6 +3851,7 @@
         </message>
         <message>
             <location filename="../../app/tools/general/general_plan.py" />
+            <location filename="../../app/views/record/problem_dialog.py" />
             <source>File</source>
             <translation>Datei</translation>
         </message>
@@ -4222,6 +4371,11 @@
             <translation>Geben Sie eine an wie http://127.0.0.1:11434/v1.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Give the patient's id or medical record number.</source>
+            <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>go through the time points</source>
             <translation>die Zeitpunkte durchgehen</translation>
@@ -4287,6 +4441,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>has changed: look at its tools</source>
+            <translation>hat sich geändert: Werkzeuge ansehen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -4763,6 +4922,16 @@
             <translation>sie gehört zu einem anderen Bezugssystem</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR</source>
+            <translation>sie verstößt gegen die Regeln von FHIR</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it breaks the rules of FHIR: {0}</source>
+            <translation>sie verstößt gegen die Regeln von FHIR: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/futures.py" />
             <source>it cannot be decoded: an unexpected error</source>
             <translation>es kann nicht dekodiert werden: ein unerwarteter Fehler</translation>
@@ -4778,9 +4947,19 @@
             <translation>es kann nicht gelöscht werden ({0})</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be opened: {0}</source>
+            <translation>sie lässt sich nicht öffnen: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>it cannot be read ({0})</source>
             <translation>es ist nicht lesbar ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>it cannot be read: {0}</source>
+            <translation>sie lässt sich nicht lesen: {0}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -4791,6 +4970,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>It cannot be saved: {reason}.</source>
             <translation>Es kann nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it cannot be understood ({0})</source>
+            <translation>sie ist nicht zu verstehen ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -4984,6 +5168,11 @@
             <translation>es beschreibt nur {0} von {1} Frames</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it does not answer as a FHIR server</source>
+            <translation>er antwortet nicht wie ein FHIR-Server</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it does not say how it lies in the patient</source>
             <translation>es sagt nicht, wie es im Patienten liegt</translation>
@@ -5058,6 +5247,26 @@
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it has no SOP Class UID or SOP Instance UID</source>
             <translation>sie hat keine SOP Class UID oder SOP Instance UID</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it has no such patient</source>
+            <translation>er hat keinen solchen Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} GiB of text</source>
+            <translation>sie hat über {0} GiB Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has over {0} MiB of text, the most that is read of one JSON value: ask for NDJSON</source>
+            <translation>sie hat über {0} MiB Text, das Höchste, was von einem JSON-Wert gelesen wird: bitten Sie um NDJSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has the key {0} twice</source>
+            <translation>sie hat den Schlüssel {0} zweimal</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -5161,6 +5370,11 @@
             <translation>es ist eine Maske auf einem Schnitt durch ein Volumen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is a program that runs on this computer, with all your rights.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>it is a report without any content</source>
@@ -5177,9 +5391,24 @@
             <translation>es betrifft mehrere Bilder und sagt nicht, auf welches sich die Koordinaten beziehen</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is an empty list</source>
+            <translation>sie ist eine leere Liste</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is another patient's than the image</source>
             <translation>es ist von einem anderen Patienten als das Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is at an address of this computer.</source>
+            <translation>Er hat eine Adresse dieses Rechners.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>It is being looked up.</source>
+            <translation>Es wird nachgesehen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_pixels.py" />
@@ -5222,9 +5451,19 @@
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is empty</source>
+            <translation>sie ist leer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>it is in colour or rescaled: {0}</source>
             <translation>es ist farbig oder skaliert: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is nested too deeply</source>
+            <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -5232,9 +5471,39 @@
             <translation>es ist kein DICOM-Bild, auf das sich ein DICOM-Objekt beziehen könnte</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: it has no resourceType</source>
+            <translation>sie ist keine FHIR-Ressource: resourceType fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no FHIR resource: no JSON object</source>
+            <translation>sie ist keine FHIR-Ressource: kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_files.py" />
+            <source>it is no file</source>
+            <translation>es ist keine Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is no intact gzip file</source>
+            <translation>sie ist keine unversehrte gzip-Datei</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it is no part of a study</source>
             <translation>sie ist kein Teil einer Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no text in UTF-8 (byte {0})</source>
+            <translation>sie ist kein Text in UTF-8 (Byte {0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>it is no valid JSON: {0} ({1})</source>
+            <translation>sie ist kein gültiges JSON: {0} ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/dicom_file.py" />
@@ -5262,6 +5531,21 @@
             <translation>Es wird nicht ausgeführt. Starten Sie Sightline neu oder entfernen Sie das Paket, zu dem es gehört.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it is of a patient who is not there, or not the only one meant: {0}</source>
+            <translation>sie gehört zu einem Patienten, der nicht da oder nicht eindeutig ist: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It is on this computer.</source>
+            <translation>Er ist auf diesem Rechner.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/files/archives.py" />
             <source>it is protected by a password</source>
             <translation>es ist durch ein Passwort geschützt</translation>
@@ -5280,6 +5564,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>It is used from the next start of Sightline on.</source>
             <translation>Sie wird ab dem nächsten Start von Sightline verwendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is XML; only the JSON form of FHIR is read: ask for a JSON export</source>
+            <translation>sie ist XML; nur die JSON-Form von FHIR wird gelesen: bitten Sie um einen JSON-Export</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/sniffing.py" />
@@ -5382,9 +5671,19 @@
             <translation>es enthält {0} nicht mehr</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>It offers no tools.</source>
+            <translation>Er bietet keine Werkzeuge an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>It only reads what is open.</source>
             <translation>Es liest nur, was geöffnet ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>it refers to what is not there: {0}</source>
+            <translation>sie verweist auf etwas, das nicht da ist: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -5402,9 +5701,34 @@
             <translation>Es sendet Daten an einen anderen Computer.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends the request elsewhere, which is not followed ({0})</source>
+            <translation>er leitet die Anfrage um, dem wird nicht gefolgt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sends too slowly</source>
+            <translation>er sendet zu langsam</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a compressed answer, not asked for</source>
+            <translation>er hat eine komprimierte Antwort gesendet, um die nicht gebeten war</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it sent a page of over {0} MiB</source>
+            <translation>er hat eine Seite von über {0} MiB gesendet</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it skips bytes inside compressed voxels: not supported</source>
             <translation>es überspringt Bytes in komprimierten Voxeln: nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>it speaks FHIR {0}; FHIR R4 is needed</source>
+            <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -5874,6 +6198,21 @@
             <translation>die Raumrichtungen passen nicht zur Zahl der Dimensionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are called mcp_NAME_TOOL.</source>
+            <translation>Seine Werkzeuge heißen mcp_NAME_WERKZEUG.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools are off until you allow them again</source>
+            <translation>Seine Werkzeuge sind aus, bis Sie sie wieder erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Its tools can be used once the settings are saved.</source>
+            <translation>Seine Werkzeuge können verwendet werden, sobald die Einstellungen gespeichert sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>its true size on the screen</source>
             <translation>die wahre Größe auf dem Bildschirm</translation>
@@ -6040,6 +6379,7 @@
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Key</source>
@@ -6333,6 +6673,11 @@
             <translation>Zeile vervollständigt</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>line {0}, column {1}</source>
+            <translation>Zeile {0}, Spalte {1}</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Lines lost</source>
             <translation>Zeilen verloren</translation>
@@ -6510,6 +6855,11 @@
             <translation>Sehen Sie die Bilder einzeln an</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Look at its tools…</source>
+            <translation>Werkzeuge ansehen …</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>Look at the image yourself; other tools may still help.</source>
             <translation>Sehen Sie das Bild selbst an; andere Werkzeuge können trotzdem helfen.</translation>
@@ -6517,12 +6867,12 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Look at them under {0}, and allow them.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an, und erlauben Sie sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Look at them under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sehen Sie sie unter {0} an.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -6548,6 +6898,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Looking for a stored key…</source>
             <translation>Ein gespeicherter Schlüssel wird gesucht…</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Looking for the files</source>
+            <translation>Die Dateien werden gesucht</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -6783,6 +7138,22 @@
             <translation>Darf leer bleiben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>May the assistant use the tools of {name}?</source>
+            <translation>Darf der Assistent die Werkzeuge von {name} verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>MCP servers</source>
+            <translation>MCP-Server</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>MCP servers are programs or addresses that offer tools. You see and allow what one offers before it is used, and again whenever that has changed.</source>
+            <translation>MCP-Server sind Programme oder Adressen, die Werkzeuge anbieten. Sie sehen und erlauben, was einer anbietet, bevor es verwendet wird, und wieder, sobald es sich geändert hat.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Mean</source>
             <translation>Mittelwert</translation>
@@ -6920,7 +7291,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Berichtigen Sie das unter {0}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -7060,6 +7431,7 @@
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
@@ -7097,6 +7469,11 @@
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>names no kind of greys</source>
             <translation>nennt keine Art von Grauwerten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Names of environment variables that it gets from Sightline's own.</source>
+            <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -7306,7 +7683,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>no MCP server is set up that analyses documents; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Es ist kein MCP-Server eingerichtet, der Dokumente auswertet; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/providers.py" />
@@ -7344,6 +7721,11 @@
             <translation>Kein Patient passt zu „{text}“.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>No patient of the record has the image's patient ID.</source>
+            <translation>Kein Patient der Akte hat die Patienten-ID des Bildes.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>no patient's record is open</source>
             <translation type="unfinished" />
@@ -7362,6 +7744,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>No record is open</source>
             <translation>Keine Akte geöffnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>No record is open.</source>
+            <translation>Es ist keine Akte geöffnet.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -7489,6 +7876,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not allowed in this conversation</source>
             <translation>In diesem Gespräch nicht erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>not allowed yet</source>
+            <translation>noch nicht erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/views/layer_loading.py" />
@@ -7627,6 +8019,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Not used: {tools}</source>
+            <translation>Nicht verwendet: {tools}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -8471,6 +8868,11 @@
             <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Place</source>
+            <translation>Ort</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Plan</source>
             <translation>Plan</translation>
@@ -8782,6 +9184,11 @@
             <translation>Diagnosen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Problems in the record</source>
+            <translation>Probleme in der Akte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Procedures</source>
             <translation>Prozeduren</translation>
@@ -8857,6 +9264,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Put the report's marks on the images, where they can be changed</source>
             <translation>Die Markierungen des Berichts auf die Bilder bringen, wo sie geändert werden können</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Putting the record together</source>
+            <translation>Die Akte wird zusammengestellt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/composer.py" />
@@ -9005,6 +9417,11 @@
             <translation>Beschreibung wird gelesen</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the files</source>
+            <translation>Die Dateien werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <location filename="../../app/tools/chest/classifier.py" />
             <location filename="../../app/tools/chest/grounding.py" />
@@ -9029,6 +9446,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Reading the models folder</source>
             <translation>Der Modellordner wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>Reading the pages</source>
+            <translation>Die Seiten werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/llava_net.py" />
@@ -9066,6 +9488,11 @@
             <location filename="../../app/views/models/model_wording.py" />
             <source>Ready</source>
             <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Reason</source>
+            <translation>Grund</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9199,6 +9626,7 @@
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <location filename="../../app/views/preset_dialog.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>Remove</source>
             <translation>Entfernen</translation>
         </message>
@@ -10036,6 +10464,11 @@
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Set by the environment variable {variable}.</source>
+            <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Set finding back to proposed</source>
             <translation>Befund wieder auf vorgeschlagen setzen</translation>
@@ -10116,6 +10549,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>Shortcut</source>
             <translation>Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Show all</source>
+            <translation>Alle zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -10467,6 +10905,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
+            <location filename="../../app/views/settings/mcp_page.py" />
             <source>State</source>
             <translation>Zustand</translation>
         </message>
@@ -10931,9 +11370,24 @@
             <translation>Der Balken ist</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the birth date differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geburtsdatum ist verschieden ({0} im Bild, {1} in der Akte)</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/sessions/store.py" />
             <source>the branch cannot be written ({0})</source>
             <translation>die Verzweigung kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle has the key {0} twice</source>
+            <translation>das Bundle hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the bundle's entries are no list</source>
+            <translation>die Einträge des Bundles sind keine Liste</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -11061,6 +11515,26 @@
             <translation>Der Eintrag</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has no resource</source>
+            <translation>der Eintrag hat keine Ressource</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry has the key {0} twice</source>
+            <translation>der Eintrag hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry is no JSON object</source>
+            <translation>der Eintrag ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the entry says that a resource was deleted</source>
+            <translation>der Eintrag sagt, dass eine Ressource gelöscht wurde</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The environment variable {variable} holds a key: it will be sent to {host} when you test or save this address.</source>
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
@@ -11074,6 +11548,11 @@
             <location filename="../../app/agent/sessions/export.py" />
             <source>the export cannot be written ({0})</source>
             <translation>der Export kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the FHIR library refuses it ({0})</source>
+            <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/volume_file.py" />
@@ -11262,6 +11741,11 @@
             <translation>Die Grafikeinheit (Apple)</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the gzip file breaks off</source>
+            <translation>die gzip-Datei bricht ab</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>the header does not say how many bits a value has: all {0} are used</source>
             <translation>der Header sagt nicht, wie viele Bits ein Wert hat: Alle {0} werden verwendet</translation>
@@ -11305,6 +11789,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>The image as shown</source>
             <translation>Das Bild wie gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The image has no patient ID, so its patient's record cannot be told.</source>
+            <translation>Das Bild hat keine Patienten-ID, darum ist nicht zu sagen, welche Akte seine ist.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -11452,6 +11941,11 @@
             <translation>Die Grenze der Werkzeugaufrufe für eine Frage wurde erreicht.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the line has over {0} MiB; what follows is not read</source>
+            <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The list of recent openings</source>
             <translation>die Liste der zuletzt geöffneten</translation>
@@ -11504,7 +11998,7 @@
         <message>
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>the MCP server {0} is set up, but its tools are not allowed yet</source>
-            <translation type="unfinished" />
+            <translation>Der MCP-Server {0} ist eingerichtet, aber seine Werkzeuge sind noch nicht erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/generator.py" />
@@ -11557,6 +12051,11 @@
             <translation>Die Namen und Beschreibungen der Werkzeuge</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the next page is on another host, which is not asked: the record has gaps</source>
+            <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/row_links.py" />
             <source>The objects are no longer on the image: run the tool again to link them.</source>
             <translation>Die Objekte sind nicht mehr auf dem Bild: Führen Sie das Werkzeug erneut aus, um sie zu verknüpfen.</translation>
@@ -11575,6 +12074,21 @@
             <location filename="../../app/agent/request.py" />
             <source>the output folder cannot be made ({0})</source>
             <translation>der Ausgabeordner kann nicht angelegt werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees, but another authority has given it.</source>
+            <translation>Die Patienten-ID stimmt überein, aber eine andere Stelle hat sie vergeben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees.</source>
+            <translation>Die Patienten-ID stimmt überein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The patient ID or study agrees, but {0}.</source>
+            <translation>Patienten-ID oder Studie stimmt überein, aber {0}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -11732,6 +12246,11 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>The record lists this study.</source>
+            <translation>Die Akte nennt diese Studie.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>The record of the shown study's patient.</source>
             <translation>Die Akte des Patienten der gezeigten Studie.</translation>
@@ -11806,6 +12325,51 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server asks for a valid token (401)</source>
+            <translation>der Server verlangt ein gültiges Token (401)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server cannot be reached ({0})</source>
+            <translation>der Server ist nicht zu erreichen ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server did not answer in time</source>
+            <translation>der Server hat nicht rechtzeitig geantwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not allow it (403)</source>
+            <translation>der Server erlaubt es nicht (403)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server failed ({0})</source>
+            <translation>der Server hat versagt ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server gives no {0}</source>
+            <translation>der Server gibt kein {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server is too busy ({0})</source>
+            <translation>der Server ist überlastet ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server names a page twice: the record has gaps</source>
+            <translation>der Server nennt eine Seite zweimal: die Akte hat Lücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>the server reports: {0}</source>
+            <translation>der Server meldet: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server sends more than the published file</source>
             <translation>der Server sendet mehr als die veröffentlichte Datei</translation>
@@ -11814,6 +12378,11 @@
             <location filename="../../app/tools/models/downloads.py" />
             <source>the server's answer is too long</source>
             <translation>die Antwort des Servers ist zu lang</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server's certificate is not trusted</source>
+            <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -11829,6 +12398,11 @@
             <location filename="../../app/settings.py" />
             <source>The settings of the display</source>
             <translation>die Einstellungen der Anzeige</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the sex differs ({0} in the image, {1} in the record)</source>
+            <translation>das Geschlecht ist verschieden ({0} im Bild, {1} in der Akte)</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11921,6 +12495,16 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_json.py" />
+            <source>the text breaks off</source>
+            <translation>der Text bricht ab</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>The texts below are the server's own. Allow them only if you trust whoever runs it.</source>
+            <translation>Die Texte unten stammen vom Server. Erlauben Sie sie nur, wenn Sie seinem Betreiber trauen.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>the TIFF file contains no image</source>
             <translation>die TIFF-Datei enthält kein Bild</translation>
@@ -11958,7 +12542,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>the tools of {0} are not allowed any more; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12077,6 +12661,11 @@
             <translation>in diesem Ordner sind keine Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there are too many pages: the record has gaps</source>
+            <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
@@ -12091,6 +12680,11 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>there is no encoder for MP4 movies</source>
             <translation>es gibt keinen Kodierer für MP4-Filme</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>there is no FHIR server at this address (404)</source>
+            <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
@@ -12230,7 +12824,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>They are off. Look at them anew under {0}.</source>
-            <translation type="unfinished" />
+            <translation>Sie sind aus. Sehen Sie sie unter {0} neu an.</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -12451,6 +13045,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>this pack is incomplete: {0} is {1}</source>
             <translation>dieses Paket ist unvollständig: {0} ist {1}</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_library.py" />
+            <source>this patient is in another open record, too, which is shown: {0}</source>
+            <translation>dieser Patient ist auch in einer anderen geöffneten Akte, die gezeigt wird: {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/thumbnails.py" />
@@ -12688,14 +13287,19 @@
             <translation>Werkzeuge und ihre Regeln</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Tools of an MCP server</source>
+            <translation>Werkzeuge eines MCP-Servers</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server allowed</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers erlaubt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Tools of an MCP server withdrawn</source>
-            <translation type="unfinished" />
+            <translation>Werkzeuge eines MCP-Servers zurückgenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -12726,7 +13330,12 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>Try again later, or ask whoever runs the server.</source>
-            <translation type="unfinished" />
+            <translation>Versuchen Sie es später noch einmal, oder fragen Sie, wer den Server betreibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>Try again later.</source>
+            <translation>Versuchen Sie es später noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -12754,6 +13363,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>two diameters, the cardiothoracic ratio</source>
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Two servers have the name {name}.</source>
+            <translation>Zwei Server haben den Namen {name}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
@@ -12966,6 +13580,11 @@
             <translation>Werte im Zeitverlauf</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Variables</source>
+            <translation>Variablen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -13096,6 +13715,11 @@
             <translation>Was Argumente nennen dürfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What came of it</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -13116,6 +13740,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What is sent to it leaves this computer for {host}.</source>
+            <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -13124,6 +13753,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What it does</source>
             <translation>Was es tut</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What it is</source>
+            <translation>Was es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -13159,6 +13793,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>What the record says may be sent to {host}</source>
             <translation>Was in der Akte steht, darf an {host} gesendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>What the server says of its tools</source>
+            <translation>Was der Server von seinen Werkzeugen sagt</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -13216,6 +13855,11 @@
             <translation>Ort</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Where it is</source>
+            <translation>Wo er ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
@@ -13254,6 +13898,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Which servers may lend the assistant tools?</source>
+            <translation>Welche Server dürfen dem Assistenten Werkzeuge leihen?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -13353,6 +14002,7 @@
             <translation>mit UIDs anderer Bilder</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Withdraw</source>
@@ -13434,6 +14084,11 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>Write the whole address, such as https://name/mcp.</source>
+            <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Writes</source>
             <translation>Schreibt</translation>
@@ -13478,6 +14133,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>You are asked again before anything more is sent there</source>
             <translation>Sie werden erneut gefragt, bevor wieder etwas dorthin gesendet wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>You are asked before each call, and see what is sent.</source>
+            <translation>Sie werden vor jedem Aufruf gefragt und sehen, was gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -13592,7 +14252,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ({1}) does not answer</source>
-            <translation type="unfinished" />
+            <translation>{0} ({1}) antwortet nicht</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/tool_model.py" />
@@ -13612,12 +14272,12 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with an error: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit einem Fehler: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} answered with something that is not MCP</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete mit etwas, das kein MCP ist</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/inner_calls.py" />
@@ -13642,7 +14302,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} cannot be reached</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht erreichbar</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -13678,7 +14338,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} could not be followed: {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte nicht verfolgt werden: {1}</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13693,17 +14353,17 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} could not do it: "{1}"</source>
-            <translation type="unfinished" />
+            <translation>{0} konnte es nicht: „{1}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} did not answer within {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} antwortete nicht innerhalb von {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ended before it answered</source>
-            <translation type="unfinished" />
+            <translation>{0} endete, bevor eine Antwort kam</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13729,7 +14389,7 @@
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>{0} has changed its tools since you allowed them; nothing was sent</source>
-            <translation type="unfinished" />
+            <translation>{0} hat seine Werkzeuge geändert, seit Sie sie erlaubt haben; nichts wurde gesendet</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -13862,6 +14522,16 @@
             <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>{0} patients fit</source>
+            <translation>{0} Patienten passen</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>{0} patients of the record fit: choose one.</source>
+            <translation>{0} Patienten der Akte passen: wählen Sie einen.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} pictures, exactly as shown below</source>
             <translation>{0} Bilder, genau wie unten gezeigt</translation>
@@ -13869,7 +14539,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} refuses the key ({1})</source>
-            <translation type="unfinished" />
+            <translation>{0} weist den Schlüssel ab ({1})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -13889,7 +14559,7 @@
         <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} sent more than {1}; its answer was dropped</source>
-            <translation type="unfinished" />
+            <translation>{0} sendete mehr als {1}; die Antwort wurde verworfen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -13905,6 +14575,11 @@
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0} slices are missing after slice {1}: {2} instead of {3} mm</source>
             <translation>{0} Schichten fehlen nach Schicht {1}: {2} statt {3} mm</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0} times per {1}</source>
+            <translation>{0}-mal je {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -13930,6 +14605,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>{0}% of its labelled voxels lie outside the image</source>
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_entries.py" />
+            <source>{0}, cannot be shown as text</source>
+            <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_values.py" />
@@ -14131,6 +14811,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{names}. Ihre Entscheidungen bleiben. Ein anderes Ergebnis wird daneben vorgeschlagen, ein gleiches nicht noch einmal aufgeführt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name}  (gone)</source>
+            <translation>{name}  (weg)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} (other image version)</source>
             <translation>{name} (andere Bildfassung)</translation>
@@ -14158,6 +14843,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/browser/findings_list.py" />
             <source>{name} from {day}</source>
             <translation>{name} vom {day}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has changed. May the assistant use its tools?</source>
+            <translation>{name} hat sich geändert. Darf der Assistent seine Werkzeuge verwenden?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no address such as https://name/mcp.</source>
+            <translation>{name} hat keine Adresse wie https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/mcp_page.py" />
+            <source>{name} has no command.</source>
+            <translation>{name} hat keinen Befehl.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />

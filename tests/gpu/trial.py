@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tifffile
 
 from app.errors import Cancelled
 from app.tools.api import CancelToken, Tool, ToolFailed
 from app.tools.hosting.host import ProcessHost
+from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
 from app.tools.registry import load_packs
 from app.tools.tables import Table, write_table
@@ -73,9 +75,11 @@ class Figures:
         tool: Its name.
         device: Where it ran, in the words of the machine.
         outcome: Status of the result, or why it failed: made-up weights may write nonsense.
-        first_s: With loading.
-        again_s: Without.
+        load_s: For how long its models were being loaded, a start of the process in it.
+        first_s: All of that call.
+        again_s: The same on another film.
         stop_s: From the cancel to the end of the call, when it was cancelled at its first word.
+        parameters: Of the loaded models.
         memory: Bytes of the loaded models, as counted by the host.
         most: Bytes on the accelerator at most.
         stayed: Whether the process and its models outlived the cancel.
@@ -84,9 +88,11 @@ class Figures:
     tool: str
     device: str
     outcome: str
+    load_s: float
     first_s: float
     again_s: float
     stop_s: float
+    parameters: int
     memory: int
     most: int
     stayed: bool
@@ -96,6 +102,23 @@ class Figures:
         return asdict(self)
 
 
+class _Loading:
+    """Adds up for how long models were being loaded."""
+
+    def __init__(self, models: tuple[str, ...]) -> None:
+        self._models = models
+        self._began: dict[str, float] = {}
+        self.seconds = 0.0
+
+    def __call__(self, state: ModelState) -> None:
+        if state.model not in self._models:
+            return
+        if state.state is State.LOADING:
+            self._began.setdefault(state.model, time.perf_counter())
+        elif state.model in self._began:
+            self.seconds += time.perf_counter() - self._began.pop(state.model)
+
+
 class Trial:
     """Tools, their models in a folder, an open film and a host.
 
@@ -103,31 +126,42 @@ class Trial:
         folder: Of its own.
         host: May call `tests.`.
         device: "cuda" or "cpu".
+        builder: Where models are made; None for `host`.
     """
 
-    def __init__(self, folder: Path, host: ProcessHost, device: str) -> None:
+    def __init__(
+        self, folder: Path, host: ProcessHost, device: str, builder: ProcessHost | None = None
+    ) -> None:
         self._host = host
+        self._builder = builder or host
         self._device = device
         self._bench = Bench(folder, host)
-        film = radiograph(400, 360)
-        self._bench.open(write_dicom(folder / "film.dcm", film, BodyPartExamined="CHEST"))
         _write_crops(self._bench.out)
         self._tools: dict[str, Tool] = {tool.spec.name: tool for tool in load_packs().all()}
         self._runs = 0
 
     def install(self, tool: str, size: str) -> None:
-        """Make a tool's models of that size where the store looks for them."""
+        """Make a tool's models of that size where the store looks for them, unless they are."""
         store = ModelStore(self._bench.models)
         for name in MODELS[tool]:
+            if store.has(name):
+                continue
             place = store.paths_of(store.card(name)).path
             payload = {"tool": tool, "folder": str(place), "options": {"size": size}}
-            self._call("tests.support.tiny_making:entry", {**payload, "device": "cpu"})
+            self._builder.call(
+                "tests.support.tiny_making:entry",
+                {**payload, "device": "cpu"},
+                cancel=CancelToken(),
+                timeout_s=_BUILD_S,
+            )
             store.accept(name)
 
     def measure(self, tool: str) -> Figures:
-        """Run a tool three times: cold, warm, and cancelled on the way."""
-        self.used()
+        """Run a tool three times: with loading, without, and cancelled on the way."""
+        loading = _Loading(MODELS[tool])
+        end = self._host.subscribe(loading)
         first_s, outcome = self._timed(tool, CancelToken())
+        end()
         again_s, _ = self._timed(tool, CancelToken())
         after = self.used()
         pids = self._host.pids
@@ -136,13 +170,43 @@ class Trial:
             tool,
             after["name"],
             outcome,
+            round(loading.seconds, 2),
             round(first_s, 2),
             round(again_s, 2),
             round(stop_s, 2),
+            after["parameters"],
             sum(one["memory"] for one in after["models"]),
             after["most"],
             stayed=self._host.pids == pids and len(self.used()["models"]) == len(after["models"]),
         )
+
+    def stop_loading(self, tool: str, after_s: float) -> float:
+        """Seconds from a cancel, so long after loading began, to the end of the call.
+
+        Raises:
+            AssertionError: It was loaded sooner, or ended otherwise.
+        """
+        cancel, began = CancelToken(), threading.Event()
+        at = 0.0
+
+        def pressed() -> None:
+            nonlocal at
+            at = time.perf_counter()
+            cancel.cancel()
+
+        def heard(fraction: float, text: str) -> None:
+            assert fraction < 0.2, f"{tool} was loaded before the cancel"
+            if began.is_set():
+                return
+            began.set()
+            if after_s > 0:
+                threading.Timer(after_s, pressed).start()
+            else:
+                pressed()
+
+        with pytest.raises(Cancelled):
+            self._run(tool, cancel, heard)
+        return time.perf_counter() - at
 
     def loaded(self) -> list[str]:
         """Names of the models that are loaded, the least recently used first."""
@@ -151,6 +215,15 @@ class Trial:
     def limit(self, text: str) -> None:
         """Memory that all models together may take ("20G"); "" for what is free."""
         self._call("tests.gpu.probe:limit", {"limit": text, "device": self._device})
+
+    def unload(self) -> None:
+        """End the process."""
+        self._host.unload()
+
+    def convolution_error(self) -> float:
+        """See `probe.convolution`."""
+        payload = {"weights": str(self._bench.folder), "device": self._device}
+        return self._call("tests.gpu.probe:convolution", payload)["error"]
 
     def used(self) -> dict[str, Any]:
         """See `probe.used`."""
@@ -182,10 +255,12 @@ class Trial:
 
         with suppress(Cancelled, ToolFailed):
             self._run(tool, cancel, heard)
-        return time.perf_counter() - at if told.is_set() else 0.0
+        assert told.is_set(), f"{tool} said nothing of its work"
+        return time.perf_counter() - at
 
     def _run(self, tool: str, cancel: CancelToken, heard: Any) -> str:
         self._runs += 1
+        self._open_another_film()
         context = replace(
             self._bench.context(f"call-{self._runs}"),
             device=self._device,
@@ -196,6 +271,14 @@ class Trial:
         chosen = self._tools[tool]
         args = chosen.spec.Input.model_validate(ARGUMENTS[tool])
         return str(chosen.run(args, context).metadata["status"])
+
+    def _open_another_film(self) -> None:
+        """Open a film unlike the last: tools keep what their network found on an image."""
+        film = radiograph(400, 360)
+        film[:20, :20] = 37 * self._runs % 4000
+        path = self._bench.folder / f"film-{self._runs}.dcm"
+        self._bench.opened.clear()
+        self._bench.open(write_dicom(path, film, BodyPartExamined="CHEST"))
 
     def _ignore(self, fraction: float, text: str) -> None:
         """Progress that nobody needs."""

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -45,11 +45,13 @@ class Consent:
         server: The program or address, as `offers.identity` writes it.
         listing: The tools as the user saw them.
         at: When, in ISO 8601.
+        holds: False once the server has changed what it offers; the listing is kept to show what.
     """
 
     server: str
     listing: Listing
     at: str
+    holds: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """Return the form in the file."""
@@ -60,6 +62,7 @@ class Consent:
             "left_out": list(listing.left_out),
             "digest": listing.digest,
             "at": self.at,
+            "holds": self.holds,
         }
 
     @classmethod
@@ -70,7 +73,7 @@ class Consent:
             tuple(map(str, data["left_out"])),
             str(data["digest"]),
         )
-        return cls(str(data["server"]), listing, str(data["at"]))
+        return cls(str(data["server"]), listing, str(data["at"]), data.get("holds") is not False)
 
 
 def _parse(data: Any) -> dict[str, Consent]:
@@ -115,9 +118,17 @@ class McpServers:
 
     def consents(self) -> dict[str, Listing]:
         """Return what the user has allowed, by the names of servers."""
-        kept = self._file.read()
         servers = {server.name: identity(server) for server in self.all()}
-        return {name: one.listing for name, one in kept.items() if one.server == servers.get(name)}
+        return {
+            name: one.listing
+            for name, one in self._file.read().items()
+            if one.holds and one.server == servers.get(name)
+        }
+
+    def earlier(self, name: str) -> Listing | None:
+        """Return what the user once allowed of a server, even if that holds no more; or None."""
+        kept = self._file.read().get(name)
+        return kept.listing if kept is not None else None
 
     def allow(self, server: McpServer, listing: Listing) -> None:
         """Keep the user's yes to what a server offers.
@@ -139,6 +150,13 @@ class McpServers:
         if name in self._file.read():
             self._file.change(lambda kept: {key: one for key, one in kept.items() if key != name})
             self._changed(name, False)
+
+    def _void(self, name: str) -> None:
+        def change(kept: dict[str, Consent]) -> dict[str, Consent]:
+            return {**kept, name: replace(kept[name], holds=False)} if name in kept else kept
+
+        self._file.change(change)
+        self._changed(name, False)
 
     def listing(self, server: McpServer, cancel: CancelToken, key: str | None = None) -> Listing:
         """Ask a server for its tools; `key` None for the one that is kept.
@@ -180,7 +198,7 @@ class McpServers:
         answer = self._ask(server, wanted, cancel, CALL_S)
         if answer["digest"] != allowed.digest:
             with suppress(OSError):
-                self.forget(server.name)
+                self._void(server.name)
             raise ToolFailed(
                 f"{server.name} has changed its tools since you allowed them; nothing was sent",
                 remedy=f"They are off. Look at them anew under {WHERE}.",

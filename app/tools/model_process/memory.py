@@ -24,6 +24,9 @@ from torch import nn
 
 from app.imaging.processes.memory_limit import memory_bytes, windows_memory
 
+# By default torch rounds the inputs of float32 convolutions to 10 bits (TF32) on NVIDIA's GPUs.
+torch.backends.cudnn.allow_tf32 = False
+
 LIMIT = "SIGHTLINE_MODEL_MEMORY"
 _SHARE = 0.6
 """Fraction of the computer's free memory that all models together may take."""

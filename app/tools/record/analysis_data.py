@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,45 +20,46 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.errors import FileProblem
-from app.imaging.pixels.pipeline import have_values, modality_values
-from app.imaging.types import Instance
-from app.records.types import Component, Entry, EntryKind, Patient, StudyIdentity
-from app.tools.api import ImageSnapshot, ToolContext, ToolRetry
+from app.errors import SightlineError
+from app.records.types import Component, Entry, EntryKind, Patient
+from app.tools.api import ToolContext, ToolRetry
+from app.tools.record import ecg
 from app.tools.record.analysis_primitives import KINDS
+from app.tools.record.dicom_folder import (
+    KnownImage,
+    belongs,
+    call,
+    folder_files,
+    header_json,
+    metadata,
+    read_headers,
+)
+from app.tools.record.frame_values import frame_values
 
 MOST_PATIENTS = 5_000
 MOST_IMAGES = 64
+"""Images whose pixels an analysis is given."""
+MOST_ECGS = 20
 MOST_BYTES = 1024**3
 """Length of all entries, and of all pixels, that an analysis is given."""
 
 _ALL_KINDS = ("load_patient", "get_entries")
 _PIXELS = ("load_image_values", "image_statistics")
 _PICTURE = "load_dicom_image"
+_ECGS = ("load_ecg_image", "analyze_ecg_for_rhythm")
 _IMAGES = (
     *("find_patient_images", "scan_dicom_directory", "get_dicom_metadata"),
     *("get_dicom_metadata_from_path", _PICTURE, *_PIXELS),
 )
 _LONGEST_SIDE = 1024
-_METADATA = {
-    "modality": "Modality",
-    "body_part": "BodyPartExamined",
-    "study_description": "StudyDescription",
-    "series_description": "SeriesDescription",
-    "study_date": "StudyDate",
-    "view_position": "ViewPosition",
-    "manufacturer": "Manufacturer",
-    "slice_thickness": "SliceThickness",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class GivenData:
-    """What an analysis was given: how many patients, entries and images, and what was left out."""
+    """What an analysis was given: how many patients and entries, and what was left out."""
 
     patients: int
     entries: int
-    images: int
     notes: tuple[str, ...] = ()
 
 
@@ -71,23 +73,23 @@ def write_data(
         Cancelled: The call was cancelled.
     """
     words = set(re.findall(r"\w+", code))
-    if not context.records.count() and not context.images.names():
+    if not (context.records.count() or context.images.instances() or folder_files()):
         raise ToolRetry(
             "there is nothing to analyse", remedy="Ask the user to open a record or images."
         )
-    patients, entries, notes = _write_record(
-        folder / "record.sqlite", words, context, patient_limit or MOST_PATIENTS
-    )
-    images = list(_write_images(folder, words, context, notes))
-    (folder / "images.json").write_text(json.dumps(images), "utf-8")
-    return GivenData(patients, entries, len(images), tuple(notes))
+    limit = min(patient_limit or MOST_PATIENTS, MOST_PATIENTS)
+    patients = context.records.patients(limit=limit)
+    entries, notes = _write_record(folder / "record.sqlite", words, patients, context)
+    if not words.isdisjoint(_IMAGES):
+        notes += _write_images(folder, words, patients, context)
+    notes += _write_ecgs(folder, words, patients, context)
+    return GivenData(len(patients), entries, tuple(notes))
 
 
 def _write_record(
-    path: Path, words: set[str], context: ToolContext, limit: int
-) -> tuple[int, int, list[str]]:
+    path: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+) -> tuple[int, list[str]]:
     records, notes = context.records, list[str]()
-    patients = records.patients(limit=min(limit, MOST_PATIENTS))
     if records.count() > len(patients):
         notes.append(
             f"Only the first {len(patients):,} of {records.count():,} patients were given."
@@ -120,15 +122,13 @@ def _write_record(
                 )
         file.execute("CREATE INDEX by_patient ON entry(patient, kind)")
         file.execute("COMMIT")
-    return len(patients), count, notes
+    return count, notes
 
 
 def _kinds(words: set[str]) -> Sequence[EntryKind]:
     if not words.isdisjoint(_ALL_KINDS):
         return tuple(EntryKind)
     named = {kind for name, kinds in KINDS.items() if name in words for kind in kinds.split("|")}
-    if "find_patient_images" in words:  # whether there is an ECG
-        named |= {EntryKind.OBSERVATION, EntryKind.PROCEDURE, EntryKind.REPORT}
     return [kind for kind in EntryKind if kind in named]
 
 
@@ -181,95 +181,95 @@ def _coded(one: Entry | Component) -> dict[str, Any]:
 
 
 def _write_images(
-    folder: Path, words: set[str], context: ToolContext, notes: list[str]
-) -> Iterator[Mapping[str, Any]]:
-    """Write the open images that the code asks for, and give what is known of each."""
-    if words.isdisjoint(_IMAGES):
-        return
-    opened = context.images.names()
-    if len(opened) > MOST_IMAGES:
-        notes.append(f"Only the first {MOST_IMAGES} of {len(opened):,} open images were given.")
-    size = 0
-    for number, name in enumerate(opened[:MOST_IMAGES]):
+    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+) -> list[str]:
+    """Write the images that the code asks for; return what was left out."""
+    known = [
+        KnownImage(name, instance.path, header_json(instance))
+        for name, instance in context.images.instances().items()
+    ]
+    known += read_headers(context, folder_files())
+    owners = _owners(known, patients)
+    told: list[dict[str, Any]] = []
+    ecgs = {owners[one.id] for one in known if one.is_waveform}
+    found = [one for one in known if not one.is_waveform and "problem" not in one.facts]
+    left_out = [one.id for one in known if "problem" in one.facts]
+    notes = [f"{len(left_out)} DICOM files cannot be read."] if left_out else []
+    size = given = 0
+    wanted = _PICTURE in words, not words.isdisjoint(_PIXELS)
+    for one in sorted(found, key=lambda one: not owners[one.id]):  # those of a patient first
         context.cancel.check()
-        context.progress(0.2 * number / len(opened), "Reading images")
-        try:
-            image = context.images.resolve(name)
-        except FileProblem:
-            notes.append(f"{name} cannot be read and was not given.")
-            continue
-        size += image.values.nbytes
-        if size > MOST_BYTES:
-            notes.append(f"Images from {name} on were not given: they are too large.")
-            return
-        yield _write_image(folder, number, name, image, words, context)
+        about = {"path": one.id, "patient_id": owners[one.id], "metadata": metadata(one)}
+        told.append(about)
+        if any(wanted) and given < MOST_IMAGES and size < MOST_BYTES:
+            context.progress(0.2, "Reading images")
+            try:
+                display, values = _pixels(one, context)
+            except SightlineError as error:
+                notes.append(f"{one.id} cannot be read: {error.reason}.")
+                continue
+            given += 1
+            size += values.nbytes + display.nbytes
+            if wanted[0]:
+                _save_picture(display, folder / f"{one.id}.png")
+            if wanted[1]:
+                np.save(folder / f"{one.id}.npy", values, allow_pickle=False)
+    if any(wanted) and given < len(found):
+        notes.append(f"The pixels of {given} of {len(found):,} images were given.")
+    (folder / "images.json").write_text(json.dumps({"images": told, "ecg": sorted(ecgs)}), "utf-8")
+    return notes
 
 
-def _write_image(
-    folder: Path,
-    number: int,
-    name: str,
-    image: ImageSnapshot,
-    words: set[str],
-    context: ToolContext,
-) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "path": name,
-        "patient_id": _patient_of(image.instance, context),
-        "metadata": _metadata(image),
-    }
-    if _PICTURE in words:
-        picture = Image.fromarray(image.display)
-        picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
-        told["picture"] = f"picture-{number}.png"
-        picture.save(folder / told["picture"])
-    if not words.isdisjoint(_PIXELS):
-        told["values"] = f"values-{number}.npy"
-        np.save(folder / told["values"], _values(image), allow_pickle=False)
-    return told
+def _owners(images: Sequence[KnownImage], patients: Sequence[Patient]) -> dict[str, str]:
+    """Return the id of the patient of each image by its id, "" for nobody of these patients."""
+    by_name: dict[str, list[Patient]] = {}
+    for patient in patients:
+        for name in {patient.id, *(value for _, value in patient.identifiers)}:
+            by_name.setdefault(name, []).append(patient)
+    found: dict[str, str] = {}
+    for one in images:
+        words = [one.attributes.get("PatientID", ""), *re.findall(r"[\w-]+", one.path.name)]
+        words += [word.rpartition("_")[2] for word in words]
+        likely = {patient.id: patient for word in words for patient in by_name.get(word, ())}
+        own = [number for number, patient in likely.items() if belongs(one, patient)]
+        found[one.id] = own[0] if len(own) == 1 else ""
+    return found
 
 
-def _values(image: ImageSnapshot) -> NDArray[Any]:
-    """Return an image's values, HU for a CT, as float32; NaN where it has none (padding)."""
-    frame = image.frame
-    if image.own is not None or frame.is_color:
-        return image.values  # the greys of a picture made in this run are its own
-    values = modality_values(frame, frame.stored).astype(np.float32)
-    values[~have_values(frame, range(frame.rows), range(frame.columns))] = np.nan
-    return values
+def _pixels(one: KnownImage, context: ToolContext) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return an image as shown, and its values: HU for a CT, NaN where it has none (padding)."""
+    if one.id not in context.images.instances():
+        reply = call(context, "values_entry", path=str(one.path))
+        return reply["pixels"], reply["values"]
+    image = context.images.resolve(one.id)
+    return image.display, frame_values(image.frame)
 
 
-def _patient_of(instance: Instance, context: ToolContext) -> str:
-    """Return the id of the record's patient whose image it is, or the image's own patient ID.
-
-    Where an image's ID is that of a record and something else contradicts it, it is nobody's.
-    """
-    own = instance.get("PatientID")
-    matched = context.records.match(study_identity(instance))
-    if matched.status in ("matched", "chosen"):
-        return matched.patient_id
-    return own if context.records.patient(own) is None else ""
+def _save_picture(display: NDArray[np.uint8], path: Path) -> None:
+    picture = Image.fromarray(display)
+    picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+    picture.save(path)
 
 
-def study_identity(instance: Instance) -> StudyIdentity:
-    """Return what an image says about whose it is."""
-    return StudyIdentity(
-        patient_id=instance.get("PatientID"),
-        issuer=instance.get("IssuerOfPatientID"),
-        patient_name=instance.get("PatientName"),
-        birth_date=instance.get("PatientBirthDate"),
-        sex=instance.get("PatientSex"),
-        study_instance_uid=instance.get("StudyInstanceUID"),
-        accession_number=instance.get("AccessionNumber"),
-    )
-
-
-def _metadata(image: ImageSnapshot) -> dict[str, Any]:
-    instance, spacing = image.instance, image.frame.spacing
-    told: dict[str, Any] = {key: instance.get(keyword) for key, keyword in _METADATA.items()}
-    return {
-        **told,
-        "dimensions": [image.frame.rows, image.frame.columns],
-        "frames": instance.frames,
-        "pixel_spacing_mm": [spacing.row_mm, spacing.column_mm] if spacing.known else None,
-    }
+def _write_ecgs(
+    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+) -> list[str]:
+    """Write what the ECG tools say of each patient, with the picture; return what was left out."""
+    if words.isdisjoint(_ECGS):
+        return []
+    tools = {tool.spec.name: tool for tool in ecg.TOOLS}
+    quiet = replace(context, model=None)  # nothing is sent because code asks for it
+    found: dict[str, Any] = {}
+    for patient in patients[:MOST_ECGS]:
+        context.cancel.check()
+        args = ecg.EcgInput(patient_id=patient.id)
+        found[patient.id] = tools["analyze_ecg_for_rhythm"].run(args, quiet).output
+        if "load_ecg_image" in words:
+            shown = tools["load_ecg"].run(ecg.LoadEcgInput(patient_id=patient.id), quiet).output
+            if shown["image_path"]:
+                shutil.copyfile(shown["image_path"], folder / f"ecg-{len(found)}.png")
+                found[patient.id] |= {"picture": f"ecg-{len(found)}.png"}
+    (folder / "ecgs.json").write_text(json.dumps(found), "utf-8")
+    if len(patients) > MOST_ECGS:
+        return [f"ECGs of the first {MOST_ECGS} patients were given."]
+    return []

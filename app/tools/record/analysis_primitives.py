@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,18 @@ def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+@cache
+def _record() -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{_folder / 'record.sqlite'}?mode=ro&immutable=1", uri=True)
+
+
 def _rows(query: str, *values: Any) -> list[tuple[Any, ...]]:
-    file = sqlite3.connect(f"file:{_folder / 'record.sqlite'}?mode=ro&immutable=1", uri=True)
-    try:
-        return file.execute(query, values).fetchall()
-    finally:
-        file.close()
+    return _record().execute(query, values).fetchall()
+
+
+@cache
+def _file(name: str) -> Any:
+    return json.loads((_folder / name).read_text("utf-8"))
 
 
 @primitive
@@ -152,58 +159,70 @@ for _name, _kind in KINDS.items():
 
 
 def _images() -> list[dict[str, Any]]:
-    return json.loads((_folder / "images.json").read_text("utf-8"))
+    return _file("images.json")["images"]
 
 
-def _image(path: str) -> dict[str, Any]:
-    found = next((one for one in _images() if one["path"] == path), None)
-    if found is None:
-        raise KeyError(
-            f"there is no image {path!r}; find_patient_images() and "
-            "scan_dicom_directory() list them"
-        )
+@cache
+def _images_by_patient() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in _images():
+        found.setdefault(one["patient_id"], []).append(one)
     return found
 
 
+def _image(path: str) -> dict[str, Any]:
+    for one in _images():
+        if one["path"] == path:
+            return one
+    raise KeyError(f"there is no image {path!r}; scan_dicom_directory() lists them")
+
+
 def _image_of(patient_id: str, image_index: int) -> dict[str, Any] | None:
-    found = [one for one in _images() if one["patient_id"] == patient_id]
+    found = _images_by_patient().get(patient_id, [])
     return found[image_index] if 0 <= image_index < len(found) else None
+
+
+def _pixels(path: str, end: str) -> Path:
+    file = _folder / f"{path}{end}"
+    if not file.exists():
+        raise KeyError(f"the pixels of {path!r} were not given to this analysis")
+    return file
+
+
+def _picture(file: Path, name: str) -> str:
+    text = base64.b64encode(file.read_bytes()).decode()
+    pictures[text] = name
+    return text
 
 
 @primitive
 def find_patient_images(patient_id: str) -> dict[str, Any]:
-    """dicom_files (names of the patient's open images), dicom_count and has_ecg."""
-    found = [one["path"] for one in _images() if one["patient_id"] == patient_id]
-    ecg = [
-        one
-        for row in _rows("SELECT json FROM entry WHERE patient=?", patient_id)
-        if _codes(one := json.loads(row[0])) & {"29303009", "11524-6"}
-    ]
-    return {"dicom_files": found, "dicom_count": len(found), "has_ecg": bool(ecg)}
+    """dicom_files (ids of a patient's images), dicom_count, and has_ecg (a waveform)."""
+    found = [one["path"] for one in _images_by_patient().get(patient_id, [])]
+    ecg = patient_id in _file("images.json")["ecg"]
+    return {"dicom_files": found, "dicom_count": len(found), "has_ecg": ecg}
 
 
 @primitive
 def scan_dicom_directory() -> dict[str, Any]:
-    """total_files, files, and the values of Modality, BodyPartExamined, StudyDescription, ..."""
+    """total_files, files (ids), and how often each modality, body_part, ... occurs."""
     found = _images()
-    values: dict[str, Counter[str]] = {}
-    for one in found:
-        for key in ("modality", "body_part", "study_description", "series_description"):
-            values.setdefault(key, Counter())[one["metadata"][key] or "Unknown"] += 1
-    counts = {key: dict(counter) for key, counter in values.items()}
+    counts: dict[str, dict[str, int]] = {}
+    for key in ("modality", "body_part", "study_description", "series_description"):
+        counts[key] = dict(Counter(one["metadata"][key] or "Unknown" for one in found))
     return {"total_files": len(found), "files": [one["path"] for one in found], **counts}
 
 
 @primitive
 def get_dicom_metadata(patient_id: str, image_index: int = 0) -> dict[str, Any]:
-    """modality, body_part, study_description, dimensions, ... of a patient's image; {} for none."""
+    """modality, body_part, study_description, dimensions, ... of a patient's image, or {}."""
     found = _image_of(patient_id, image_index)
     return {} if found is None else dict(found["metadata"])
 
 
 @primitive
 def get_dicom_metadata_from_path(path: str) -> dict[str, Any]:
-    """The same of an image by its name in dicom_files."""
+    """The same of an image by its id."""
     return dict(_image(path)["metadata"])
 
 
@@ -211,19 +230,37 @@ def get_dicom_metadata_from_path(path: str) -> dict[str, Any]:
 def load_dicom_image(patient_id: str, image_index: int = 0) -> str | None:
     """Base64 PNG of a patient's image, at most 1024 pixels long, or None."""
     found = _image_of(patient_id, image_index)
-    if found is None:
-        return None
-    text = base64.b64encode(Path(_folder, found["picture"]).read_bytes()).decode()
-    pictures[text] = found["path"]
-    return text
+    return None if found is None else _picture(_pixels(found["path"], ".png"), found["path"])
+
+
+def _ecg(patient_id: str) -> dict[str, Any]:
+    found = _file("ecgs.json")
+    if patient_id not in found:
+        raise KeyError(f"the ECG of {patient_id!r} was not given to this analysis")
+    return found[patient_id]
+
+
+@primitive
+def load_ecg_image(patient_id: str) -> str | None:
+    """Base64 PNG of a patient's ECG, or None."""
+    name = _ecg(patient_id).get("picture")
+    return _picture(_folder / name, f"ECG of {patient_id}") if name else None
+
+
+@primitive
+def analyze_ecg_for_rhythm(patient_id: str, clinical_context: str = "") -> dict[str, Any]:
+    """What the tool of that name measures: rhythm, afib_detected, rr_intervals, p_waves, ..."""
+    del clinical_context
+    return {key: value for key, value in _ecg(patient_id).items() if key != "picture"}
 
 
 @primitive
 def load_image_values(path: str) -> Any:
-    """Values of an image as a numpy array [rows, columns], HU for a CT, NaN for padding."""
+    """Values of an image by its id, a numpy array [rows, columns], HU for a CT, NaN for padding."""
     import numpy as np
 
-    return np.load(_folder / _image(path)["values"])
+    _image(path)
+    return np.load(_pixels(path, ".npy"))
 
 
 @primitive

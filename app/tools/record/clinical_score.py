@@ -100,7 +100,11 @@ class ClinicalScore:
         score = score_named(args.score_name)
         values = checked_inputs(score, args.inputs)
         result = checked_result(score, values)
-        return ToolResult(summary_of(result), output_of(result, values), metadata_of(score))
+        return ToolResult(
+            summary_of(result),
+            output_of(result, values),
+            {"status": "completed", "score": score.name},
+        )
 
 
 def _list_of_scores() -> ToolResult:
@@ -211,6 +215,20 @@ def interpretation_of(result: Result) -> str:
 
 def summary_of(result: Result) -> str:
     """Return a result in a few sentences."""
+    parts = [statement_of(result)]
+    if result.missing:
+        asked = "; ".join(input_text(result.score.input(name)) for name in result.missing)
+        parts.append(f"Missing, to be asked for: {asked}.")
+    return " ".join((*parts, grounds_of(result.score)))
+
+
+def grounds_of(score: Score) -> str:
+    """Return for whom a score holds, and its source."""
+    return f"{score.limits} Source: {score.papers[0]}"
+
+
+def statement_of(result: Result) -> str:
+    """Return the total or range, and what it means."""
     score = result.score
     if result.total is not None:
         head = f"{score.title}: {plain_number(result.total)} {_unit(score, result.total)}."
@@ -228,21 +246,8 @@ def summary_of(result: Result) -> str:
         parts.append(f"{meaning[0].upper()}{meaning[1:]}.")
     if result.band is None:
         parts.append(f"Possible: {'; '.join(result.possible_bands)}.")
-    if result.missing:
-        asked = "; ".join(input_text(score.input(name)) for name in result.missing)
-        parts.append(f"Missing, to be asked for: {asked}.")
-    parts += [score.limits, f"Source: {score.papers[0]}"]
     return " ".join(parts)
 
 
 def _unit(score: Score, total: float) -> str:
     return "point" if score.unit == "points" and abs(total) == 1 else score.unit
-
-
-def metadata_of(score: Score) -> JsonDict:
-    """Return the metadata of a result: the score and all inputs that it takes."""
-    return {
-        "status": "completed",
-        "score": score.name,
-        "inputs": [one.describe() for one in score.inputs],
-    }

@@ -28,6 +28,7 @@ from app.imaging.objects.waveforms import group_annotations
 from app.imaging.pixels import pipeline, windows
 from app.imaging.reading.image_entries import read_frame, read_instances
 from app.tools.record.dicom_folder import ECG_CODE, header_json
+from app.tools.record.frame_values import frame_values
 
 MOST_PICTURE_PIXELS = 50_000_000
 _MOST_LINE = 64 * 1024 * 1024
@@ -62,6 +63,16 @@ def picture_entry(payload: dict[str, Any]) -> dict[str, Any]:
     frame = read_frame(path, index, instance.part)
     pixels = pipeline.render(frame, windows.default_window(frame))
     return {"pixels": pixels, "frame": index, **header_json(instance)}
+
+
+def values_entry(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the "values" (see `frame_values`) and "pixels" of the middle frame of "path"."""
+    silence_pydicom()
+    path = Path(payload["path"])
+    instance = read_instances(path)[0]
+    frame = read_frame(path, instance.frames // 2, instance.part)
+    pixels = pipeline.render(frame, windows.default_window(frame))
+    return {"values": frame_values(frame), "pixels": pixels}
 
 
 def waveform_entry(payload: dict[str, Any]) -> dict[str, Any]:

@@ -70,10 +70,12 @@ def _functions() -> str:
     lines: list[str] = []
     for name, function in FUNCTIONS.items():
         if name not in KINDS:
-            signature = str(inspect.signature(function)).split(" ->")[0]
-            plain = signature.replace(": str", "").replace(": int | None", "").replace(": int", "")
+            given = [
+                one.name if one.default is one.empty else f"{one.name}={one.default!r}"
+                for one in inspect.signature(function).parameters.values()
+            ]
             about = (function.__doc__ or "").splitlines()[0]
-            lines.append(f"{name}{plain.replace(': list[Entry]', '')}: {about}")
+            lines.append(f"{name}({', '.join(given)}): {about}")
     lines.append(f"{', '.join(KINDS)}: as get_entries, of one kind.")
     return "\n".join(lines)
 
@@ -88,8 +90,9 @@ SPEC = ToolSpec(
         "sandbox without network or files, for at most a minute, after the user has read and "
         "allowed it. numpy is np, pandas is pd. An entry is a dict with id, kind, name, codes "
         "(system, code, display), start, end, status, value (number, text, unit, low, high), "
-        "components (name, codes, value), text, details. To look at a picture, return what "
-        "load_dicom_image gave and name the image to another tool. Functions:\n" + _functions()
+        "components (name, codes, value), text, details. To have a picture looked at, return "
+        "what load_dicom_image gave: the result has its id, for another tool. Functions:\n"
+        + _functions()
     ),
     Input=AnalysisInput,
     Output=AnalysisOutput,
@@ -137,7 +140,6 @@ class GeneratedAnalysis:
             "code_sha256": hashlib.sha256(args.code.encode()).hexdigest(),
             "patients": given.patients,
             "entries": given.entries,
-            "images": given.images,
         }
         return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
 
@@ -145,7 +147,7 @@ class GeneratedAnalysis:
 def _problem(outcome: Outcome) -> SightlineError:
     printed = f"\nIt printed:\n{_cut(outcome.printed)}" if outcome.printed.strip() else ""
     if outcome.kind == "raised":
-        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}\n")
+        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}")
     return ToolRetry(
         f"The analysis was stopped: {outcome.reason}{printed}",
         remedy="Look at fewer patients, entries or images at once, and return less.",
@@ -155,8 +157,6 @@ def _problem(outcome: Outcome) -> SightlineError:
 def _summary(outcome: Outcome, given: GivenData) -> str:
     keys = len(outcome.value)
     over = f"{given.patients:,} patients and {given.entries:,} entries"
-    if given.images:
-        over += f", {given.images} images"
     return f"The analysis ran over {over}, and returned {keys} values."
 
 

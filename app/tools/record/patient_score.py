@@ -23,10 +23,11 @@ from app.tools.record.clinical_score import (
     ScoreOutput,
     checked_inputs,
     checked_result,
+    grounds_of,
     output_of,
     score_named,
     shown,
-    summary_of,
+    statement_of,
 )
 from app.tools.record.medications import use_of
 from app.tools.record.patient_results import (
@@ -57,7 +58,8 @@ from app.tools.record.scores.record_codes import (
 _OBSERVED = (EntryKind.LAB, EntryKind.VITAL, EntryKind.OBSERVATION)
 _NOT_VALID = frozenset(("entered-in-error", "cancelled", "not-done"))
 _NO_LONGER = frozenset(("resolved", "inactive", "remission"))
-_NOT_CONFIRMED = frozenset(("refuted", "entered-in-error", "differential"))
+_REFUTED = frozenset(("refuted", "entered-in-error"))
+_SUSPECTED = frozenset(("unconfirmed", "provisional", "differential"))
 _NEVER_SMOKED = re.compile(r"never|nonsmoker|non-smoker", re.IGNORECASE)
 _FORMER_SMOKER = re.compile(r"former|ex-smoker|ex smoker|quit", re.IGNORECASE)
 _SMOKES = re.compile(r"current|every ?day|some ?days?|daily|smokes|heavy|light", re.IGNORECASE)
@@ -179,13 +181,17 @@ class _Reading:
         """Return valid entries with one of these codes up to the day, the latest first."""
         if not codes:
             return []
-        found = self.context.records.entries(
-            self.patient.id,
-            kinds,
-            codes=[Code(system, code) for code in codes],
-            until=self.day.isoformat(),
-        )
-        return [one for one in found if one.status not in _NOT_VALID]
+        return self._entries(kinds, [Code(system, code) for code in codes])
+
+    def _entries(self, kinds: Sequence[EntryKind], codes: Sequence[Code] = ()) -> list[Entry]:
+        """Return valid entries up to the day, those without a date last."""
+        found = self.context.records.entries(self.patient.id, kinds, codes=codes)
+        return [
+            one
+            for one in found
+            if one.status not in _NOT_VALID
+            and ((start := day_of(one.start)) is None or start <= self.day)
+        ]
 
     def _age_in_days(self, entry: Entry) -> int | None:
         start = day_of(entry.start)
@@ -220,12 +226,12 @@ class _Reading:
 
     def condition(self, fill: Condition) -> _Found:
         """Return whether the record has one of the conditions or procedures."""
-        conditions = self._coded(SNOMED, tuple(fill.snomed), (EntryKind.CONDITION,))
-        confirmed = [
-            one
-            for one in conditions
-            if one.details.get("verification", "").casefold() not in _NOT_CONFIRMED
+        recorded = [
+            (one, one.details.get("verification", "").casefold())
+            for one in self._coded(SNOMED, tuple(fill.snomed), (EntryKind.CONDITION,))
         ]
+        suspected = [one for one, verified in recorded if verified in _SUSPECTED]
+        confirmed = [one for one, verified in recorded if verified not in _SUSPECTED | _REFUTED]
         counted = [one for one in confirmed if fill.ever or not self._is_over(one)]
         counted = [one for one in counted if self._is_old_enough(one, fill.at_least_days)]
         if counted:
@@ -241,13 +247,31 @@ class _Reading:
             ]
         if len(procedures) >= fill.count:
             return _Found(True, procedures[0], "procedure recorded", fill.note)
-        if confirmed and fill.at_least_days and not counted:
-            began = f"recorded less than {fill.at_least_days} days ago, so not as history"
-            return _Found(why=f"{confirmed[0].name} [{confirmed[0].id}] is {began}")
+        if suspected:
+            told = f"{suspected[0].name} [{suspected[0].id}]"
+            return _Found(why=f"{told} is only suspected: to be judged")
+        if confirmed and fill.at_least_days:
+            told = f"{confirmed[0].name} [{confirmed[0].id}]"
+            return _Found(
+                why=f"{told} did not begin at least {fill.at_least_days} days ago, or its date is "
+                "not known: to be judged"
+            )
+        if similar := self._similar(fill):
+            told = f"{similar.name} [{similar.id}]"
+            return _Found(why=f"{told} may be it, but has none of the known codes: to be judged")
         if confirmed:
             over = f"{confirmed[0].name} [{confirmed[0].id}] is recorded as {confirmed[0].status}"
             return _Found(why=f"{over or 'over'}, and nothing active", can_be_absent=True)
         return _Found(why="not recorded, which is not the same as absent", can_be_absent=True)
+
+    def _similar(self, fill: Condition) -> Entry | None:
+        """Return a condition that is called like one of those looked for, whatever its code."""
+        names = [_plain(name) for name in fill.snomed.values()]
+        for entry in self._entries((EntryKind.CONDITION,)):
+            known = any(one.system == SNOMED and one.code in fill.snomed for one in entry.codes)
+            if not known and any(name in _plain(entry.name) for name in names):
+                return entry
+        return None
 
     def _is_over(self, entry: Entry) -> bool:
         """Return whether a condition was over on the day."""
@@ -264,17 +288,11 @@ class _Reading:
         names = re.compile(
             rf"(?<!\w)({'|'.join(map(re.escape, fill.ingredients.values()))})(?!\w)", re.IGNORECASE
         )
-        found = self.context.records.entries(
-            self.patient.id, (EntryKind.MEDICATION,), until=self.day.isoformat()
-        )
         fitting = [
             one
-            for one in found
-            if one.status not in _NOT_VALID
-            and (
-                any(code.system == RXNORM and code.code in fill.ingredients for code in one.codes)
-                or names.search(" ".join((one.name, *(code.display for code in one.codes))))
-            )
+            for one in self._entries((EntryKind.MEDICATION,))
+            if any(code.system == RXNORM and code.code in fill.ingredients for code in one.codes)
+            or names.search(" ".join((one.name, *(code.display for code in one.codes))))
         ]
         for entry in fitting:
             if self._is_in_use(entry):
@@ -312,6 +330,11 @@ class _Reading:
         if _SMOKES.search(text):
             return _Found(True, entry, f"smoking status {told}")
         return _Found(why=f"smoking status {told} is not understood")
+
+
+def _plain(name: str) -> str:
+    """Return a name without the differences between British and American spelling."""
+    return name.casefold().replace("ae", "e").replace("oe", "e")
 
 
 def _value_in(entry: Entry, codes: Sequence[str]) -> RecordValue | None:
@@ -382,7 +405,7 @@ def _calculate_patient_score(args: PatientScoreInput, context: ToolContext) -> T
         assumed_absent=assumed,
         remarks=remarks,
     ).model_dump()
-    return result(context, _summary(output, summary_of(outcome)), output)
+    return result(context, _summary(output, statement_of(outcome), grounds_of(score)), output)
 
 
 def _matters(name: str, missing: Sequence[str], score: Score) -> bool:
@@ -405,7 +428,10 @@ def _filled(item: Input, found: _Found) -> JsonDict:
 def _made_for(reading: _Reading) -> list[str]:
     """Return a remark if the record lacks the condition that the score is made for."""
     made = MADE_FOR.get(reading.score.name)
-    if made is None or reading.condition(Condition(made[1], ever=True)).entry is not None:
+    if made is None:
+        return []
+    found = reading.condition(Condition(made[1], ever=True))
+    if found.entry is not None or not found.can_be_absent:
         return []
     return [f"the score is made for patients with {made[0]}, which is not recorded"]
 
@@ -420,10 +446,10 @@ def _cite(items: Sequence[JsonDict], sources: Mapping[str, Entry]) -> None:
             ]
 
 
-def _summary(output: Mapping[str, Any], score_text: str) -> str:
+def _summary(output: Mapping[str, Any], statement: str, grounds: str) -> str:
     patient = output["patient"]
     parts = [f"Record of {patient['name'] or 'patient'} ({patient['id']}), {output['as_of']}."]
-    parts.append(score_text)
+    parts.append(statement)
     told = [
         f"{one['input']} {one['value']}"
         + (f" ({(one['date'] or 'no date')[:10]}) [{one['entry']}]" if "entry" in one else "")
@@ -432,14 +458,17 @@ def _summary(output: Mapping[str, Any], score_text: str) -> str:
     ]
     if told:
         parts.append(f"From: {'; '.join(told)}.")
-    if output["not_recorded"]:
-        open_ones = "; ".join(f"{one['input']}: {one['why']}" for one in output["not_recorded"])
-        parts.append(f"Not filled: {open_ones}.")
+    reasons: dict[str, list[str]] = {}
+    for one in output["not_recorded"]:
+        reasons.setdefault(one["why"], []).append(one["input"])
+    if reasons:
+        open_ones = "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
+        parts.append(f"Missing: {open_ones}.")
     if output["assumed_absent"]:
         names = ", ".join(output["assumed_absent"])
         parts.append(f"Counted as absent because not recorded, as you confirmed: {names}.")
     parts += [f"Note: {remark}." for remark in output["remarks"]]
-    return " ".join(parts)
+    return " ".join((*parts, grounds))
 
 
 CALCULATE_PATIENT_SCORE = RecordTool(

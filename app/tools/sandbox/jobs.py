@@ -9,7 +9,6 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -121,14 +120,19 @@ class Job:
         """Return why the files in `scratch` are too many or too large, or ""."""
         size = count = 0
         folders = [self.scratch]
-        while folders:
-            with suppress(OSError), os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    count += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(Path(entry.path))
-                    else:
-                        size += entry.stat(follow_symlinks=False).st_size
+        try:
+            while folders:
+                with os.scandir(folders.pop()) as entries:
+                    for entry in entries:
+                        count += 1
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(Path(entry.path))
+                        else:
+                            size += entry.stat(follow_symlinks=False).st_size
+        except FileNotFoundError:
+            pass  # removed just now, where that is possible; the next look sees what is left
+        except OSError:  # closed, or deeper than a path can name: much could hide there
+            return "it made folders that cannot be looked into"
         if count > limits.scratch_files:
             return f"it made more than {limits.scratch_files:,} files"
         if size > limits.scratch_bytes:
@@ -173,14 +177,36 @@ def make_job(folder: Path, code: str, *, primitives: str = "") -> Job:
 
 
 def remove_job(folder: Path) -> None:
-    """Delete a job's folder; links in it are not followed."""
+    """Delete a job's folder; links in it are not followed.
 
-    def writable(_: Any, path: str, __: Any) -> None:
-        with suppress(OSError):
-            os.chmod(path, stat.S_IRWXU)  # noqa: PTH101
-            os.unlink(path)  # noqa: PTH108
+    Folders may be closed, or nested deeper than a path can name. So each folder in a folder is
+    moved to the top, from where it can be named, before its own turn comes.
+    """
+    moved = 0
+    while children := _children(folder):
+        for child in children:
+            for inner in _children(child):
+                moved += 1
+                if inner.is_dir() and not inner.is_symlink():
+                    inner.chmod(stat.S_IRWXU)  # to move a folder, its own entry ".." is written
+                    inner.rename(folder / f"{_MOVED}{moved}")
+                else:
+                    inner.unlink()
+            if child.is_dir() and not child.is_symlink():
+                child.rmdir()
+            else:
+                child.unlink()
+    folder.rmdir()
 
-    shutil.rmtree(folder, onerror=writable)
+
+_MOVED = "moved-"
+
+
+def _children(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    folder.chmod(stat.S_IRWXU)
+    return list(folder.iterdir())
 
 
 def interpreter() -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import math
+import re
 import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.sandbox import self_test
@@ -23,6 +25,8 @@ _LOOK_S = 0.05
 """Time between two looks at a running process."""
 _MAX_VALUES = 200_000
 """Lists and mappings in a result; each takes much more memory here than its two characters."""
+_TRACEBACK = 8_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MEMORY_SIGNS = ("MemoryError", "Unable to allocate", "can't allocate")
 
 _lock = threading.Lock()
@@ -128,15 +132,33 @@ def _outcome(data: bytes, printed: str) -> Outcome:
     """Return what the process sent; anything but the two known forms is no answer."""
     with suppress(ValueError, RecursionError):
         if data.count(b"[") + data.count(b"{") <= _MAX_VALUES:
-            sent: Any = json.loads(data)
+            sent: Any = _without_surrogates(json.loads(data, parse_constant=_no_constant))
             match sent:
                 case {"returned": dict(value), **rest} if not rest:
                     return Outcome("returned", value=value, printed=printed)
                 case {"raised": str(error), **rest} if not rest:
-                    return Outcome("raised", error=error, printed=printed)
+                    return Outcome("raised", error=error[-_TRACEBACK:], printed=printed)
                 case _:
                     pass
     return Outcome("stopped", reason="its answer cannot be read", printed=printed)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value without halves of characters, which no file can hold, or infinity."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        found = cast("dict[str, Any]", value).items()
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in found}
+    return value
 
 
 class _Reader:

@@ -89,6 +89,9 @@ class RecordSourceDialog(QDialog):
             spacing=SPACE.m,
             parent=self,
         )
+        for button in (self.files, self.folder):
+            button.setAutoDefault(False)
+        (self.files if server is None else self.ask).setDefault(True)  # what Enter presses
         self.finished.connect(lambda _result: self._tasks.close())
         self.resize(460, self.sizeHint().height())
 

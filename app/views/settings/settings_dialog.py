@@ -1,13 +1,13 @@
 """The settings window: a list of pages at the left, the selected one at the right.
 
-The pages of the limits and of privacy are here, those of the model and the tools in files of their
-own.
+The pages of the limits and of privacy are here, the others in files of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import field as made_by
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -32,6 +32,7 @@ from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
+from app.tools.mcp.servers import McpServers
 from app.views.background import DaemonTasks
 from app.views.icons import icon
 from app.views.layouts import column, row
@@ -43,6 +44,7 @@ from app.views.settings.fields import (
     SettingsPage,
     wrapped_label,
 )
+from app.views.settings.mcp_page import McpPage
 from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_it_runs
 from app.views.settings.tools_page import ToolsPage
 from app.views.text_view import TextView
@@ -57,6 +59,7 @@ _PAGES = (
     (translatable("Language model"), "sparkles", "model"),
     (translatable("Limits"), "clock", "limits"),
     (translatable("Tools"), "wrench", "tools"),
+    (translatable("MCP servers"), "link", "mcp"),
     (translatable("Privacy"), "shield-check", "privacy"),
     (translatable("Appearance"), "contrast", "appearance"),
 )
@@ -94,6 +97,7 @@ class SettingsSources:
         tools: The installed tools.
         site_rules: This computer's rules for tools, which apply in addition to the user's own.
         packs: Names and titles of the tool packs that can be switched off.
+        mcp: The MCP servers and the user's consents.
     """
 
     keys: Secrets
@@ -105,6 +109,7 @@ class SettingsSources:
     tools: tuple[ToolSpec, ...] = ()
     site_rules: tuple[Policy, ...] = ()
     packs: tuple[tuple[str, str], ...] = ()
+    mcp: McpServers = made_by(default_factory=lambda: McpServers(list, lambda _name: ""))
 
 
 class SettingsDialog(QDialog):
@@ -161,6 +166,14 @@ class SettingsDialog(QDialog):
         )
 
     @cached_property
+    def mcp(self) -> McpPage:
+        """The page with the MCP servers."""
+        sources = self._sources
+        return McpPage(
+            self._settings.mcp_servers, sources.mcp, sources.keys, self._tasks, self._update
+        )
+
+    @cached_property
     def privacy(self) -> PrivacyPage:
         """The page about data that may leave the computer."""
         sources = self._sources
@@ -174,7 +187,7 @@ class SettingsDialog(QDialog):
         return AppearancePage(self._settings.theme, self._settings.reviewer)
 
     def show_page(self, name: str) -> None:
-        """Show a page: "model", "limits", "tools", "privacy" or "appearance"."""
+        """Show a page: "model", "limits", "tools", "mcp", "privacy" or "appearance"."""
         self.list.setCurrentRow([page for _title, _icon, page in _PAGES].index(name))
 
     def current(self) -> Settings:
@@ -186,6 +199,8 @@ class SettingsDialog(QDialog):
             changed["policy"] = self.tools.policy()
             changed["profile"] = self.tools.profile()
             changed |= self.tools.device_values()
+        if "mcp" in self.__dict__:
+            changed["mcp_servers"] = self.mcp.servers()
         if "appearance" in self.__dict__:
             changed["theme"] = self.appearance.theme.value
             changed["reviewer"] = self.appearance.reviewer.text().strip()
@@ -195,14 +210,17 @@ class SettingsDialog(QDialog):
         """Store the typed key and the settings, put them into effect, and close."""
         if not self.save_button.isEnabled():
             return
-        changed, (key, value) = self.current(), self.model.typed_key()
+        changed, typed = self.current(), dict([self.model.typed_key()])
+        if "mcp" in self.__dict__:
+            typed |= self.mcp.typed_keys()
         self.save_button.setEnabled(False)
         self._show_text(tr("Saving…"))
         keys, apply, applied = self._sources.keys, self._apply, self._applied
 
         def work(_cancel: object) -> Any:
-            if key:
-                keys.set(key, value)
+            for name, value in typed.items():
+                if name:
+                    keys.set(name, value)
             return apply(changed)
 
         def done(result: Any) -> None:
@@ -269,6 +287,8 @@ class SettingsDialog(QDialog):
 
     def _update(self) -> None:
         problem = self.model.problem()
+        if not problem and "mcp" in self.__dict__:
+            problem = self.mcp.problem()
         self.save_button.setEnabled(not problem)
         self._show_text(problem)
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from transformers import CLIPVisionConfig, CLIPVisionModel, MistralConfig, MistralForCausalLM
 
-from tests.support.tiny_files import in_its_precision, write_json, write_shards
+from tests.support.tiny_files import in_its_precision, randomised, write_json, write_shards
 from tests.support.tiny_memory import chained, remember_gated, signs
 
 SAYS = "I partly agree: the heart is enlarged."
@@ -39,6 +39,7 @@ _FULL = {
     "num_attention_heads": 32,
     "num_key_value_heads": 8,
 }
+_WORDS = 32000
 _TEXT = (
     "what do you see in this image ?",
     "do you agree with that interpretation ? point out any disagreement .",
@@ -65,8 +66,8 @@ def build(
     folder.mkdir(parents=True, exist_ok=True)
     pieces = _vocabulary(folder, says or SAYS)
     full = size == "full"
-    words = 32000 if full else pieces.vocab_size()
-    parts = _parts(words, full=full)
+    words = _WORDS if full else pieces.vocab_size()
+    parts = _random_at_full_size() if full else _parts(words, full=False)
     if says and not full:
         _teach(parts[0], pieces, says)
     if layout == "hf":
@@ -149,6 +150,13 @@ def _parts(words: int, *, full: bool) -> tuple[Any, Any, Any]:
             nn.Linear(sizes["hidden_size"], width), nn.GELU(), nn.Linear(width, width)
         )
         return MistralForCausalLM(text).eval(), CLIPVisionModel(vision).eval(), projector.eval()
+
+
+def _random_at_full_size() -> tuple[Any, Any, Any]:
+    """The parts on a GPU where there is one: the classes' own start takes minutes on a CPU."""
+    names = ("language", "tower", "projector")
+    made = randomised(lambda: dict(zip(names, _parts(_WORDS, full=True), strict=True)), full=True)
+    return made["language"], made["tower"], made["projector"]
 
 
 def _teach(language: Any, pieces: Any, says: str) -> None:

@@ -164,6 +164,7 @@ def test_a_changed_offer_ends_the_consent_and_nothing_is_sent_again(tmp_path: Pa
     assert "clinic has changed its tools since you allowed them" in finished[0].error
     assert told == [("clinic", True), ("clinic", False)]
     assert servers.consents() == {}
+    assert servers.earlier("clinic") == Listing((ECHO,), (), "as-seen"), "to show what is new"
     assert [tool.spec.name for tool in assistant_tools(servers)] == ["analyze_medical_document"]
 
 

@@ -8,6 +8,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -388,7 +389,7 @@ def test_what_refers_to_nobody_is_listed_with_its_number(
     opened = read(PATIENT, observation(), *stray)
     assert len(library.entries("p1")) == 1
     (problem,) = opened.problems
-    assert (problem.count, problem.where) == (4, "entry 3 Observation and others")
+    assert (problem.count, problem.where) == (4, "entry 3 Observation and 3 more")
     assert "Patient/p9" in problem.reason
 
 
@@ -606,11 +607,44 @@ def test_a_damaged_index_is_made_anew(pool: WorkerPool, tmp_path: Path) -> None:
     library = RecordLibrary(tmp_path / "index", pool=pool)
     library.open([folder])
     library.close()
-    (database,) = (tmp_path / "index" / "records").glob("*.sqlite")
+    (database,) = (tmp_path / "index").glob("*.sqlite")
     database.write_bytes(b"this is no database" * 1000)
     library = RecordLibrary(tmp_path / "index", pool=pool)
     assert library.open([folder]).patients == 1
     library.close()
+
+
+def test_old_indexes_are_deleted(
+    pool: WorkerPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.records.record_library._MOST_INDEXES", 2)
+    library = RecordLibrary(tmp_path / "index", pool=pool)
+    for number in range(4):
+        write_bundles(tmp_path / str(number), 1, visits=1)
+        library.open([tmp_path / str(number)])
+        if number == 1:
+            library.close()
+    assert len(list((tmp_path / "index").glob("*.sqlite"))) == 2
+    assert library.count() == 1  # both hold the same patient
+    library.close()
+
+
+def test_many_threads_read_at_once_while_another_opens(
+    library: RecordLibrary, tmp_path: Path
+) -> None:
+    write_bundles(tmp_path, 3, visits=2)
+    library.open([tmp_path])
+    people = [one.id for one in library.patients()]
+    counts = [len(library.entries(one)) for one in people]
+
+    def read(_: int) -> list[int]:
+        return [len(library.entries(one)) for one in people]
+
+    with ThreadPoolExecutor(8) as threads:
+        write_bundles(tmp_path, 6, visits=2)
+        opening = threads.submit(library.open, [tmp_path])
+        assert all(found == counts for found in threads.map(read, range(40)))
+        assert opening.result().patients == 6
 
 
 def test_a_stopped_opening_leaves_what_was_open(library: RecordLibrary, tmp_path: Path) -> None:

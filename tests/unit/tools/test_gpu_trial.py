@@ -33,6 +33,8 @@ def test_a_tool_is_measured_cold_warm_and_stopped(trial: Trial):
     figures = trial.measure("medsam2_segment")
     assert figures.outcome == "completed"
     assert figures.memory > 0
+    assert 0 < figures.load_s < figures.first_s
+    assert figures.parameters > 100_000
     assert figures.again_s > 0
     assert 0 <= figures.stop_s < 1.0
     assert figures.stayed
@@ -46,3 +48,14 @@ def test_a_limit_makes_one_model_go_for_another(trial: Trial):
     trial.limit("1K")
     trial.run("llava_med_qa")
     assert "medsam2" not in trial.loaded()
+
+
+def test_a_cancel_while_it_loads_is_timed(trial: Trial):
+    trial.install("llava_med_qa", "tiny")
+    assert 0 <= trial.stop_loading("llava_med_qa", after_s=0) < 1.0
+    assert trial.loaded() == []
+
+
+def test_a_convolution_in_float32_is_held_to_float64(trial: Trial):
+    assert 1e-8 < trial.convolution_error() < 2e-5
+    assert trial.used()["tf32"] is False

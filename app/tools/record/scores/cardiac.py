@@ -116,7 +116,8 @@ CHA2DS2_VASC = Score(
     rates_source="adjusted rate of stroke a year without anticoagulation (ESC guidelines 2010)",
     limits=(
         "For adults with atrial fibrillation without mechanical valve or moderate to severe "
-        "mitral stenosis; not validated for stroke risk without atrial fibrillation."
+        "mitral stenosis; not validated for stroke risk without atrial fibrillation. ESC 2024 uses "
+        "CHA2DS2-VA, which leaves out the point for sex."
     ),
     youngest=18,
 )  # fmt: skip

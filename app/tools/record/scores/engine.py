@@ -260,7 +260,7 @@ def _by_items(score: Score, values: Mapping[str, Value]) -> Result:
     scored: list[ScoredItem] = []
     missing: list[str] = []
     for item in score.items:
-        found, asked = _all_outcomes(item.points, score, values, item.cuts)
+        found, asked = all_outcomes(item.points, score, values, item.cuts)
         low = min(one.points for one in found)
         high = max(one.points for one in found)
         if low == high:
@@ -278,7 +278,7 @@ def _by_items(score: Score, values: Mapping[str, Value]) -> Result:
 def _by_rule(
     score: Score, values: Mapping[str, Value], rule: Callable[[Values], Verdict | None]
 ) -> Result:
-    found, asked = _all_outcomes(rule, score, values, score.cuts)
+    found, asked = all_outcomes(rule, score, values, score.cuts)
     first = found[0]
     totals = [one.total for one in found if one.total is not None]
     names = sorted({one.band for one in found})
@@ -355,7 +355,7 @@ def _shown(value: Value) -> str:
     return str(value)
 
 
-def _all_outcomes(
+def all_outcomes(
     rule: Callable[[Values], Found | None],
     score: Score,
     given: Mapping[str, Value],

@@ -425,7 +425,7 @@ MCISAAC = Score(
     ),
     schemes=(
         Scheme(
-            "McIsaac 1998",
+            "McIsaac 1998 and 2004",
             (
                 Band(_LOW, "1 or less", "no culture or antibiotic required"),
                 Band(2, "2 to 3", "culture; antibiotic only if it is positive"),
@@ -433,8 +433,16 @@ MCISAAC = Score(
             ),
         ),
     ),
-    rates={-1: "1%", 0: "1%", 1: "10%", 2: "17%", 3: "35%", 4: "51%", 5: "51%"},
-    rates_source="probability of a positive culture for group A streptococci (McIsaac 1998)",
+    rates={
+        -1: "1 to 2.5%",
+        0: "1 to 2.5%",
+        1: "5 to 10%",
+        2: "11 to 17%",
+        3: "28 to 35%",
+        4: "51 to 53%",
+        5: "51 to 53%",
+    },
+    rates_source="probability of group A streptococci (Choby, Am Fam Physician 2009;79:383-90)",
     limits="From 3 years; not validated in epidemics or immunosuppression.",
     youngest=3,
     days=3,

@@ -133,6 +133,8 @@ _NO = frozenset(("no", "false", "absent", "negative", "n", "0", "nein"))
 _SEXES = {"m": "male", "man": "male", "f": "female", "w": "female", "woman": "female"}
 _NUMBER = re.compile(r"^([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*)$", re.IGNORECASE)
 
+_THOUSANDS = re.compile(r"\d[,'’ ]\d{3}(?!\d)|\.\d{3}[.,]")
+
 _SPELLINGS = {
     "mg/dL": "mg/dl mg/100ml mgperdl mg_dl",
     "µmol/L": "umol/l micromol/l mcmol/l umol_l",
@@ -231,6 +233,8 @@ def _quantity(item: Input, raw: Any, unit: str, name: str) -> Quantity:
     way = next((way for way in item.other_ways if way.name == name), None)
     units = way.units if way else item.all_units
     shown = name or item.name
+    if isinstance(raw, str) and _THOUSANDS.search(raw):
+        raise WrongInput(f"{shown}: write {raw!r} without a separator of thousands")
     if isinstance(raw, str) and (match := _NUMBER.match(raw.strip().replace(",", "."))):
         raw, unit = float(match[1]), unit or match[2]
     if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not math.isfinite(raw):

@@ -247,7 +247,7 @@ def _bilirubin_points(values: Values) -> Points:
         quantity,
         "Bilirubin",
         ((_LOW, 1, "below 2 mg/dL"), (2, 2, "2 to 3 mg/dL"), (above(3), 3, "above 3 mg/dL")),
-        {"µmol/L": (_LOW, 34, above(50))},
+        {"µmol/L": (_LOW, 34, above(51))},
     )
     cholestatic = step_points(
         quantity,
@@ -257,7 +257,7 @@ def _bilirubin_points(values: Values) -> Points:
             (4, 2, "4 to 10 mg/dL, in biliary cirrhosis"),
             (above(10), 3, "above 10 mg/dL, in biliary cirrhosis"),
         ),
-        {"µmol/L": (_LOW, 68, above(170))},
+        {"µmol/L": (_LOW, 68, above(171))},
     )
     if plain.points == cholestatic.points:
         return plain

@@ -193,12 +193,12 @@ def _by_size(size: float, *limits: tuple[float, str]) -> str:
     return next(category for limit, category in limits if size < limit)
 
 
-def _unchanged(values: Values, what: str, *, airway: bool = False) -> _Category:
+def _unchanged(values: Values, what: str) -> _Category:
     """Return the category of a lesion that is stable or smaller, by its previous category."""
     previous = values.choice("previous_category")
     names = ("finding", "change", "previous_category")
     text = f"{what}, stable or smaller, category {previous} before"
-    if previous in ("3", "4A") and not airway and values.flag("follow_up_reached"):
+    if previous in ("3", "4A") and values.flag("follow_up_reached"):
         lower = "2" if previous == "3" else "3"
         months = 6 if previous == "3" else 3
         return lower, (*names, "follow_up_reached"), f"{text}, at the follow-up of {months} months"

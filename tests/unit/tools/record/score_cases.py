@@ -41,6 +41,11 @@ _DVT = none_of(
 )
 _WELLS_2003 = "Wells 2003, table 1"
 WELLS_DVT = [
+    *(
+        Case("wells_dvt", _DVT | {name: True}, 1, "DVT unlikely", f"{_WELLS_2003}: {name}")
+        for name in _DVT
+        if name != "alternative_diagnosis"
+    ),
     Case("wells_dvt", _DVT, 0, "DVT unlikely", _WELLS_2003),
     Case("wells_dvt", _DVT | {"alternative_diagnosis": True}, -2, "DVT unlikely", "the lowest"),
     Case("wells_dvt", dict.fromkeys(_DVT, True), 7, "DVT likely", "9 criteria less 2"),
@@ -60,6 +65,13 @@ _PE = none_of(
     *("hemoptysis", "active_cancer"),
 ) | {"heart_rate": 80}
 WELLS_PE = [
+    *(
+        Case("wells_pe", _PE | {name: True}, points, "PE unlikely", f"Wells 2000, table 2: {name}")
+        for name, points in (
+            *(("dvt_signs", 3), ("pe_most_likely", 3), ("immobilization_or_surgery", 1.5)),
+            *(("previous_dvt_or_pe", 1.5), ("hemoptysis", 1), ("active_cancer", 1)),
+        )
+    ),
     Case("wells_pe", _PE, 0, "PE unlikely", "Wells 2000, table 2"),
     Case("wells_pe", dict.fromkeys(_PE, True) | {"heart_rate": 101}, 12.5, "PE likely",
          "3 + 3 + 1.5 + 1.5 + 1.5 + 1 + 1"),
@@ -97,6 +109,14 @@ _GENEVA = none_of(
     *("hemoptysis", "leg_palpation_pain_and_edema"),
 ) | {"age": 40, "heart_rate": 70}
 GENEVA = [
+    *(
+        Case("revised_geneva", _GENEVA | {name: True}, points, "intermediate" if points > 3 else
+             "low", f"Le Gal 2006, table 3: {name}")
+        for name, points in (
+            *(("previous_dvt_or_pe", 3), ("surgery_or_fracture", 2), ("active_malignancy", 2)),
+            *(("unilateral_leg_pain", 3), ("hemoptysis", 2), ("leg_palpation_pain_and_edema", 4)),
+        )
+    ),
     Case("revised_geneva", _GENEVA, 0, "low", "Le Gal 2006, table 3"),
     Case("revised_geneva", dict.fromkeys(_GENEVA, True) | {"age": 66, "heart_rate": 95}, 22,
          "high", "1 + 3 + 2 + 2 + 3 + 2 + 5 + 4"),
@@ -118,6 +138,19 @@ _AF = none_of(
     *("previous_mi", "peripheral_artery_disease", "aortic_plaque"),
 ) | {"age": 50, "sex": "male"}
 CHA2DS2_VASC = [
+    *(
+        Case("cha2ds2_vasc", _AF | {name: True}, points, band, f"Lip 2010, table 2: {name}")
+        for name, points, band in (
+            *((name, 2, "high") for name in ("stroke_or_tia", "thromboembolism")),
+            *(
+                (name, 1, "intermediate")
+                for name in (
+                    *("heart_failure", "hypertension", "diabetes", "previous_mi"),
+                    *("peripheral_artery_disease", "aortic_plaque"),
+                )
+            ),
+        )
+    ),
     Case("cha2ds2_vasc", _AF, 0, "low", "Lip 2010, table 2"),
     Case("cha2ds2_vasc", dict.fromkeys(_AF, True) | {"age": 80, "sex": "female"}, 9, "high",
          "the highest: vascular disease and stroke count once each"),
@@ -140,6 +173,11 @@ _BLED = none_of(
     "alcohol",
 ) | {"systolic_bp": 130, "creatinine": micro(80), "age": 60}
 HAS_BLED = [
+    *(
+        Case("has_bled", _BLED | {name: True}, 1, "not high", f"Pisters 2010, table 3: {name}")
+        for name, value in _BLED.items()
+        if value is False
+    ),
     Case("has_bled", _BLED, 0, "not high", "Pisters 2010, table 3"),
     Case("has_bled", dict.fromkeys(_BLED, True) | {"systolic_bp": 170, "creatinine": micro(300),
          "age": 70}, 9, "high", "the highest"),
@@ -169,6 +207,13 @@ _TIMI = (
     | {"age": 50}
 )
 TIMI = [
+    *(
+        Case("timi", _TIMI | {name: True}, 1, "low", f"Antman 2000, table 2: {name}")
+        for name in (
+            *("known_cad", "aspirin_last_7_days", "severe_angina", "st_deviation"),
+            "raised_cardiac_markers",
+        )
+    ),
     Case("timi", _TIMI, 0, "low", "Antman 2000, table 2"),
     Case("timi", dict.fromkeys(_TIMI, True) | {"age": 80}, 7, "high", "the highest"),
     Case("timi", _TIMI | {"age": 64}, 0, "low", "64"),
@@ -288,10 +333,19 @@ SOFA = [
          "table in µmol/L: 171 and 33 are 2 each"),
     Case("sofa", _SOFA | {"creatinine": micro(440), "bilirubin": micro(204)}, 6, "6 to 7",
          "table in µmol/L: 440 and 204 are 3 each"),
+    Case("sofa", _SOFA | {**_NO_DOSE, "dopamine": 5.1}, 3, "2 to 3", "dopamine above 5"),
+    Case("sofa", _SOFA | {**_NO_DOSE, "norepinephrine": 0.1}, 3, "2 to 3", "norepinephrine 0.1"),
+    Case("sofa", _SOFA | {**_NO_DOSE, "epinephrine": 0.11}, 4, "4 to 5", "epinephrine above 0.1"),
     Case("sofa", _SOFA | {**_NO_DOSE, "dobutamine": 3}, 2, "2 to 3", "dobutamine, any dose"),
 ]  # fmt: skip
 
 GCS = [
+    *(
+        Case("gcs", {"eye": 1, "verbal": 1, "motor": 1} | {name: level}, 2 + level, "severe",
+             f"Teasdale 2014: {name} {level}")
+        for name, most in (("eye", 4), ("verbal", 5), ("motor", 6))
+        for level in range(2, most + 1)
+    ),
     Case("gcs", {"eye": 4, "verbal": 5, "motor": 6}, 15, "mild", "Teasdale 2014: the highest"),
     Case("gcs", {"eye": 1, "verbal": 1, "motor": 1}, 3, "severe", "the lowest"),
     Case("gcs", {"eye": 3, "verbal": 4, "motor": 6}, 13, "mild", "13"),
@@ -313,6 +367,11 @@ _MOST = {
 }  # fmt: skip
 _NONE = dict.fromkeys(_MOST, 0)
 NIHSS = [
+    *(
+        Case("nihss", _NONE | {name: level}, level, "minor stroke", f"NINDS form: {name} {level}")
+        for name, most in _MOST.items()
+        for level in range(1, most + 1)
+    ),
     Case("nihss", _NONE, 0, "no stroke symptoms", "NINDS form"),
     Case("nihss", _MOST, 42, "severe stroke", "the highest of the NINDS form"),
     Case("nihss", _NONE | {"facial_palsy": 1}, 1, "minor stroke", "1"),
@@ -457,7 +516,8 @@ CHILD_PUGH = [
          6, "A", "4 to 6 s is 2 points"),
     Case("child_pugh", _CHILD | {"bilirubin": micro(34), "albumin": {"value": 28, "unit": "g/L"}},
          7, "B", "34 µmol/L and 28 g/L are 2 points each"),
-    Case("child_pugh", _CHILD | {"bilirubin": micro(51)}, 7, "B", "above 50 µmol/L is 3 points"),
+    Case("child_pugh", _CHILD | {"bilirubin": micro(51)}, 6, "A", "51 µmol/L is 2 points"),
+    Case("child_pugh", _CHILD | {"bilirubin": micro(52)}, 7, "B", "52 µmol/L is 3 points"),
 ]  # fmt: skip
 
 

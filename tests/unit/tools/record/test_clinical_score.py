@@ -92,7 +92,7 @@ def test_the_list_names_every_score_with_its_inputs_and_units(tmp_path: Path):
 def test_without_inputs_a_score_tells_what_it_needs(tmp_path: Path):
     result = run(tmp_path, "egfr")
     assert [one["name"] for one in result.output["missing"]] == ["creatinine", "age", "sex"]
-    assert result.metadata["inputs"][0]["other_units"] == ["µmol/L"]
+    assert result.output["missing"][0]["other_units"] == ["µmol/L"]
 
 
 @pytest.mark.parametrize(

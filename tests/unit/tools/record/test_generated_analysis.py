@@ -26,14 +26,14 @@ from app.records.record_library import RecordLibrary
 from app.records.types import NoRecords, Records
 from app.settings import PolicySettings
 from app.tools.api import Approval, ToolFailed, ToolResult, ToolRetry
-from app.tools.record import generated_analysis
+from app.tools.record import file_readers, generated_analysis
 from app.tools.record.analysis_primitives import FUNCTIONS
 from app.tools.record.generated_analysis import MOST_CODE, SPEC, AnalysisInput, GeneratedAnalysis
 from app.tools.sandbox import sandbox as sandbox_module
 from app.tools.sandbox.jobs import Limits
 from tests.support.made_record import MadeRecords
 from tests.unit.records.record_files import BUNDLES
-from tests.unit.tools.support import Bench, gradient, write_dicom
+from tests.unit.tools.support import Bench, NoHost, gradient, write_dicom
 
 needs_bundles = pytest.mark.skipif(
     not BUNDLES.is_dir(), reason="needs ../shared/data/records beside the repository"
@@ -202,7 +202,7 @@ def test_the_vision_functions_of_the_seed(bench: Bench, film: Path):
     # The picture goes to a tool that looks at it by its name, not as text to the model.
     assert first["image"] == {"picture": "image-1"}
     assert (first["patient"], first["modality"]) == ("anna", "CT")
-    assert first["path"]["dimensions"] == [40, 30]
+    assert first["path"]["dimensions"] == [1, 40, 30]
     assert first["path"]["study_description"] == "Thorax"
     assert first["size"] > 100
     assert found["scan"]["modality"] == {"CT": 1}
@@ -248,19 +248,45 @@ def test_values_are_those_of_the_file_in_its_units(bench: Bench, film: Path):
 
 
 def test_an_image_that_contradicts_the_record_is_nobody_s(bench: Bench, tmp_path: Path):
-    class Contradicted(MadeRecords):
-        def match(self, study: Any) -> Any:
-            return replace(super().match(study), status="contradicted", patient_id="")
-
-    # Its PatientID is the record's own id of the patient.
-    bench.open(write_dicom(tmp_path / "a.dcm", gradient(), PatientID="anna"))
+    # The patient's ID, and another date of birth.
+    other = {"PatientID": "4711", "PatientBirthDate": "19700101"}
+    bench.open(write_dicom(tmp_path / "a.dcm", gradient(), **other))
     done = run(
         bench,
         "def analyze():\n    return {'anna': find_patient_images('anna')['dicom_count'],\n"
         "            'all': scan_dicom_directory()['total_files']}\n",
-        Contradicted(),
     )
     assert done.output["result"] == {"anna": 0, "all": 1}
+
+
+class Here(NoHost):
+    """Reads files in this process: they are our own."""
+
+    def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
+        return getattr(file_readers, entry.partition(":")[2])(payload)
+
+
+def test_images_and_ecgs_of_the_data_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "dicom"
+    folder.mkdir()
+    write_dicom(folder / "Anna_Roth[1].dcm", gradient(), PatientID="4711", PatientBirthDate="")
+    (folder / "damaged.dcm").write_bytes(b"no DICOM")
+    monkeypatch.setenv("COHERENT_DICOM_PATH", str(folder))
+    done = run(
+        Bench(tmp_path, Here()),
+        "def analyze():\n    images = find_patient_images('anna')\n"
+        "    return {'images': images,\n"
+        "            'mean': image_statistics(images['dicom_files'][0])['mean'],\n"
+        "            'ecg': analyze_ecg_for_rhythm('anna')['ecg_available'],\n"
+        "            'no': load_ecg_image('anna'), 'picture': load_dicom_image('anna')}\n",
+    )
+    found = done.output["result"]
+    assert found["images"]["dicom_count"] == 1
+    (name,) = found["images"]["dicom_files"]
+    assert found["picture"] == {"picture": name}
+    assert found["mean"] == pytest.approx(gradient().mean(), rel=1e-6)
+    assert (found["ecg"], found["no"]) == (False, None)
+    assert done.output["notes"] == ["1 DICOM files cannot be read."]
 
 
 # -- asking

@@ -198,6 +198,22 @@ def test_a_resolved_condition_counts_only_where_the_past_does(tmp_path: Path):
     assert "aortic_plaque" not in why_not(result)
 
 
+def test_a_condition_without_a_date_counts(tmp_path: Path):
+    records = ListedRecords(condition("44054006", "Diabetes", ""), *ENTRIES)
+    assert filled(run(tmp_path, records, "cha2ds2_vasc"))["diabetes"]["value"] == "yes"
+
+
+def test_a_diagnosis_in_another_code_is_neither_yes_nor_absent(tmp_path: Path):
+    codes = (Code("http://hl7.org/fhir/sid/icd-10", "I10", "Essential (primary) hypertension"),)
+    name = "Essential (primary) hypertension"
+    entry = Entry(
+        "Condition/i10", "anna", EntryKind.CONDITION, name, codes, "2020", status="active"
+    )
+    result = run(tmp_path, ListedRecords(entry), "cha2ds2_vasc", unrecorded_means_absent=True)
+    assert "may be it" in why_not(result)["hypertension"]
+    assert "hypertension" not in result.output["assumed_absent"]
+
+
 @pytest.mark.parametrize("verification", ["refuted", "entered-in-error"])
 def test_a_refuted_diagnosis_gives_no_point(tmp_path: Path, verification: str):
     details = {"verification": verification}
@@ -205,10 +221,17 @@ def test_a_refuted_diagnosis_gives_no_point(tmp_path: Path, verification: str):
     assert "diabetes" in why_not(run(tmp_path, records, "cha2ds2_vasc"))
 
 
+def test_a_suspected_diagnosis_is_neither_yes_nor_absent(tmp_path: Path):
+    details = {"verification": "provisional"}
+    records = ListedRecords(condition("44054006", "Diabetes", "2020", details=details))
+    result = run(tmp_path, records, "cha2ds2_vasc", unrecorded_means_absent=True)
+    assert "only suspected" in why_not(result)["diabetes"]
+
+
 def test_what_began_just_now_is_no_history(tmp_path: Path):
     records = ListedRecords(condition("128053003", "Deep vein thrombosis", "2026-06-25"))
     result = run(tmp_path, records, "wells_pe", unrecorded_means_absent=True)
-    assert "less than 30 days ago" in why_not(result)["previous_dvt_or_pe"]
+    assert "at least 30 days ago" in why_not(result)["previous_dvt_or_pe"]
     (tmp_path / "b").mkdir()
     old = ListedRecords(condition("128053003", "Deep vein thrombosis", "2026-01-25", "resolved"))
     assert filled(run(tmp_path / "b", old, "wells_pe"))["previous_dvt_or_pe"]["value"] == "yes"

@@ -27,7 +27,7 @@ PATIENTS = (
     Patient("pat-2", "John Okafor", (("urn:mrn", "4711002"),), "1961-01-12", "male"),
     Patient("pat-3", "Ana Pereira", (("urn:mrn", "4711003"),), "1971-11-30", "female"),
 )
-IDS = {"shown": "p3", **{patient.name: patient.id for patient in PATIENTS}}
+IDS = {"shown": "pat-3", **{patient.name: patient.id for patient in PATIENTS}}
 
 
 class ThreePatients(NoRecords):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from app.tools.record.scores.catalogue import SCORES, find_score, read_inputs
-from app.tools.record.scores.engine import Result, evaluate
+from app.tools.record.scores.engine import Result, Score, all_outcomes, evaluate
 from tests.unit.tools.record.score_cases import CASES, Case
 
 
@@ -33,3 +33,15 @@ def test_the_published_total_and_band(case: Case):
 def test_every_score_has_eight_examples():
     counts = Counter(case.score for case in CASES)
     assert {score.name: counts[score.name] for score in SCORES if counts[score.name] < 8} == {}
+
+
+@pytest.mark.parametrize("score", SCORES, ids=[score.name for score in SCORES])
+def test_the_examples_reach_all_points_of_all_items_and_all_categories(score: Score):
+    results = [result_of(case) for case in CASES if case.score == score.name]
+    for number, item in enumerate(score.items):
+        outcomes, _ = all_outcomes(item.points, score, {}, item.cuts)
+        reached = {result.items[number].points for result in results}
+        assert {one.points for one in outcomes} <= reached, item.title
+    if all(result.total is None for result in results):
+        reached_bands = {result.band for result in results}
+        assert reached_bands >= set(evaluate(score, {}).possible_bands) - {"not classified"}

@@ -230,6 +230,8 @@ def test_units_are_converted_exactly(score: str, given: dict[str, Any], expected
         ("egfr", {"creatinine": {"value": 0, "unit": "mg/dL"}}, "outside the plausible range"),
         ("egfr", {"creatinine": True}, "a number in mg/dL"),
         ("egfr", {"creatinine": float("nan")}, "a number in mg/dL"),
+        ("sofa", {"urine_output": "1,200 mL/day"}, "separator of thousands"),
+        ("sofa", {"platelets": "1.500.000 /uL"}, "separator of thousands"),
         ("egfr", {"age": -1}, "outside the plausible range"),
         ("egfr", {"sex": "x"}, "one of male"),
         ("egfr", {"weight": 80}, "has no input 'weight'"),

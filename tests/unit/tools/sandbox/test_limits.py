@@ -82,10 +82,14 @@ def test_pandas_is_there_as_pd(run: Run):
     done = run(
         "def analyze():\n"
         "    table = pd.DataFrame({'age': [40, 60, None], 'sex': ['f', 'm', 'f']})\n"
-        "    return {'mean': table.groupby('sex').age.mean(), 'rows': table}\n"
+        "    mean = table.groupby('sex').age.mean()\n"
+        "    return {'mean': mean, 'rows': table, 'table': mean.to_frame(),\n"
+        "            'none': [pd.NA, pd.NaT], 'day': pd.Timestamp('2020-05-01')}\n"
     )
     assert done.value["mean"] == {"f": 40.0, "m": 60.0}, done
     assert done.value["rows"][2] == {"age": None, "sex": "f"}
+    assert done.value["table"] == [{"sex": "f", "age": 40.0}, {"sex": "m", "age": 60.0}]
+    assert (done.value["none"], done.value["day"]) == ([None, None], "2020-05-01T00:00:00")
 
 
 @pytest.mark.parametrize(
@@ -171,6 +175,17 @@ def test_and_many_empty_ones(run: Run):
     assert run(code).reason == "it made more than 1,000 files"
 
 
+def test_what_lies_too_deep_to_be_seen_is_too_much(run: Run):
+    code = (
+        "import os, time\ndef analyze():\n    deep = os.open('.', os.O_RDONLY)\n"
+        "    for _ in range(30):\n"
+        "        os.mkdir('d' * 200, dir_fd=deep)\n"
+        "        deep = os.open('d' * 200, os.O_RDONLY, dir_fd=deep)\n"
+        "    time.sleep(5)\n"
+    )
+    assert run(code).reason == "it made folders that cannot be looked into"
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -206,6 +221,7 @@ def forger(text: str) -> str:
         '{"stopped": "", "returned": {"x": 1}}',
         '{"kind": "returned", "value": {}}',
         '{"returned": [1]}',
+        '{"returned": {"x": NaN}}',
         '{"returned": {"x": 1}} {"returned": {}}',
         "[" * 100_000,
         '{"returned": {"x": [' + "[]," * 250_000 + "[]]}}",
@@ -215,6 +231,15 @@ def forger(text: str) -> str:
 def test_a_forged_answer_of_another_form_is_none(tmp_path: Path, sent: str):
     done = support.run_code(candidates()[-1], tmp_path / "job", forger(sent))
     assert (done.kind, done.reason, done.value) == ("stopped", "its answer cannot be read", {})
+
+
+def test_a_forged_answer_breaks_nothing_that_reads_it(tmp_path: Path):
+    sent = '{"returned": {"a\\ud800": ["x\\udfff", 1e999, -1e999, 1.5]}}'
+    done = support.run_code(candidates()[-1], tmp_path / "one", forger(sent))
+    assert done.value == {"a\ufffd": ["x\ufffd", None, None, 1.5]}
+    sent = '{"raised": "' + "x" * 100_000 + '"}'
+    done = support.run_code(candidates()[-1], tmp_path / "two", forger(sent))
+    assert done.error == "x" * 8_000
 
 
 def test_a_forged_answer_is_what_the_code_returned_and_no_more(run: Run):
@@ -290,6 +315,16 @@ def test_the_job_s_folder_is_deleted_with_what_links_name(tmp_path: Path):
     job = make_job(tmp_path / "job", "")
     (job.scratch / "link").symlink_to(tmp_path / "kept")
     (job.scratch / "closed").mkdir(mode=0)
+    (job.scratch / "moved-1").mkdir()
+    (job.scratch / "outside").symlink_to("../../kept")
+    deep = os.open(job.scratch, os.O_RDONLY)
+    for _ in range(1_200):  # far longer than a path, and deeper than Python recurses
+        os.mkdir("d" * 200, dir_fd=deep)
+        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=deep)
+        os.close(deep)
+        deep = inner
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=deep))
+    os.close(deep)
     remove_job(tmp_path / "job")
     assert [one.name for one in tmp_path.iterdir()] == ["kept"]
     assert (tmp_path / "kept" / "file").exists()
