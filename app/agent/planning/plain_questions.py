@@ -89,7 +89,10 @@ def plan_plain_question(
             if any(message.role == "tool" for message in scene.earlier):
                 return ToolPlan((), topics | {"warnings"})
             return Reply("No tool has run in this conversation, so there is no result to judge.")
-    if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
+    # "The discharge summary" is no summary of what was found.
+    claimed = any(kind.greedy and kind.name in topics for _, kind in scene.plans.kinds())
+    told = any(message.role == "tool" for message in scene.earlier)
+    if has_words(question, _SUMMARY) and told and not claimed:
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]

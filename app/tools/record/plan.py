@@ -13,6 +13,7 @@ from __future__ import annotations
 from app.tools.pack_plan import (
     AnyOf,
     Discovery,
+    Feed,
     NumberWords,
     PackPlan,
     QuestionKind,
@@ -80,6 +81,7 @@ def _kind(
     unless: tuple[str, ...] = (),
     addressed: bool = False,
     greedy: bool = True,
+    needs_record: bool = True,
 ) -> QuestionKind:
     """Return a kind of question about the record."""
     return QuestionKind(
@@ -90,7 +92,7 @@ def _kind(
         beats=beats,
         unless=unless,
         needs_image=False,
-        needs_record=True,
+        needs_record=needs_record,
         greedy=greedy,
         addressed=addressed,
     )
@@ -147,6 +149,7 @@ _KINDS = (
         DOCUMENT,
         beats=("discharge", "notes", "soap", "labs"),
         addressed=True,
+        needs_record=False,  # the text may be in the question
     ),
     _kind(
         "score",
@@ -240,6 +243,11 @@ _TOOLS = (
         DOCUMENT,
         why="sends a document to the analysis server",
         texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
+        feeds=(Feed("note_text", (DISCHARGE,), "discharge_summary"),),
+        values=(
+            ValueWords("analysis_type", "basic", ("basic", "quick", "brief")),
+            ValueWords("analysis_type", "comprehensive", ("comprehensive", "complicated")),
+        ),
     ),
 )
 
