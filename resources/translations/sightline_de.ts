@@ -852,6 +852,11 @@
             <translation>Eine Textdatei mit Abschnitten wie [TEACHER]. Leer: die des Programms.</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>a text is on another host, which is not asked</source>
+            <translation>ein Text liegt auf einem anderen Server, der nicht gefragt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/picture_files.py" />
             <source>a TIFF file cannot be larger than 4 GB</source>
             <translation>eine TIFF-Datei kann nicht größer als 4 GB sein</translation>
@@ -12343,6 +12348,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>the server does not allow it (403)</source>
             <translation>der Server erlaubt es nicht (403)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not give the text of a note</source>
+            <translation>der Server gibt den Text einer Notiz nicht heraus</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
