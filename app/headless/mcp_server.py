@@ -15,29 +15,30 @@ import base64
 import logging
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import __version__, paths
-from app.agent.context.model_messages import result_message, to_text
-from app.agent.json_forms import plain
+from app.agent.context.model_messages import to_text
+from app.agent.loop.tool_calls import with_record
 from app.agent.loop.tool_execution import Outcome, failed, parse_arguments, run_tool, schema_of
-from app.agent.messages import Message, ToolCall
+from app.agent.messages import Message, RecordContent, ToolCall
 from app.agent.policy import Rule, Scope, exact
 from app.agent.privacy.burnt_in_text import risk_of
+from app.agent.privacy.record_content import WatchedRecords, identifiers_of
 from app.agent.privacy.redaction import Redactor
 from app.agent.privacy.send_consent import known_of
 from app.agent.request import make_folder
-from app.errors import UsageError, printable
+from app.errors import printable
 from app.headless.common import open_program
 from app.headless.record_sources import open_records
 from app.headless.runs import ToolCallRecord, allowed_tools, open_images
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Artifact, Progress, Tool, ToolSpec
-from app.tools.images import OpenImage, RunImages
+from app.tools.images import RunImages
 from app.tools.kept_values import KeptValues
 from app.wiring import Program, new_run_id
 from app.wiring.program import identifiers
@@ -63,7 +64,7 @@ class McpRequest:
 
     Attributes:
         images: Files, folders or archives whose images the tools may read.
-        records: Files, folders or a server's address with patients' records; only with `local`.
+        records: Files, folders or a server's address with patients' records.
         allow: Further tools to offer, each as "EFFECT:TOOL".
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.
@@ -107,11 +108,6 @@ def make_server(program: Program, wanted: McpRequest) -> Server[Any]:
     """
     from mcp.server import Server
 
-    if wanted.records and not wanted.local:
-        raise UsageError(
-            "--record needs --local: a record is handed only to an assistant on this computer",
-            remedy="Leave --record out where the assistant's model runs elsewhere.",
-        )
     program.use_profile(wanted.packs)
     session = _Session(program, wanted)
     return Server(
@@ -138,19 +134,36 @@ class _Session:
         }
         self._run_id = new_run_id()
         self._opened = open_images(program.decoder, wanted.images)
-        if wanted.local:
-            open_records(program, wanted.records, self._opened)
+        open_records(program, wanted.records, self._opened)
         self._folder = make_folder(wanted.out or paths.data_dir() / "runs" / self._run_id)
         self._images = RunImages(
             self._opened, self._folder, program.decoder, self._folder.iterdir()
         )
         self._store = KeptValues(self._folder)
         self._turn = asyncio.Lock()  # calls take turns: a tool may need to be alone
-        self._redactor = None if wanted.local else _redactor(self._opened, self._images)
+        self._redactor = None if wanted.local else self._make_redactor()
 
     def _is_offered(self, spec: ToolSpec) -> bool:
         rule = self._policy.rule(spec)
         return rule is not Rule.DENY and (spec.name in self._allowed or spec.approval in _FREE)
+
+    def _make_redactor(self) -> Redactor:
+        """Return what removes the identifiers of open images and records, and of later results."""
+        known, patient = known_of(self._images.headers()), self._program.record.patient
+        of_images = identifiers(image.instance for image in self._opened)
+        content = None
+        if patient is not None:
+            content = RecordContent(
+                patients=[(patient.id, patient.name)], identifiers=[*identifiers_of(patient)]
+            )
+        message = Message(
+            role="user",
+            images=self._images.notes(remote=False),
+            identifiers=[*of_images, *known.identifiers],
+            texts=list(known.texts),
+            record=content,
+        )
+        return Redactor([message], conversation=self._run_id)
 
     def about(self) -> str:
         """Return what the assistant is told of the server and of the open images."""
@@ -176,7 +189,8 @@ class _Session:
             return self._told(params.name, failed("There is no such tool.", f"Tools: {there}."))
         async with self._turn:
             progress = _progress_to(context)
-            return self._told(params.name, await self._run(tool, params.arguments or {}, progress))
+            outcome = await self._run(tool, params.arguments or {}, progress)
+            return self._told(params.name, outcome)
 
     async def _run(self, tool: Tool, given: Mapping[str, Any], progress: Progress) -> Outcome:
         spec, program = tool.spec, self._program
@@ -191,7 +205,8 @@ class _Session:
         if isinstance(args, Outcome):
             return args
         context = program.tool_context(self._run_id, call_id, self._images, self._folder, progress)
-        context = replace(context, store=self._store)
+        watch = WatchedRecords(program.record.records)
+        context = replace(context, store=self._store, records=watch)
         scope = Scope.for_run(self._images, (), self._folder)
         judged = self._policy.judge(spec, args, scope)
         record = ToolCallRecord(program.audit, spec, self._run_id, exact(args), via="mcp")
@@ -212,31 +227,26 @@ class _Session:
             record.end("cancelled", context)
             raise
         record.end(outcome.status, context)
-        return outcome
+        return outcome if self._redactor is None else await with_record(outcome, watch)
 
     def _told(self, tool: str, outcome: Outcome) -> CallToolResult:
         """Return an outcome in the protocol's form, without what the assistant may not know."""
         from mcp_types import CallToolResult, TextContent
 
-        if outcome.status != "ok":
-            text = outcome.error_text
-            if self._redactor is not None:
-                text = self._redactor.text(text)
-            return CallToolResult(content=[TextContent(text=text)], is_error=True)
-        data: dict[str, Any] = {
-            "summary": outcome.summary,
-            "output": plain(outcome.output),
-            "metadata": plain(outcome.metadata),
-            "files": [
-                {"kind": item.role, "title": item.title, "path": str(item.path)}
-                for item in outcome.artifacts
-            ],
-        }
+        message = outcome.message(ToolCall(id="", name=tool, arguments={}))
+        files = [
+            {"kind": item.role, "title": item.title, "path": str(item.path)}
+            for item in outcome.artifacts
+        ]
+        if outcome.status == "ok":
+            message = message.model_copy(update={"data": {**message.data, "files": files}})
         if self._redactor is not None:
-            self._redactor.learn([result_message("", tool, data)])
-            data = self._redactor.value(data)
-        content = [TextContent(text=to_text(data)), *self._pictures(outcome.artifacts)]
-        return CallToolResult(content=content, structured_content=data)
+            (message,) = self._redactor.messages([message])
+        text = TextContent(text=to_text(message.data))
+        if outcome.status != "ok":
+            return CallToolResult(content=[text], is_error=True)
+        content = [text, *self._pictures(outcome.artifacts)]
+        return CallToolResult(content=content, structured_content=message.data)
 
     def _pictures(self, artifacts: Sequence[Artifact]) -> list[Any]:
         from mcp_types import ImageContent
@@ -279,18 +289,6 @@ def _progress_to(context: ServerRequestContext[Any]) -> Progress:
             asyncio.run_coroutine_threadsafe(told, loop)
 
     return report
-
-
-def _redactor(opened: Collection[OpenImage], images: RunImages) -> Redactor:
-    """Return what removes the identifiers of the open images, and of later results."""
-    known = known_of(images.headers())
-    message = Message(
-        role="user",
-        images=images.notes(remote=False),
-        identifiers=[*identifiers(image.instance for image in opened), *known.identifiers],
-        texts=list(known.texts),
-    )
-    return Redactor([message])
 
 
 def _described(spec: ToolSpec) -> Any:

@@ -27,9 +27,8 @@ from app.records.fhir_entries import (
     subject_of,
 )
 from app.records.fhir_json import TWICE, FoundResource, NotJsonError, parse_json, resources_of
+from app.records.types import MAX_JSON_BYTES
 
-MAX_JSON_BYTES = 256 * 2**20
-"""Largest file of one JSON value; larger exports come as NDJSON."""
 MAX_LINE_BYTES = 64 * 2**20
 CHUNK_LINES = 5_000
 """Lines of NDJSON that one call reads."""

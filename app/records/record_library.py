@@ -28,6 +28,7 @@ from app.records.matching import match_study
 from app.records.record_files import record_files
 from app.records.record_index import FileState
 from app.records.types import (
+    MAX_JSON_BYTES,
     Code,
     Component,
     Entry,
@@ -40,7 +41,9 @@ from app.records.types import (
 )
 
 ENTRY = "app.records.fhir_reading:read_entry"
-_TIMEOUT_S = 180.0
+_TIMEOUT_S = 120.0
+_TIMEOUT_S_PER_BYTE = 3.0 / 2**20
+"""A MiB takes 0.4 s on a quiet machine."""
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
 _MOST_INDEXES = 16
@@ -100,9 +103,9 @@ class RecordLibrary:
         self._workers = workers or max(1, min(os.cpu_count() or 1, 4))
         self._lock = threading.RLock()
         self._opening = threading.Lock()
+        self._closing = threading.Event()
         self._sources: tuple[Path, ...] = ()
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
         self._numbers = itertools.count(1)
         self._servers: dict[str, Path] = {}
 
@@ -127,6 +130,7 @@ class RecordLibrary:
             Cancelled: `cancel` was set.
             SightlineError: The index cannot be written.
         """
+        cancel = _Stop(cancel, self._closing)
         with self._opening:
             places = [Path(os.path.abspath(path)) for path in paths]  # noqa: PTH100 - keeps links
             database = self._database(places)
@@ -166,6 +170,7 @@ class RecordLibrary:
             Cancelled: `cancel` was set.
             SightlineError: The server gives no record of one patient; the reason is in plain words.
         """
+        cancel = _Stop(cancel, self._closing)
         tell = progress or _no_progress
         tell(0.0, "Asking the server")
         with self._opening, tempfile.TemporaryDirectory(prefix="sightline-server-") as pages:
@@ -204,14 +209,16 @@ class RecordLibrary:
             return opened
 
     def close(self) -> None:
-        """Close all records; with a temporary folder, delete what was read."""
-        with self._lock:
+        """Close all records, and stop one that is being opened.
+
+        With a temporary folder, delete what was read.
+        """
+        self._closing.set()
+        with self._opening, self._lock:
+            self._closing.clear()
             self._sources = ()
+            # Each connection closes once the thread that still reads has finished.
             self._local = threading.local()
-            for one in self._connections:
-                with suppress(sqlite3.Error):
-                    one.close()
-            self._connections.clear()
             if self._temporary is not None:
                 self._temporary.cleanup()
                 self._temporary = None
@@ -242,7 +249,9 @@ class RecordLibrary:
         """Return the folder that is removed on `close`."""
         with self._lock:
             if self._temporary is None:
-                self._temporary = tempfile.TemporaryDirectory(prefix="sightline-records-")
+                self._temporary = tempfile.TemporaryDirectory(
+                    prefix="sightline-records-", ignore_cleanup_errors=True
+                )
             return Path(self._temporary.name)
 
     def _update(
@@ -295,7 +304,8 @@ class RecordLibrary:
 
             def ask(state: FileState, skip: int = 0, line: int = 0) -> None:
                 payload = {"path": state.path, "skip": skip, "line": line}
-                answer = pool.submit(ENTRY, payload, timeout_s=_TIMEOUT_S, cancel=cancel)
+                limit_s = _TIMEOUT_S + min(state.size, MAX_JSON_BYTES) * _TIMEOUT_S_PER_BYTE
+                answer = pool.submit(ENTRY, payload, timeout_s=limit_s, cancel=cancel)
                 running[answer] = state
 
             for state in islice(waiting, self._workers * _AT_ONCE):
@@ -556,8 +566,6 @@ class RecordLibrary:
         for path in sources:
             if path not in mine:
                 mine[path] = index.connect(path)
-                with self._lock:
-                    self._connections.append(mine[path])
         return [mine[path] for path in sources]
 
     def _source_of(self, patient_id: str) -> tuple[sqlite3.Connection, int] | None:
@@ -569,6 +577,24 @@ class RecordLibrary:
             if row is not None:
                 return connection, int(row[0])
         return None
+
+
+class _Stop:
+    """A cancel token that the closing of the library sets, too."""
+
+    def __init__(self, cancel: CancelLike | None, closing: threading.Event) -> None:
+        self._cancel = cancel
+        self._closing = closing
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the work must stop."""
+        return self._closing.is_set() or (self._cancel is not None and self._cancel.cancelled)
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` once the given token is cancelled."""
+        if self._cancel is not None:
+            self._cancel.on_cancel(callback)
 
 
 def _no_progress(fraction: float, text: str) -> None:

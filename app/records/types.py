@@ -17,6 +17,9 @@ SNOMED = "http://snomed.info/sct"
 RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
 UCUM = "http://unitsofmeasure.org"
 
+MAX_JSON_BYTES = 256 * 2**20
+"""Largest file of one JSON value that is read; larger exports come as NDJSON."""
+
 
 class EntryKind(StrEnum):
     """What an entry is, by its FHIR resource type and, for an Observation, its category.

@@ -421,6 +421,11 @@ class MainWindow(QMainWindow):
         if self.record_opening is not None:
             RecordSourceDialog(self.record_opening, self.record_server, self).open()
 
+    def close_record(self) -> None:
+        """Close the patients' records that are open."""
+        if self.record_opening is not None:
+            self.record_opening.close_records()
+
     def open_session(self) -> None:
         """Open what was open when the program was closed last, in the same layout."""
         session = self.recent.session
@@ -785,6 +790,8 @@ class MainWindow(QMainWindow):
         self.workspace.close()
         self._end_second()
         self.opening.cancel()
+        if self.record_opening is not None:
+            self.record_opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
         for part in (self.viewports, *lists):

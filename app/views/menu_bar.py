@@ -103,6 +103,8 @@ class MainActions:
         workspace.layers.laid_changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(lambda _id: self.refresh())
         workspace.panes.changed.connect(self.refresh)
+        workspace.record.changed.connect(self._follow_record)
+        self._follow_record()
         self._display = replace(workspace.viewport.display, window=None)
         workspace.display_changed.connect(self._follow_display)
         workspace.key_marks.changed.connect(self.refresh)
@@ -117,6 +119,9 @@ class MainActions:
         for frame in viewports.frames:
             self._follow_start_page(frame)
         self.shortcuts_.changed.connect(self._tell_all_keys)
+
+    def _follow_record(self) -> None:
+        self.close_record.setEnabled(self._workspace.record.is_open)
 
     def _follow_start_page(self, frame: ViewportFrame) -> None:
         frame.placeholder.begun.connect(partial(self._tell_keys, frame))
@@ -196,6 +201,10 @@ class MainActions:
         _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
+        self.close_record = add(
+            tr("Close patient record"),
+            window.close_record if window.record_opening is not None else None,
+        )
         self.open_settings = add(tr("Settings…"), window.open_settings, "Ctrl+,")
         self.quit = add(tr("Quit"), window.close, "Ctrl+Q")
         self.models = add(tr("Models…"), window.open_models, icon="cpu")
@@ -424,7 +433,8 @@ class MainActions:
                 *(self.open_files, self.open_folder, self.open_record, self.recent_menu),
                 *(self.lay_labels, self.open_demo, None),
                 *(self.export_menu, self.copy_picture, self.print_picture, None),
-                *(self.close_study, self.close_all, None, self.open_settings, self.quit),
+                *(self.close_study, self.close_all, self.close_record, None),
+                *(self.open_settings, self.quit),
             ),
             tr("&View"): (
                 *self._window.arrangement.actions.values(),

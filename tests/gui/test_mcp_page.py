@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from app.settings import McpServer, Settings
 from app.tools.api import ToolFailed
 from app.tools.mcp.offers import Listing, OfferedTool
 from app.tools.mcp.servers import McpServers
+from app.views.background import DaemonTasks
 from app.views.settings.mcp_page import McpConsentDialog, McpPage, offer_text
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
 from tests.gui.hands import click, retype
@@ -26,6 +29,7 @@ from tests.support.mcp_addresses import streamable
 from tests.support.mcp_hostile import ORDERS
 
 Wait = Callable[..., None]
+REPO = Path(__file__).parents[2]
 LAB = McpServer(name="lab", kind="stdio", command="/opt/lab server", args=["--quick", "a b"])
 CLINIC = McpServer(name="clinic", kind="http", url="https://mcp.example.org/mcp")
 ECHO = OfferedTool("echo", f"Echoes.\u202e {ORDERS}", {"type": "object", "properties": {}})
@@ -224,3 +228,31 @@ def test_the_server_of_the_environment_is_shown_but_not_edited(
         assert not field.isEnabled()
     assert page.look_button.isEnabled()
     assert page.servers() == []
+
+
+@pytest.mark.slow
+def test_a_program_that_sends_a_hundred_megabytes_does_not_hold_up_the_window(
+    rig: Callable[..., Rig], wait_until: Wait, tmp_path: Path
+):
+    """The heartbeat fails a stall."""
+    code = f"import runpy, sys; sys.path.insert(0, {str(REPO)!r}); "
+    code += "runpy.run_module('tests.support.mcp_hostile', run_name='__main__')"
+    server = McpServer(name="lab", command=sys.executable, args=["-c", code, "huge", str(tmp_path)])
+    made = rig(server)
+    page = made.open()
+    click(page.look_button)
+    wait_until(lambda: consent(page) is not None)
+    dialog = consent(page)
+    assert dialog is not None
+    assert ORDERS in dialog.offer.toPlainText()
+    click(dialog.allow_button)
+    wait_until(lambda: states(page) == ["1 tool allowed"])
+    told: list[str] = []
+    tasks = DaemonTasks(page)
+    tasks.run(
+        lambda cancel: made.servers.call(server, "act", {}, cancel, tmp_path),
+        lambda _answer: told.append("an answer"),
+        told.append,
+    )
+    wait_until(lambda: told)
+    assert "sent more than 16 MB; its answer was dropped" in told[0]

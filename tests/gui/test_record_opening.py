@@ -19,6 +19,7 @@ from app.records.record_library import OpenedRecord, Progress, RecordLibrary, re
 from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views.main_window import MainWindow
+from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
@@ -143,6 +144,24 @@ def test_damage_is_told_and_what_is_whole_is_open(
     assert "breaks off" in notices(window)
 
 
+def test_all_of_many_problems_are_listed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):
+    write_bundles(tmp_path, 1, visits=1)
+    (tmp_path / "lines.ndjson").write_text("{}\n[]\n{\n<x/>\n")
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    (notice,) = window.notices.all()
+    (button,) = (one for one in notice.findChildren(QPushButton) if one.text() == "Show all")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    dialog = window.findChild(RecordProblemsDialog)
+    assert dialog is not None
+    places = [dialog.model.index(number, 1).data() for number in range(dialog.model.rowCount())]
+    assert places == ["line 1", "line 2", "line 3", "line 4"]
+    reasons = [dialog.model.index(number, 2).data() for number in range(4)]
+    assert "resourceType" in reasons[0]
+    assert "XML" in reasons[3]
+    dialog.close()
+
+
 def test_files_are_chosen_in_the_dialog(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
@@ -186,6 +205,22 @@ def test_a_server_is_asked_only_after_a_yes(window: MainWindow, wait_until: Wait
     wait_until(lambda: not window.busy)
     assert [(one.base, one.patient) for one in asked] == [("https://hospital.example/fhir", "4711")]
     assert "valid token" in notices(window)
+
+
+def test_a_record_can_be_closed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):
+    action = window.actions_.close_record
+    assert not action.isEnabled()
+    write_bundles(tmp_path, 1, visits=1)
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    assert action.isEnabled()
+    action.trigger()
+    wait_until(lambda: not window.busy)
+    assert not window.workspace.record.is_open
+    assert window.workspace.record.patient_id == ""
+    assert not action.isEnabled()
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy and window.workspace.record.is_open)
 
 
 def test_an_opening_can_be_stopped(window: MainWindow, wait_until: WaitUntil):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,7 @@ from app.tools.api import Approval, Artifact, ToolContext, ToolResult
 from app.tools.registry import Registry
 from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
+from tests.support.record_canaries import CANARIES, write_bundle
 
 NAME, NUMBER = "ZEBEDEE^QUILLON", "MRN7719023"
 Use = Callable[[Client], Awaitable[Any]]
@@ -258,8 +260,42 @@ def test_an_image_that_is_not_there_is_told_before_the_protocol_begins(
     assert "missing.dcm" in printed.err
 
 
-def test_records_are_handed_only_to_an_assistant_on_this_computer(
-    home: Path, capsys: pytest.CaptureFixture[str]
+RECORD_TOOLS = (
+    *("get_demographics", "get_patient_labs", "get_patient_conditions", "get_medication_list"),
+    *("get_clinical_notes", "get_discharge_summary", "get_radiology_reports", "list_patients"),
+)
+
+
+def telling_parts(canary: str) -> list[str]:
+    """The canary and its words and numbers that nobody else has, as the agent's own test."""
+    words = [*re.findall(r"[A-Z][a-z]{6,}", canary), *re.findall(r"\d[\d-]{5,}\d", canary)]
+    ordinary = ("Terrace", "Foundry", "Klinikum", "Station", "Subjective")
+    return [canary, *(word for word in words if word not in ordinary)]
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_of_a_record_the_assistant_learns_nothing_that_identifies_the_patient(
+    home: Path, local: bool
 ):
-    assert main(["mcp", "--record", str(home)]) == 2
-    assert "--record needs --local" in capsys.readouterr().err
+    bundle = write_bundle(home)
+
+    async def use(client: Client) -> list[str]:
+        told = [client.instructions or ""]
+        for name in RECORD_TOOLS:
+            result = await client.call_tool(name, {})
+            assert not result.is_error, (name, text_of(result))
+            told.append(result.model_dump_json())
+        return told
+
+    wanted = McpRequest(records=(str(bundle),), packs=("record",), local=local)
+    told = "".join(served(Program(), wanted, use)).casefold()
+    leaked = [
+        field
+        for field, canary in CANARIES.items()
+        if any(part.casefold() in told for part in telling_parts(canary))
+    ]
+    assert "creatinine" in told
+    if local:
+        assert len(leaked) > 10, "they are there to be found"
+    else:
+        assert leaked == []

@@ -145,7 +145,7 @@ def _end(answer: Future[bool]) -> None:
     answer.cancel()
 
 
-async def _with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
+async def with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
     """Return the outcome with what it holds of patients' records, as far as the tool read any.
 
     If that cannot be found out, the call fails: nobody would know what identifies a patient.
@@ -411,7 +411,7 @@ class ToolCalls:
                 # It was asked to work on many images: its own limit counts, not that of the run.
                 with self.clock.paused():
                     outcome = await run_tool(tool, args, context, own_s, self._keep, waited)
-            return await _with_record(outcome, watch)
+            return await with_record(outcome, watch)
         except asyncio.CancelledError:
             token.cancel()
             raise

@@ -190,9 +190,7 @@ def belongs(image: KnownImage, patient: Patient) -> bool:
 
 def images_of(context: ToolContext, patient: Patient) -> list[KnownImage]:
     """Return the open files and the files of the DICOM folder that are a patient's."""
-    named = [one for one in folder_files() if patient.id in one[1].name]
-    files = named if named and len(patient.id) >= 8 else folder_files()
-    found = [*open_images(context), *read_headers(context, files)]
+    found = [*open_images(context), *read_headers(context, folder_files())]
     return [one for one in found if "problem" not in one.facts and belongs(one, patient)]
 
 

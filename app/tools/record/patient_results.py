@@ -22,12 +22,15 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
+from app.tools.files import plain
 from app.tools.plots import Plot, write_plot
 from app.tools.tables import Value as Cell
 from app.tools.tables import table_of, write_table
 
 MOST_CANDIDATES = 10
 _MOST_PLOTS = 6
+_LONGEST = 2000
+"""Characters of a value that a result has."""
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T.+)?)?)?")
 _DAYS_A_YEAR = 365.2425
 
@@ -113,7 +116,9 @@ def patient_of(context: ToolContext, wanted: str | None) -> Patient:
     found = records.patient(name)
     if found is not None:
         return found
-    fitting = [one for one in records.patients(name) if _is_called(one, name)]
+    words = [name, *sorted(re.findall(r"\w+", name), key=len)[-1:]]  # "Erdman, Louis"
+    like = {one.id: one for word in words for one in records.patients(word)}
+    fitting = [one for one in like.values() if _is_called(one, name)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
@@ -215,6 +220,8 @@ def value_json(value: Value | None) -> JsonDict:
     if value is None:
         return {}
     found: JsonDict = {"value": value.text}
+    if len(value.text) > _LONGEST:  # samples of an ECG, or a picture in base64
+        found = {"value_left_out": f"{len(value.text)} characters"}
     if value.comparator:
         found["comparator"] = value.comparator
     if value.unit:
@@ -245,7 +252,8 @@ def said_value(value: Value | None) -> str:
     """Return a value for a sentence: "<0.5 mg/dL"."""
     if value is None:
         return ""
-    return f"{value.comparator}{value.text} {value.unit}".strip()
+    text = value.text if len(value.text) <= _LONGEST else f"({len(value.text)} characters)"
+    return f"{value.comparator}{text} {value.unit}".strip()
 
 
 def said_entry(entry: Entry) -> str:
@@ -305,7 +313,7 @@ def result(
     told = [*warnings, *problems_warnings(context)]
     return ToolResult(
         summary=" ".join([summary, *(f"Note: {one}." for one in told)]),
-        output=output,
+        output=plain(output),
         metadata={"status": "completed", "warnings": told},
         artifacts=tuple(artifacts),
     )
@@ -346,7 +354,7 @@ def entries_table(
 def _cells(value: Value | None) -> dict[str, Cell]:
     found = value or Value()
     return {
-        "value": found.text,
+        "value": found.text[:_LONGEST],
         "number": found.number,
         "unit": found.unit,
         "comparator": found.comparator,
@@ -357,11 +365,16 @@ def _cells(value: Value | None) -> dict[str, Cell]:
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """Numbers of one kind over time: what is measured, its unit and (year, value) pairs."""
+    """Numbers of one kind over time: (year, date, value, entry) of each."""
 
     name: str
     unit: str
     points: tuple[tuple[float, str, Value, str], ...]
+
+    @property
+    def column(self) -> str:
+        """The column of the values, "Creatinine (mg/dL)"."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
 def trend_plots(
@@ -389,40 +402,50 @@ def trend_plots(
         if len({point[0] for point in points}) > 1
     ]
     series.sort(key=lambda one: -len(one.points))
-    return [_trend_plot(context, patient, one, stem) for one in series[:_MOST_PLOTS]]
+    if not series:
+        return []
+    # One table for all plots: each file written costs a wait for the disk.
+    name = new_name(f"{stem}-trends")
+    rows = [row for one in series[:_MOST_PLOTS] for row in _trend_rows(one)]
+    write_table(context.out_dir / f"{name}.csv", table_of(rows), "Values over time")
+    return [
+        _trend_plot(context, patient, one, f"{name}.csv", number)
+        for number, one in enumerate(series[:_MOST_PLOTS], 1)
+    ]
 
 
-def _trend_plot(context: ToolContext, patient: Patient, series: _Series, stem: str) -> Artifact:
+_LIMITS = (("lower reference limit", "low"), ("upper reference limit", "high"))
+
+
+def _trend_rows(series: _Series) -> list[dict[str, Cell]]:
     rows: list[dict[str, Cell]] = []
-    for year, start, value, entry in series.points:
-        rows.append(
-            {"year": year, "value": value.number, "line": "measured", "date": start, "entry": entry}
-        )
-    limits = (("lower reference limit", "low"), ("upper reference limit", "high"))
-    for title, side in limits:
+    for line, side in (("measured", "number"), *_LIMITS):
         for year, start, value, entry in series.points:
-            limit = cast("float | None", getattr(value, side))
-            if limit is not None:
-                rows.append(
-                    {"year": year, "value": limit, "line": title, "date": start, "entry": entry}
-                )
-    name = new_name(f"{stem}-trend")
-    write_table(context.out_dir / f"{name}.csv", table_of(rows), series.name)
-    has_limits = any(row["line"] != "measured" for row in rows)
-    unit = f" ({series.unit})" if series.unit else ""
+            row: dict[str, Cell] = {"year": year, "line": line, "date": start, "entry": entry}
+            row[series.column] = cast("float | None", getattr(value, side))
+            if row[series.column] is not None:
+                rows.append(row)
+    return rows
+
+
+def _trend_plot(
+    context: ToolContext, patient: Patient, series: _Series, table: str, number: int
+) -> Artifact:
+    values = [value for _, _, value, _ in series.points]
+    has_limits = any(one.low is not None or one.high is not None for one in values)
     note = "" if has_limits else " The record gives no reference range."
     plot = Plot(
         kind="line",
         title=series.name,
-        table=f"{name}.csv",
+        table=table,
         x="year",
-        y="value",
+        y=series.column,
         color="line" if has_limits else "",
         x_title="Year",
-        y_title=f"{series.name}{unit}",
+        y_title=series.column,
         note=f"Record of {named(patient)}.{note}",
     )
-    return write_plot(context.out_dir / f"{name}.json", plot)
+    return write_plot(context.out_dir / f"{table.removesuffix('.csv')}-{number}.json", plot)
 
 
 def decimal_year(text: str) -> float | None:

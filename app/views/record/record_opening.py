@@ -14,17 +14,18 @@ from app.imaging.types import Instance
 from app.records.matching import study_identity
 from app.records.record_files import split_sources
 from app.records.record_library import OpenedRecord, Progress, RecordLibrary
-from app.records.types import RecordMatch, RecordProblem, StudyIdentity
+from app.records.types import NoRecords, RecordMatch, RecordProblem, StudyIdentity
 from app.tools.api import CancelToken
 from app.views.background import Background, gui_calls
 from app.views.notices import Notices
+from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.translation import tr, tr_n, tr_report
 from app.views.widgets import ProgressRow, tool_button
 from app.workspace.workspace import Workspace
 
 _STEPS = 1000
 _TOLD = 3
-"""Problems that the notice words; the panel lists all."""
+"""Problems that the notice words; a dialog lists all."""
 
 Opener = Callable[[Progress, CancelToken], OpenedRecord]
 """Opens a record; blocks."""
@@ -114,6 +115,14 @@ class RecordOpening(QObject):
             self._running.cancel()
             self._end()
 
+    def close_records(self) -> None:
+        """Close all records; what the window showed of them goes."""
+        self.cancel()
+        self._asked = None
+        self._workspace.record.open(NoRecords())
+        # A worker that is just stopping may be waited for.
+        threading.Thread(target=self._library.close, name="sightline-record", daemon=True).start()
+
     def _end(self) -> None:
         self._running = None
         self.progress.hide()
@@ -145,10 +154,13 @@ class RecordOpening(QObject):
         if not problems:
             return
         title = tr_n("%n problem in the record", "%n problems in the record", len(problems))
-        lines = [_problem_line(one) for one in problems[:_TOLD]]
-        if len(problems) > _TOLD:
-            lines.append(tr("`sightline info` lists all of them."))
-        self._notices.show_notice("warning", title, " ".join(lines))
+        lines = " ".join(_problem_line(one) for one in problems[:_TOLD])
+
+        def show_all() -> None:
+            RecordProblemsDialog(problems, self._notices.window()).open()
+
+        more = (tr("Show all"), show_all) if len(problems) > _TOLD else None
+        self._notices.show_notice("warning", title, lines, more)
 
     def match_shown(self) -> None:
         """Find out, in the background, whose record belongs to the shown study."""

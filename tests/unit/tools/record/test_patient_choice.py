@@ -1,0 +1,97 @@
+"""Whose record a tool reads: the one named, else the one in use, never a guess."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.records.record_library import RecordLibrary
+from app.records.types import NoRecords
+from app.tools.api import ToolFailed, ToolRetry
+from tests.unit.tools.record.charts import REGISTRY, Charts, bundles, lab, write
+from tests.unit.tools.record.conftest import Opens
+from tests.unit.tools.support import gradient, write_dicom
+
+POTASSIUM = lab("k1", "2823-3", "Potassium", "4.2", "mmol/L", "2020-01-02")
+PATIENT_TOOLS = [
+    tool.spec.name
+    for tool in REGISTRY.all()
+    if tool.spec.pack == "record"
+    and tool.spec.name.startswith(("get_", "find_", "load_", "analyze_ecg", "check_"))
+    and tool.spec.name not in ("get_dicom_metadata", "get_dicom_metadata_from_path")
+]
+
+
+@pytest.mark.parametrize("tool", PATIENT_TOOLS)
+def test_without_a_record_a_tool_says_how_to_open_one(tmp_path: Path, tool: str):
+    charts = Charts(tmp_path, NoRecords())  # type: ignore[arg-type]
+    with pytest.raises(ToolFailed, match="no patient's record is open") as caught:
+        charts.run(tool)
+    assert "--record" in caught.value.remedy
+
+
+def test_the_patient_in_use_is_the_default_and_is_named(opens: Opens):
+    charts = opens(POTASSIUM)
+    result = charts.run("get_patient_labs")
+    assert result.output["patient"] == {"id": "p1", "name": "John Okafor"}
+    assert "John Okafor (p1)" in result.summary
+    assert "[Observation/k1]" in result.summary
+
+
+def test_the_only_patient_is_taken_unless_a_film_is_open(opens: Opens):
+    charts = opens(POTASSIUM)
+    charts.patient = ""
+    assert charts.run("get_patient_labs").output["patient"]["id"] == "p1"
+    charts.bench.open(write_dicom(charts.bench.folder / "film.dcm", gradient()))
+    with pytest.raises(ToolRetry, match="not clear whose record"):
+        charts.run("get_patient_labs")
+
+
+@pytest.mark.parametrize("named", ["p1", "John Okafor", "okafor, JOHN", "MRN-7"])
+def test_a_patient_is_named_by_id_full_name_or_number(opens: Opens, named: str):
+    charts = opens(POTASSIUM, identifier=[{"system": "urn:x", "value": "MRN-7"}])
+    charts.patient = ""
+    assert charts.run("get_patient_labs", patient_id=named).output["total"] == 1
+
+
+@pytest.mark.parametrize("named", ["Okafor", "John", "MRN", "p", "Jon Okafor"])
+def test_a_part_of_a_name_is_no_patient_but_a_suggestion(opens: Opens, named: str):
+    charts = opens(POTASSIUM, identifier=[{"system": "urn:x", "value": "MRN-7"}])
+    with pytest.raises(ToolRetry, match="no patient with that id or full name") as caught:
+        charts.run("get_patient_labs", patient_id=named)
+    assert "John Okafor (p1)" in caught.value.remedy
+
+
+def test_of_many_namesakes_at_most_ten_are_listed(tmp_path: Path):
+    for number in range(13):
+        write(tmp_path / "fhir", own=f"p{number:02}")
+    library = RecordLibrary(tmp_path / "index", workers=1)
+    library.open([tmp_path / "fhir"])
+    (tmp_path / "run").mkdir()
+    charts = Charts(tmp_path / "run", library)
+    with pytest.raises(ToolRetry, match="13 patients") as caught:
+        charts.run("get_patient_labs", patient_id="John Okafor")
+    assert caught.value.remedy.count("John Okafor (p") == 10
+    assert "3 more" in caught.value.remedy
+    library.close()
+
+
+def test_results_of_one_patient_never_hold_another_ones(twelve: RecordLibrary, tmp_path: Path):
+    charts = Charts(tmp_path, twelve)
+    owners = {
+        f"{one['resourceType']}/{one['id']}": patient["id"]
+        for patient, resources in bundles()
+        for one in resources
+    }
+    tools = ("get_patient_labs", "get_vital_signs", "get_patient_conditions")
+    for patient, _ in bundles():
+        for tool in tools:
+            output = charts.run(tool, patient_id=patient["id"], limit=1000).output
+            assert {owners[one["entry"]] for one in output["entries"]} <= {patient["id"]}
+
+
+@pytest.mark.parametrize("wrong", ["yesterday", "2020/01/02", "20-1-1"])
+def test_a_wrong_date_is_explained(opens: Opens, wrong: str):
+    with pytest.raises(ToolRetry, match="since is not a date"):
+        opens(POTASSIUM).run("get_patient_labs", since=wrong)
