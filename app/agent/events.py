@@ -230,7 +230,7 @@ class Usage(_Event):
 
     `estimated` is True if the endpoint gave no counts, so that the numbers are Sightline's own
     estimate. `cost` is the cost of the run so far in US dollars, or None if the model's prices are
-    unknown.
+    unknown. `context` is the share of the model's context that the request took, from 0 to 1.
     """
 
     kind: Literal["usage"] = "usage"
@@ -240,6 +240,7 @@ class Usage(_Event):
     run_input_tokens: int = 0
     run_output_tokens: int = 0
     cost: float | None = None
+    context: float = 0.0
 
 
 class RunFinished(_Event):

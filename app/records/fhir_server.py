@@ -6,6 +6,7 @@ worker processes, like any other file. Source: FHIR R4, "RESTful API", "Search",
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import json
 import re
@@ -169,6 +170,7 @@ class ServerReader:
         self._folder = folder
         self._cancel = cancel
         self._bytes = self._pages = 0
+        self._attachments: list[str] = []
         self.problems: list[tuple[str, str]] = []
         """(address, reason) of what the server did not give."""
 
@@ -189,6 +191,7 @@ class ServerReader:
             for page in self._record(client, patient, types):
                 told(self._pages)
                 yield page
+            yield from self._texts(client)
 
     def _client(self, http: Any) -> httpx2.Client:
         return http.Client(
@@ -251,11 +254,29 @@ class ServerReader:
             if types and kind not in types:
                 continue
             asked = f"{base}/{kind}?patient={own}&_count={_PER_PAGE}"
-            found = self._page(client, asked, may_fail=True)
+            found = None
+            if kind.startswith("Medication"):  # what it is may be a resource of its own
+                found = self._page(client, f"{asked}&_include={kind}:medication", may_fail=True)
+            found = found or self._page(client, asked, may_fail=True)
             if found is None:
                 self.problems.append((asked, f"the server gives no {kind}"))
             else:
                 yield from self._following(client, *found)
+
+    def _texts(self, client: httpx2.Client) -> Iterator[ServerPage]:
+        """Yield the texts of notes and reports that the server keeps as Binary resources."""
+        for address in dict.fromkeys(self._attachments):
+            target = urljoin(f"{self._query.base}/", address)
+            if _origin(target) != _origin(self._query.base) or "/Binary/" not in target:
+                self.problems.append((target, "a text is on another host, which is not asked"))
+                continue
+            found = None
+            if self._pages < MAX_PAGES and self._bytes < RECORD_BYTES:
+                found = self._page(client, target, may_fail=True)
+            if found is None:
+                self.problems.append((target, "the server does not give the text of a note"))
+            else:
+                yield found[0]
 
     def _following(
         self, client: httpx2.Client, page: ServerPage, following: str
@@ -287,33 +308,48 @@ class ServerReader:
         self, client: httpx2.Client, url: str, *, may_fail: bool = False
     ) -> tuple[ServerPage, str] | None:
         """Keep an answer in a file; return it with the address of the next page ("" for none)."""
-        data = self._get(client, url, may_fail=may_fail)
-        if data is None:
+        answer = self._get(client, url, may_fail=may_fail)
+        if answer is None:
             return None
+        data, kind = answer
+        if "/Binary/" in url and "json" not in kind:
+            # Sent as it is, although FHIR was asked for.
+            number = urlsplit(url).path.rpartition("/")[2]
+            text = base64.b64encode(data).decode("ascii")
+            binary = {"resourceType": "Binary", "id": number, "contentType": kind, "data": text}
+            data = json.dumps(binary).encode()
         self._pages += 1
         self._bytes += len(data)
         path = self._folder / f"page-{self._pages:05}.json"
         path.write_bytes(data)
-        return ServerPage(url, path), _next_link(data)
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            return ServerPage(url, path), ""  # the worker that reads it says what is wrong
+        self._attachments += _attachments(value)
+        return ServerPage(url, path), _next_link(value)
 
     def _json(self, client: httpx2.Client, url: str) -> dict[str, Any]:
-        data = self._get(client, url)
+        answer = self._get(client, url)
         try:
-            value = json.loads(data or b"null")
+            value = json.loads(answer[0] if answer else b"null")
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise self._error("it does not answer as a FHIR server", _CHECK)
         return cast("dict[str, Any]", value)
 
-    def _get(self, client: httpx2.Client, url: str, *, may_fail: bool = False) -> bytes | None:
+    def _get(
+        self, client: httpx2.Client, url: str, *, may_fail: bool = False
+    ) -> tuple[bytes, str] | None:
+        """Return the bytes and the content type of an answer; None if it failed and may."""
         for tried in range(_TRIES):
             status, headers, data = self._once(client, url)
             if status in (429, 503) and tried < _TRIES - 1:
                 self._wait(headers.get("retry-after", ""), tried)
                 continue
             if status == 200:
-                return data
+                return data, headers.get("content-type", "").partition(",")[0]
             if may_fail and status in (400, 403, 404, 405, 406, 410, 422, 501):
                 return None
             raise self._refusal(status)
@@ -419,12 +455,28 @@ def _origin(url: str) -> tuple[str, str, int]:
     return parts.scheme, (parts.hostname or "").lower(), port
 
 
-def _next_link(data: bytes) -> str:
+def _attachments(value: Any) -> list[str]:
+    """Return the addresses of the texts that a bundle's notes and reports name."""
+    if not isinstance(value, dict):
+        return []
+    found: list[str] = []
+    for entry in _objects(cast("dict[str, Any]", value).get("entry")):
+        resource = entry.get("resource")
+        if not isinstance(resource, dict):
+            continue
+        kept = cast("dict[str, Any]", resource)
+        held = _objects(kept.get("presentedForm"))
+        if kept.get("resourceType") == "DocumentReference":
+            held += _objects([one.get("attachment") for one in _objects(kept.get("content"))])
+        for one in held:
+            is_text = str(one.get("contentType", "text/plain")).startswith("text/")
+            if is_text and not one.get("data") and isinstance(one.get("url"), str):
+                found.append(one["url"])
+    return found
+
+
+def _next_link(value: Any) -> str:
     """Return the address of the next page that a bundle names, "" for none."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return ""  # the worker that reads the page says what is wrong with it
     if not isinstance(value, dict):
         return ""
     links = _objects(cast("dict[str, Any]", value).get("link"))

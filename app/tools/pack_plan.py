@@ -257,7 +257,8 @@ class Discovery:
     """A tool that lists the existing names, run after another call unexpectedly found nothing.
 
     Attributes:
-        tool: Name of the tool that lists them (modalities, field values); it must only read.
+        tool: Name of the tool that lists them (modalities, field values); it must only read. "" if
+            the other call's own output lists them.
         key: Key in its `output`. The value there is a list of names, a dict with the names as keys,
             or a dict in which the list has the key `argument`.
         argument: The argument of the other call. That call is repeated once, with the existing name
@@ -287,7 +288,12 @@ class ToolRule:
             found nothing; if the question expects a result, the tool in `discovery` then runs.
         missing: Keys in its `output` or `metadata` whose values list the objects that the tool
             looked for and did not find.
-        discovery: The tool to run if this one found nothing; None for none.
+        discovery: The tool to run if this one found nothing, or its result is in `doubt`; None for
+            none.
+        doubt: A function that takes the output and the other results of the conversation and
+            returns why the result cannot be all there is: what another result tells of is not
+            found, it contradicts another result or itself, or does not fit the question. ""
+            otherwise. Such a result leads to one more try, as if nothing had been found.
         makes: Key in its `output` that holds the path of the picture it makes; "" if it makes none.
         made: Names that a user may give that picture: "segmentation overlay", "converted image".
         converts: Whether that picture shows the same content as the image that the tool was given.
@@ -314,6 +320,7 @@ class ToolRule:
     empty: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     discovery: Discovery | None = None
+    doubt: Callable[[Data, Sequence[CallResult]], str] | None = None
     makes: str = ""
     made: tuple[str, ...] = ()
     converts: bool = False

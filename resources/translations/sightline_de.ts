@@ -389,6 +389,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>%n resources or files are not shown.</source>
+            <extracomment>Singular: %n resource or file is not shown.</extracomment>
+            <translation>
+                <numerusform>%n Ressource oder Datei wird nicht gezeigt.</numerusform>
+                <numerusform>%n Ressourcen oder Dateien werden nicht gezeigt.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/mark_keeping.py" />
             <source>%n saved marks cannot be read</source>
             <extracomment>Singular: %n saved mark cannot be read</extracomment>
@@ -563,11 +572,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>[ and ], Shift + wheel</source>
             <translation>[ und ], Umschalt + Rad</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/record/record_opening.py" />
-            <source>`sightline info` lists all of them.</source>
-            <translation>`sightline info` listet alle auf.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
@@ -846,6 +850,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>A text file with sections such as [TEACHER]. Empty: the program's own.</source>
             <translation>Eine Textdatei mit Abschnitten wie [TEACHER]. Leer: die des Programms.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>a text is on another host, which is not asked</source>
+            <translation>ein Text liegt auf einem anderen Server, der nicht gefragt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_files.py" />
@@ -2512,6 +2521,7 @@
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/record/problem_dialog.py" />
             <location filename="../../app/views/shortcuts.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
@@ -3846,6 +3856,7 @@
         </message>
         <message>
             <location filename="../../app/tools/general/general_plan.py" />
+            <location filename="../../app/views/record/problem_dialog.py" />
             <source>File</source>
             <translation>Datei</translation>
         </message>
@@ -8862,6 +8873,11 @@
             <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Place</source>
+            <translation>Ort</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Plan</source>
             <translation>Plan</translation>
@@ -9173,6 +9189,11 @@
             <translation>Diagnosen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Problems in the record</source>
+            <translation>Probleme in der Akte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Procedures</source>
             <translation>Prozeduren</translation>
@@ -9472,6 +9493,11 @@
             <location filename="../../app/views/models/model_wording.py" />
             <source>Ready</source>
             <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/problem_dialog.py" />
+            <source>Reason</source>
+            <translation>Grund</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -10528,6 +10554,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>Shortcut</source>
             <translation>Taste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>Show all</source>
+            <translation>Alle zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -12317,6 +12348,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>the server does not allow it (403)</source>
             <translation>der Server erlaubt es nicht (403)</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_server.py" />
+            <source>the server does not give the text of a note</source>
+            <translation>der Server gibt den Text einer Notiz nicht heraus</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />

@@ -19,8 +19,10 @@ from app.records.record_library import OpenedRecord, Progress, RecordLibrary, re
 from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views.main_window import MainWindow
+from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
+from tests.gui.heartbeat import Heartbeat, stall_ms
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
 from tests.unit.records.record_files import patient_bundle, write_bundles
 
@@ -143,6 +145,24 @@ def test_damage_is_told_and_what_is_whole_is_open(
     assert "breaks off" in notices(window)
 
 
+def test_all_of_many_problems_are_listed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):
+    write_bundles(tmp_path, 1, visits=1)
+    (tmp_path / "lines.ndjson").write_text("{}\n[]\n{\n<x/>\n")
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    (notice,) = window.notices.all()
+    (button,) = (one for one in notice.findChildren(QPushButton) if one.text() == "Show all")
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    dialog = window.findChild(RecordProblemsDialog)
+    assert dialog is not None
+    places = [dialog.model.index(number, 1).data() for number in range(dialog.model.rowCount())]
+    assert places == ["line 1", "line 2", "line 3", "line 4"]
+    reasons = [dialog.model.index(number, 2).data() for number in range(4)]
+    assert "resourceType" in reasons[0]
+    assert "XML" in reasons[3]
+    dialog.close()
+
+
 def test_files_are_chosen_in_the_dialog(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
@@ -186,6 +206,26 @@ def test_a_server_is_asked_only_after_a_yes(window: MainWindow, wait_until: Wait
     wait_until(lambda: not window.busy)
     assert [(one.base, one.patient) for one in asked] == [("https://hospital.example/fhir", "4711")]
     assert "valid token" in notices(window)
+
+
+def test_many_and_large_records_are_opened_without_a_stall(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat
+):
+    write_bundles(tmp_path, 30, visits=4)
+    large = patient_bundle(99, visits=1)
+    base = large["entry"][3:]
+    for number in range(150):
+        text = json.dumps(base)
+        for one in base:
+            own = one["resource"]["id"]
+            text = text.replace(own, f"{number:04}{own[4:]}")
+        large["entry"] += json.loads(text)
+    (tmp_path / "large.json").write_text(json.dumps(large))
+    gui_heartbeat.restart()
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    assert window.workspace.record.records.count() == 31
+    assert gui_heartbeat.longest_ms < stall_ms()
 
 
 def test_a_record_can_be_closed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from app.agent.context.model_messages import (
@@ -205,6 +205,7 @@ _RESULT_SHARE = 4  # a result takes at most a quarter of the window
 _MARGIN = 0.95  # of the window, since the estimate is one
 _SMALLER = 0.7  # of a request that was too long, where the endpoint does not say how much
 _SMALLEST = 0.95  # where it does: the next one is smaller in any case
+_FULL = 0.8  # of the room, from which the user is warned
 _STEPS = 20  # of the calibration, from 1 to 2
 
 K = TypeVar("K")
@@ -221,6 +222,7 @@ class Prompt:
         shortened: How many messages were shortened to fit the window, not counting results that
             exceeded the limit for a single result.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
+        use: How full the context is, with what.
         estimate: The value of `tokens` without the correction by `Calibration`.
     """
 
@@ -229,6 +231,41 @@ class Prompt:
     shortened: int = 0
     notice: str = ""
     estimate: float = 0.0
+    use: ContextUse = field(default_factory=lambda: ContextUse())
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUse:
+    """Statistics of a request.
+
+    Attributes:
+        tokens: Estimated tokens of the request.
+        room: Tokens that a request may take.
+        messages: Number of messages, with the system prompt.
+        results: How many of them are results of tools.
+    """
+
+    tokens: int = 0
+    room: int = 0
+    messages: int = 0
+    results: int = 0
+
+    @property
+    def share(self) -> float:
+        """Return the share of the room that is taken, from 0 to 1."""
+        return min(1.0, self.tokens / self.room) if self.room else 0.0
+
+    @property
+    def warning(self) -> str:
+        """Return a sentence for the user if the context is nearly full, else ""."""
+        if self.share < _FULL:
+            return ""
+        return (
+            f"The conversation fills {self.share:.0%} of the model's context ({self.tokens:,} of "
+            f"{self.room:,} tokens: {self.messages} messages, {self.results} of them results). "
+            "When it is full, older results are shortened for the model; begin a new conversation "
+            "for another subject."
+        )
 
 
 class ContextWindow:
@@ -321,12 +358,16 @@ class ContextWindow:
         if not draft.fit(self.room / factor - fixed):
             raise _too_long(self.info, (fixed + draft.total) * factor)
         estimate = fixed + draft.total
+        messages = [head, *draft.messages()]
+        tokens = round(estimate * self._calibration.factor)
+        results = sum(message.role == "tool" for message in messages)
         return Prompt(
-            [head, *draft.messages()],
-            round(estimate * self._calibration.factor),
+            messages,
+            tokens,
             draft.shortened,
             _notice(draft.shortened, self.info),
             estimate,
+            ContextUse(tokens, self.room, len(messages), results),
         )
 
     def _count(self, text: str) -> float:

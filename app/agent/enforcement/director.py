@@ -37,7 +37,7 @@ from app.agent.enforcement.rulings import (
     RunFirst,
     new_id,
 )
-from app.agent.enforcement.verdicts import Goal, judge_task
+from app.agent.enforcement.verdicts import Goal, doubt_of, judge_task
 from app.agent.events import Override
 from app.agent.image_reference import as_value, image_argument, image_reference
 from app.agent.llm.base import ToolSchema
@@ -48,11 +48,15 @@ from app.agent.repeated_calls import expanded, inner_message
 from app.agent.request import RunRequest
 from app.tools.api import Tool
 from app.tools.pack_plan import Plans, ToolRule
+from app.tools.result_wording import CallResult
 
 _log = logging.getLogger(__name__)
 
 OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
+_TRY_AGAIN = (
+    "This result does not fit. Look what there is, try once more in another way, then answer."
+)
 _MOST_FIRST = 12
 """Maximum number of calls that rules insert before one turn, since rules may form a circle."""
 
@@ -190,7 +194,8 @@ class Director:
             return CallVerdict(note=order.note, advice=order.advice)
         inner = inner_message(message)
         rule = self.plans.rule(inner.tool)
-        verdict = judge_task(rule, inner, self.intent)
+        others = self._other_results(message)
+        verdict = judge_task(rule, inner, self.intent, others)
         notes = [order.note]
         advice = [order.advice, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
@@ -200,8 +205,8 @@ class Director:
             verdict = replace(verdict, why=verdict.why or exists)
         elif verdict.state == "incomplete":
             notes.append(_sentence(verdict.why))
-            if inner is message:
-                self._look(rule, call, message)
+            if inner is message and not self._look(rule, call, message, others):
+                advice.append(self._try_again(rule, message, others))
         # What rules refused was left out: nothing went wrong.
         state = "skipped" if order.outcome is not None else verdict.state
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
@@ -373,20 +378,44 @@ class Director:
                 told.append(f"Recommended next: {rule.then}{f' ({why})' if why else ''}.")
         return " ".join(told)
 
-    def _look(self, rule: ToolRule, call: ToolCall, message: Message) -> None:
-        """Have a call list what exists, at most once for each tool."""
-        if rule.tool in self._looked:
-            return
-        wanted = listing_call(rule, call, message, self.intent, self._schemas)
-        if wanted is None:
-            return
+    def _other_results(self, message: Message) -> list[CallResult]:
+        """Return the successful results of the conversation, but for this one."""
+        return [
+            CallResult(item.call.name, item.call.arguments, item.message.output, {})
+            for item in self.record.all()
+            if item.message.ok and item.message.call_id != message.call_id
+        ]
+
+    def _try_again(self, rule: ToolRule, message: Message, others: Sequence[CallResult]) -> str:
+        """Return the advice to try once more, where no rule can do it; once for each tool."""
+        if self.by_rules or rule.tool in self._looked or not doubt_of(rule, message, others):
+            return ""
         self._looked.add(rule.tool)
-        reason = f"{rule.tool} found nothing, so {wanted.name} looks what there is."
+        return _TRY_AGAIN
+
+    def _look(
+        self, rule: ToolRule, call: ToolCall, message: Message, others: Sequence[CallResult]
+    ) -> bool:
+        """Have a call list what exists, at most once for each tool; return whether it will."""
+        if rule.tool in self._looked:
+            return False
+        if rule.discovery is not None and not rule.discovery.tool and message.ok:
+            self._looked.add(rule.tool)
+            if call.arguments.get(rule.discovery.argument):
+                self._adapt(rule, call, message)
+            return True
+        wanted = listing_call(rule, call, message, self.intent, self._schemas, others)
+        if wanted is None:
+            return False
+        self._looked.add(rule.tool)
+        why = "found nothing" if not doubt_of(rule, message, others) else "gave a doubtful result"
+        reason = f"{rule.tool} {why}, so {wanted.name} looks what there is."
         self._follow(
             wanted,
             Override(rule="empty_result", tool=rule.tool, instead=wanted.name, reason=reason),
             (rule, call),
         )
+        return True
 
     def _adapt(self, rule: ToolRule, empty: ToolCall, message: Message) -> str:
         """Have the empty call repeated with a name that exists; else return what exists."""

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.enforcement.verdicts import found_nothing, listing
+from app.agent.enforcement.verdicts import doubt_of, found_nothing, listing
 from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, edit_distance
 from app.tools.pack_plan import ToolRule
+from app.tools.result_wording import CallResult
 
 LOOK = "-look"
 """Suffix of the id of a call that lists what exists."""
@@ -60,14 +61,19 @@ def listing_call(
     message: Message,
     asked: Intent,
     tools: Mapping[str, ToolSchema],
+    others: Sequence[CallResult] = (),
 ) -> ToolCall | None:
     """Return a call that lists existing names (such as field values), as `call` found nothing.
 
     `rule` names the listing tool, `message` is the result of `call`. None if the question expects
-    no data, `message` is not empty, or that tool cannot be called.
+    no data, `message` is neither empty nor in doubt (beside `others`, the conversation's other
+    results), or that tool cannot be called.
     """
     seek = rule.discovery
-    if seek is None or not asked.expects_data or not found_nothing(rule, message):
+    if seek is None or not seek.tool:
+        return None
+    empty = asked.expects_data and found_nothing(rule, message)
+    if not empty and not doubt_of(rule, message, others):
         return None
     if call.id.endswith((LOOK, AGAIN)) or seek.tool in asked.left_out or seek.tool == call.name:
         return None
@@ -88,12 +94,13 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
         return AdaptedRetry(None, "it was tried again once already")
+    lister = seek.tool or call.name
     if not found.ok:
-        return AdaptedRetry(None, f"{seek.tool} could not tell what there is")
+        return AdaptedRetry(None, f"{lister} could not tell what there is")
     names = _names(found.output.get(seek.key), seek.argument)
     what = seek.argument.replace("_", " ")
     if not names:
-        return AdaptedRetry(None, f"{seek.tool} lists no {what} either")
+        return AdaptedRetry(None, f"{lister} lists no {what} either")
     there = f"there is: {listing(names)}"
     given = call.arguments.get(seek.argument)
     if not given:
@@ -121,8 +128,9 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
 
     These are the names that differ only in case, accents and punctuation; if there are none, the
     names that contain all words of `wanted`, or all of whose words are in `wanted`; if there are
-    none, the names in which a letter or two differ. A name with different digits is a different
-    name ("T1", "T2"), and so is one with a negating prefix ("asymmetric").
+    none, the names in which a letter or two differ, or those of one word in them. A name with
+    different digits is a different name ("T1", "T2"), and so is one with a negating prefix
+    ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:
@@ -132,6 +140,8 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
         if exact:
             return exact
     wrong = {name: _edits(folded, _folded(name)) for name in names}
+    if not any(distance is not None for distance in wrong.values()) and len(folded) == 1:
+        wrong = {name: _word_edits(folded[0], _folded(name)) for name in names}
     near = {name: distance for name, distance in wrong.items() if distance is not None}
     least = min(near.values(), default=0)
     return [name for name, distance in near.items() if distance == least]
@@ -198,6 +208,14 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
             return None
         total += wrong
     return total
+
+
+def _word_edits(word: str, name: Sequence[str]) -> int | None:
+    """Return the number of wrong letters beside the nearest word of a name; None if too many."""
+    if word.isdigit() or _NEGATIONS.intersection(name):
+        return None
+    found = (_edits((word,), (part,)) for part in name if not part.isdigit())
+    return min((one for one in found if one), default=None)  # equal words were compared before
 
 
 def _prefix(word: str) -> str:

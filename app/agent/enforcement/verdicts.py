@@ -16,6 +16,7 @@ from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent, ToolPlan
 from app.tools.pack_plan import Plans, Priority, ToolRule
+from app.tools.result_wording import CallResult
 
 TaskState = Literal["done", "incomplete", "failed"]
 _MOST_NAMED = 8
@@ -51,13 +52,21 @@ class GoalVerdict:
     missing: tuple[str, ...] = ()
 
 
-def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
-    """Return the verdict on a call, by its result `message`, its tool's `rule` and the question."""
+def judge_task(
+    rule: ToolRule, message: Message, asked: Intent, others: Sequence[CallResult] = ()
+) -> TaskVerdict:
+    """Return the verdict on a call, by its result `message`, its tool's `rule` and the question.
+
+    `others` are the other results of the conversation, which may contradict it.
+    """
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
     if told is not None:
         return told
+    doubt = doubt_of(rule, message, others)
+    if doubt:
+        return TaskVerdict("incomplete", doubt)
     if found_nothing(rule, message):
         keys = " and ".join(key.replace("_", " ") for key in rule.empty)
         if asked.expects_data:
@@ -67,6 +76,11 @@ def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
     if absent:
         return TaskVerdict("incomplete", f"no result for {listing(absent)}")
     return TaskVerdict("done")
+
+
+def doubt_of(rule: ToolRule, message: Message, others: Sequence[CallResult] = ()) -> str:
+    """Return why a result cannot be all there is, by its tool's rule; "" if nothing says so."""
+    return rule.doubt(message.output, others) if rule.doubt and message.ok else ""
 
 
 def found_nothing(rule: ToolRule, message: Message) -> bool:

@@ -125,6 +125,7 @@ class ModelTurns:
     refused: list[str] = field(default_factory=list[str])
     _urged: list[Message] = field(default_factory=list[Message])
     _record_allowed: bool = True
+    _told_full: bool = False
     _reader: list[ToolSchema] = field(default_factory=list[ToolSchema])
     """The tool that reads results which were shortened, until there is one."""
 
@@ -249,6 +250,9 @@ class ModelTurns:
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
             self.emitter.emit(Noted, text=prompt.notice)
+        if prompt.use.warning and not self.window.info.rules and not self._told_full:
+            self._told_full = True
+            self.emitter.emit(Noted, text=prompt.use.warning)
         return prompt
 
     def _built(self, history: Sequence[Message]) -> Prompt:
@@ -421,6 +425,7 @@ class ModelTurns:
             run_input_tokens=self.meter.input_tokens,
             run_output_tokens=self.meter.output_tokens,
             cost=self.meter.cost,
+            context=round(prompt.use.share, 3),
         )
 
     def _accepted(self, reply: Reply) -> Message:

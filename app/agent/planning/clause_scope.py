@@ -65,6 +65,9 @@ AND = frozenset(("and", "then", "und", "dann"))
 CANNOT = "I cannot work the viewer."
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
+# Words of a phrase that asks about patients, whatever everyday meaning some of them have:
+# "most common diagnoses".
+_TELLING = 3
 # How many words before a quotation may hold the verb that reports it.
 _REPORTED = 4
 _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
@@ -94,7 +97,11 @@ def unanswerable_matches(
     `recorded` are those that ask for what a patient's record says, such as the blood pressure.
     """
     world = everyday_words(tokens)
-    found = {match for match in matches if match.first in world}
+    found = {
+        match
+        for match in matches
+        if match.first in world and not (match in recorded and len(match.positions) >= _TELLING)
+    }
     for cue in _UNANSWERABLE.find(tokens):
         first = min(cue.positions)
         for match in matches:

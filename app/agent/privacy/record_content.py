@@ -210,6 +210,12 @@ def _unknown(texts: Iterable[str], known: set[str]) -> Iterator[str]:
                 yield word
 
 
+_OWN = """
+http https www org com info sct oid urn uuid CodeSystem StructureDefinition us core no et al doi
+mL dL µL uL fL pg ng µg ug mg kg mmol µmol umol nmol pmol mol IU mIU mEq kPa mmHg Hg bpm sec
+cystatin IDMS Chronic KDIGO Engl Lancet JAMA BMJ Circulation Chest Thromb Haemost Hepatology
+"""
+"""Units, and words of results that are Sightline's own."""
 _words: frozenset[str] | None = None
 
 
@@ -221,7 +227,8 @@ def _own_words() -> frozenset[str]:
         tables = resources_dir() / "tables"
         files += [tables / "drug_interactions.toml", tables / "critical_values.toml"]
         texts = (file.read_text("utf-8") for file in files if file.is_file())
-        _words = frozenset(folded(word) for text in texts for word in _WORD.findall(text))
+        own = [*texts, *_TERMINOLOGIES, _OWN]
+        _words = frozenset(folded(word) for text in own for word in _WORD.findall(text))
     return _words
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 
@@ -117,9 +117,12 @@ class RecordPlaceholders:
     def _day(self, found: re.Match[str]) -> str:
         year, month, day, hour, minute = found.groups()
         try:
-            number = date(int(year), int(month), int(day or 15)).toordinal() - self._epoch
+            moment = date(int(year), int(month), int(day or 15))
         except ValueError:
             return "[removed]"
+        if day and moment == datetime.now().astimezone().date():
+            return "today"  # whose date everybody knows
+        number = moment.toordinal() - self._epoch
         if day is None:
             return f"date-{number}/month"
         return f"date-{number}" + (f" {hour}:{minute}" if hour else "")

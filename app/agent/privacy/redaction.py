@@ -39,23 +39,27 @@ _REACH = 4_096  # characters; what is searched for is no longer
 
 _WORDS = r"""[^\s/\\"'<>|]+(?: [^\s/\\"'<>|,;:]+){0,3}"""
 _LAST = r"""[^\s"'<>|,;)]*(?:(?: [^\s/\\"'<>|,;:]+){1,3}\.[A-Za-z0-9]{1,5}\b)?"""
-_RECORD_KEYS = frozenset(
-    "birth_date deceased identifiers identifier details contact address phone telephone email "  # noqa: SIM905
-    "source mrn ssn performer author authors practitioner requester recorder asserter participant "
-    "provider organization organisation location custodian facility service_provider device "
-    "accession_number study_instance_uid series_instance_uid sop_instance_uid".split()
+_RECORD_KEYS_TEXT = (
+    "birth_date deceased age_on identifiers identifier details contact address phone "
+    "telephone email source mrn ssn performer author authors practitioner requester recorder "
+    "asserter participant provider organization organisation location custodian facility "
+    "service_provider device accession_number study_instance_uid series_instance_uid "
+    "sop_instance_uid "
 )
+_RECORD_KEYS = frozenset(_RECORD_KEYS_TEXT.split())
 """Keys whose values are removed from results of records."""
 _CONTACTS = ("contact", "identifiers", "details")
 _NOTES = ("DocumentReference/", "ClinicalImpression/", "DiagnosticReport/", "Composition/")
-_NOTE_KEYS = frozenset(
-    "entry id name date start end status type types kind category code codes system display "  # noqa: SIM905
-    "encounter length characters".split()
+_NOTE_KEYS_TEXT = (
+    "entry id name date start end status type types kind category code codes system display "
+    "encounter length characters "
 )
-_FREE_TEXT = frozenset(
-    "text note notes comment comments conclusion narrative excerpt snippet sections "  # noqa: SIM905
-    "subjective objective assessment plan instructions dosage_text reason_text".split()
+_NOTE_KEYS = frozenset(_NOTE_KEYS_TEXT.split())
+_FREE_TEXT_TEXT = (
+    "text note notes comment comments conclusion narrative excerpt snippet sections "
+    "subjective objective assessment plan instructions dosage_text reason_text "
 )
+_FREE_TEXT = frozenset(_FREE_TEXT_TEXT.split())
 _LONGEST = 300  # characters; what is longer is free text
 _OLDEST = 89  # years: HIPAA's safe harbor, 45 CFR 164.514(b)(2)(i)(C)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -336,6 +340,8 @@ class Redactor:
 
         `note`: whether it is part of a note or report, of which only dates and names of kinds go.
         """
+        if key in _RECORD_KEYS and value not in (None, "", [], {}):
+            return REMOVED
         if isinstance(value, Mapping):
             note = note or _is_note(value)
             return {
@@ -346,8 +352,6 @@ class Redactor:
             return [self._record_value(item, key, note) for item in value]
         if value in (None, "") or isinstance(value, bool):
             return value
-        if key in _RECORD_KEYS:
-            return REMOVED
         if isinstance(value, str):
             if is_path_key(key):
                 return self._names.get(value) or self._named(value)

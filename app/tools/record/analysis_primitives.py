@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,18 @@ def primitive(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+@cache
+def _record() -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{_folder / 'record.sqlite'}?mode=ro&immutable=1", uri=True)
+
+
 def _rows(query: str, *values: Any) -> list[tuple[Any, ...]]:
-    file = sqlite3.connect(f"file:{_folder / 'record.sqlite'}?mode=ro&immutable=1", uri=True)
-    try:
-        return file.execute(query, values).fetchall()
-    finally:
-        file.close()
+    return _record().execute(query, values).fetchall()
+
+
+@cache
+def _file(name: str) -> Any:
+    return json.loads((_folder / name).read_text("utf-8"))
 
 
 @primitive
@@ -152,7 +159,15 @@ for _name, _kind in KINDS.items():
 
 
 def _images() -> list[dict[str, Any]]:
-    return json.loads((_folder / "images.json").read_text("utf-8"))["images"]
+    return _file("images.json")["images"]
+
+
+@cache
+def _images_by_patient() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for one in _images():
+        found.setdefault(one["patient_id"], []).append(one)
+    return found
 
 
 def _image(path: str) -> dict[str, Any]:
@@ -163,7 +178,7 @@ def _image(path: str) -> dict[str, Any]:
 
 
 def _image_of(patient_id: str, image_index: int) -> dict[str, Any] | None:
-    found = [one for one in _images() if one["patient_id"] == patient_id]
+    found = _images_by_patient().get(patient_id, [])
     return found[image_index] if 0 <= image_index < len(found) else None
 
 
@@ -183,9 +198,8 @@ def _picture(file: Path, name: str) -> str:
 @primitive
 def find_patient_images(patient_id: str) -> dict[str, Any]:
     """dicom_files (ids of a patient's images), dicom_count, and has_ecg (a waveform)."""
-    text = (_folder / "images.json").read_text("utf-8")
-    found = [one["path"] for one in _images() if one["patient_id"] == patient_id]
-    ecg = patient_id in json.loads(text)["ecg"]
+    found = [one["path"] for one in _images_by_patient().get(patient_id, [])]
+    ecg = patient_id in _file("images.json")["ecg"]
     return {"dicom_files": found, "dicom_count": len(found), "has_ecg": ecg}
 
 
@@ -220,7 +234,7 @@ def load_dicom_image(patient_id: str, image_index: int = 0) -> str | None:
 
 
 def _ecg(patient_id: str) -> dict[str, Any]:
-    found = json.loads((_folder / "ecgs.json").read_text("utf-8"))
+    found = _file("ecgs.json")
     if patient_id not in found:
         raise KeyError(f"the ECG of {patient_id!r} was not given to this analysis")
     return found[patient_id]

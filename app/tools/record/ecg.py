@@ -7,16 +7,14 @@ results say so.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from app.errors import Cancelled, SightlineError
-from app.records.types import Entry, EntryKind, Patient
+from app.records.types import Code, Entry, EntryKind, Patient
 from app.tools.api import (
     Approval,
     Artifact,
@@ -27,7 +25,7 @@ from app.tools.api import (
     ToolResult,
     ToolSpec,
 )
-from app.tools.files import plain, save_png
+from app.tools.files import save_png
 from app.tools.needs import require_packages
 from app.tools.record.dicom_folder import (
     ECG_CODE,
@@ -57,6 +55,8 @@ _SLOW, _FAST = 60.0, 100.0
 """Beats a minute below and above which a rate is called bradycardia and tachycardia."""
 
 _P_REPEAT = 0.5
+_LEAST_PICTURE = 200
+"""Characters of base64 below which a text is no picture."""
 _MILLIVOLTS = {"mV": 1.0, "uV": 1e-3, "µV": 1e-3, "V": 1e3, "nV": 1e-6}
 _METHOD = (
     "R peaks and wave limits: NeuroKit2 (Makowski 2021; Emrich 2024). Fibrillation: irregular RR "
@@ -152,6 +152,8 @@ def has_ecg(context: ToolContext, patient: Patient, images: list[KnownImage]) ->
     """Return whether there is an ECG of a patient, in files, the record or observations.csv."""
     if any(one.is_waveform for one in images) or _sampled_entries(context, patient):
         return True
+    if _record_picture(context, patient) is not None:
+        return True
     table = ecg_table()
     if table is None:
         return False
@@ -188,7 +190,7 @@ def _find(args: LoadEcgInput, context: ToolContext) -> tuple[Patient | None, Ecg
         found = _sampled(entry)
         if found is not None:
             return patient, found
-    return patient, _table_picture(context, patient)
+    return patient, _record_picture(context, patient) or _table_picture(context, patient)
 
 
 def _owner(args: LoadEcgInput, context: ToolContext, image: KnownImage) -> Patient | None:
@@ -230,34 +232,50 @@ def _waveform(context: ToolContext, image: KnownImage) -> Ecg:
     )
 
 
+class _Scale(BaseModel):
+    """The scales of one SampledData, as `app.records.fhir_entries` keeps them."""
+
+    part: int
+    period: float = Field(gt=0, allow_inf_nan=False)
+    origin: float = Field(allow_inf_nan=False)
+    unit: str = ""
+    factor: float = Field(default=1.0, allow_inf_nan=False)
+    dimensions: int = Field(default=1, ge=1, le=64)
+
+
+_SCALES = TypeAdapter(list[_Scale])
+
+
 def _sampled(entry: Entry) -> Ecg | None:
     """Return the ECG in an entry's SampledData, None if it holds no samples that can be read."""
     try:
-        parts = cast("list[dict[str, Any]]", json.loads(entry.details[SAMPLED]))
-    except ValueError:
+        scales = _SCALES.validate_json(entry.details[SAMPLED])
+    except ValidationError:
         return None
     leads: list[str] = []
     rows: list[NDArray[np.float64]] = []
     periods: set[float] = set()
     warnings: list[str] = []
-    for part in parts:
-        number = int(part["part"])
-        holder = entry if number < 0 else entry.components[number]
-        if holder.value is None:
+    for scale in scales:
+        if scale.part >= len(entry.components):
             continue
-        values = _samples(holder.value.text) * float(part["factor"]) + float(part["origin"])
-        scale = _MILLIVOLTS.get(str(part["unit"]))
-        if scale is None:
-            spread = float(np.nanstd(values)) if np.isfinite(values).any() else 0.0
-            scale = 0.2 / spread if spread else 1.0  # of the size of an ECG
+        holder = entry if scale.part < 0 else entry.components[scale.part]
+        values = _samples(holder.value.text if holder.value else "")
+        values = values[: values.size // scale.dimensions * scale.dimensions]
+        values = values.reshape(-1, scale.dimensions).T * scale.factor + scale.origin
+        if not all(np.isfinite(row).any() for row in values):
+            continue
+        volts = _MILLIVOLTS.get(scale.unit)
+        if volts is None:
+            spread = float(np.nanstd(values))
+            volts = 0.2 / spread if spread else 1.0  # of the size of an ECG
             warnings.append("the samples have no unit of voltage: amplitudes mean nothing")
-        count = max(int(part["dimensions"]), 1)
-        values = values[: values.size // count * count].reshape(-1, count).T * scale
-        rows += list(values - np.nanmedian(values, axis=1, keepdims=True))
+        rows += list((values - np.nanmedian(values, axis=1, keepdims=True)) * volts)
         name = _lead_name(holder.name)
+        count = scale.dimensions
         leads += [name if count == 1 else f"{name} {n + 1}" for n in range(count)]
-        periods.add(float(part["period"]))
-    if not rows or len(periods) != 1 or min(periods) <= 0:
+        periods.add(scale.period)
+    if not rows or len(periods) != 1:
         return None
     size = min(row.size for row in rows)
     return Ecg(
@@ -289,6 +307,29 @@ def _lead_name(name: str) -> str:
     """Return "II" for "MDC_ECG_ELEC_POTL_II" or "Lead II"."""
     last = name.replace("_", " ").split()[-1:] or [name]
     return last[0][:16]
+
+
+def _picture_entries(context: ToolContext, patient: Patient) -> list[Entry]:
+    """Return the record's observations of an ECG whose value may be a picture in base64."""
+    kinds = (EntryKind.OBSERVATION, EntryKind.VITAL, EntryKind.LAB)
+    found = context.records.entries(patient.id, kinds, codes=(Code("", ECG_CODE),))
+    return [one for one in found if one.value is not None and len(one.value.text) > _LEAST_PICTURE]
+
+
+def _record_picture(context: ToolContext, patient: Patient) -> Ecg | None:
+    for entry in _picture_entries(context, patient):
+        text = entry.value.text if entry.value else ""
+        pixels = call(context, "picture_text_entry", text=text)["pixels"]
+        if pixels is not None:
+            return Ecg(
+                "picture",
+                f"a picture in {entry.name}",
+                date=entry.start,
+                entry=entry.id,
+                owner=patient.id,
+                pixels=np.asarray(pixels, np.uint8),
+            )
+    return None
 
 
 def _table_picture(context: ToolContext, patient: Patient) -> Ecg | None:
@@ -399,7 +440,7 @@ def _analyze_ecg_for_rhythm(args: EcgInput, context: ToolContext) -> ToolResult:
         reason = str(measured["reason"])
         output = _unmeasured(owner, True, "not determined", reason, {**about, "reason": reason})
         return result(context, f"ECG of {_of(patient)}: not measured, since {reason}.", output)
-    output = plain(rhythm_output(owner, measured, about))
+    output = rhythm_output(owner, measured, about)
     cited = f" [{ecg.entry}]" if ecg.entry else ""
     summary = (
         f"ECG of {_of(patient)}, {ecg.date or 'no date'}{cited}: {output['rhythm']}. "

@@ -136,6 +136,14 @@ def table_ecgs_entry(payload: dict[str, Any]) -> dict[str, Any]:
     return {"pictures": pictures, "dates": dates, "problems": problems}
 
 
+def picture_text_entry(payload: dict[str, Any]) -> dict[str, Any]:
+    """Return the "pixels" of a PNG or JPEG in base64 ("text"), None if it is no such picture."""
+    try:
+        return {"pixels": _decoded(str(payload["text"]))}
+    except (ValueError, OSError, binascii.Error, Image.DecompressionBombError):
+        return {"pixels": None}
+
+
 def _table_rows(path: Path, patient: str) -> list[dict[str, str]]:
     """Return a patient's ECG rows; the table is read line by line, as it may have gigabytes."""
     csv.field_size_limit(_MOST_LINE)

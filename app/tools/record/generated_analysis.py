@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from app.tools.api import (
 )
 from app.tools.record.analysis_data import GivenData, write_data
 from app.tools.record.analysis_primitives import FUNCTIONS, KINDS
-from app.tools.sandbox.jobs import Limits, Outcome, make_job, remove_job
+from app.tools.sandbox.backends import Backend
+from app.tools.sandbox.jobs import Job, Limits, Outcome, make_job, remove_job
 from app.tools.sandbox.sandbox import find_sandbox, run_job
 
 NAME = "generate_and_run_analysis"
@@ -70,10 +72,12 @@ def _functions() -> str:
     lines: list[str] = []
     for name, function in FUNCTIONS.items():
         if name not in KINDS:
-            signature = str(inspect.signature(function)).split(" ->")[0]
-            plain = signature.replace(": str", "").replace(": int | None", "").replace(": int", "")
+            given = [
+                one.name if one.default is one.empty else f"{one.name}={one.default!r}"
+                for one in inspect.signature(function).parameters.values()
+            ]
             about = (function.__doc__ or "").splitlines()[0]
-            lines.append(f"{name}{plain.replace(': list[Entry]', '')}: {about}")
+            lines.append(f"{name}({', '.join(given)}): {about}")
     lines.append(f"{', '.join(KINDS)}: as get_entries, of one kind.")
     return "\n".join(lines)
 
@@ -120,13 +124,10 @@ class GeneratedAnalysis:
             given = write_data(folder / "input" / "data", args.code, context, args.patient_limit)
             job = make_job(folder, args.code, primitives="app.tools.record.analysis_primitives")
             context.progress(0.3, "Running the code")
-            outcome = run_job(sandbox, job, LIMITS, context.cancel)
-        except OSError as error:
-            raise ToolFailed(
-                "the sandbox could not be started", detail=f"{type(error).__name__}"
-            ) from error
+            outcome = _run(sandbox, job, context)
         finally:
-            remove_job(folder)
+            with suppress(OSError):  # the result stands, and the conversation has the record anyway
+                remove_job(folder)
         if outcome.kind != "returned":
             raise _problem(outcome)
         output = AnalysisOutput(
@@ -142,10 +143,17 @@ class GeneratedAnalysis:
         return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
 
 
+def _run(sandbox: Backend, job: Job, context: ToolContext) -> Outcome:
+    try:
+        return run_job(sandbox, job, LIMITS, context.cancel)
+    except OSError as error:
+        raise ToolFailed("the sandbox could not be started", detail=type(error).__name__) from error
+
+
 def _problem(outcome: Outcome) -> SightlineError:
     printed = f"\nIt printed:\n{_cut(outcome.printed)}" if outcome.printed.strip() else ""
     if outcome.kind == "raised":
-        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}\n")
+        return ToolRetry(f"The analysis raised an error:\n{outcome.error}{printed}")
     return ToolRetry(
         f"The analysis was stopped: {outcome.reason}{printed}",
         remedy="Look at fewer patients, entries or images at once, and return less.",

@@ -189,6 +189,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     output["critical"] = [
         form(one) for one in found if any("critical" in flag["level"] for flag in flagged[one.id])
     ]
+    output["flagged"] = [form(one) for one in found if flagged[one.id]]
     output["not_found"] = missing
     output["recorded"] = {}
     if missing or not found:
@@ -204,6 +205,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     artifacts = entries_table(context, patient, found, title, stem)
     artifacts += trend_plots(context, patient, found, stem)
     summary = _observation_summary(patient, found, output, noun, args.abnormal_only)
+    del output["flagged"]  # they are in the entries
     return result(context, summary, output, artifacts, warnings)
 
 
@@ -281,7 +283,11 @@ def _observation_summary(
         parts.append(f"CRITICAL: {'; '.join(told[:_SAID])}.")
     latest = _latest(found)
     if latest:
-        said = "; ".join(said_entry(one) for one in latest[:_SAID])
+        levels = {one["entry"]: one["flags"][0]["level"] for one in output["flagged"]}
+        said = "; ".join(
+            said_entry(one) + (f" ({levels[one.id]})" if one.id in levels else "")
+            for one in latest[:_SAID]
+        )
         more = f"; and {len(latest) - _SAID} more" if len(latest) > _SAID else ""
         parts.append(f"Latest: {said}{more}.")
     if output["not_found"]:
@@ -382,6 +388,9 @@ class BatchConditionsOutput(BaseModel):
 
     patients_analyzed: int
     patients_in_record: int
+    patients_with_any: int | None = Field(
+        description="Patients with at least one of the conditions that were asked for."
+    )
     conditions: list[JsonDict] = Field(
         description="Each with name, patients (who have it, once each) and prevalence (0 to 1)."
     )
@@ -389,6 +398,7 @@ class BatchConditionsOutput(BaseModel):
 
 
 _MOST_CONDITIONS = 100
+_NOT_SO = frozenset(("refuted", "entered-in-error", "entered in error"))
 
 
 def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) -> ToolResult:
@@ -402,8 +412,13 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
         {"name": name, "patients": count, "prevalence": count / seen if seen else 0.0}
         for name, count in ranked
     ]
+    asked = bool(args.condition.strip() or codes)
+    any_of = _patients_with_any(args, codes, context) if asked and len(rows) > 1 else None
+    if asked and len(rows) < 2:
+        any_of = sum(counts.values())
     output: JsonDict = {
         "patients_analyzed": seen,
+        "patients_with_any": any_of,
         "patients_in_record": context.records.count(),
         "conditions": rows[:_MOST_CONDITIONS],
         "left_out": max(len(rows) - _MOST_CONDITIONS, 0),
@@ -415,9 +430,9 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
     )
     summary = f"{counted(seen, 'patient')} looked at, {counted(len(rows), 'condition')}{like}"
     summary += f": {told}" if told else ""
-    warnings = []
-    if like and len(rows) > 1:
-        warnings.append("a patient may have several of these conditions: do not add the counts")
+    if any_of is not None and len(rows) > 1:
+        summary += f". {any_of} of {seen} patients ({any_of / seen:.1%}) have at least one of them"
+    warnings = list[str]()
     artifacts = []
     if rows:
         name = new_name("conditions")
@@ -436,6 +451,22 @@ def _analyze_batch_conditions(args: BatchConditionsInput, context: ToolContext) 
         )
         artifacts = [table, write_plot(context.out_dir / f"{name}.json", plot)]
     return result(context, f"{summary}.", output, artifacts, warnings)
+
+
+def _patients_with_any(
+    args: BatchConditionsInput, codes: tuple[Code, ...], context: ToolContext
+) -> int:
+    """Return how many patients have at least one condition that fits; refuted ones do not count."""
+    count = 0
+    for one in context.records.patients(limit=args.patient_limit):
+        context.cancel.check()
+        found = context.records.entries(
+            one.id, (EntryKind.CONDITION,), codes=codes, text=args.condition.strip()
+        )
+        count += any(
+            entry.details.get("verification", "").casefold() not in _NOT_SO for entry in found
+        )
+    return count
 
 
 LIST_PATIENTS = RecordTool(

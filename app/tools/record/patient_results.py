@@ -22,12 +22,15 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
+from app.tools.files import plain
 from app.tools.plots import Plot, write_plot
 from app.tools.tables import Value as Cell
 from app.tools.tables import table_of, write_table
 
 MOST_CANDIDATES = 10
 _MOST_PLOTS = 6
+_LONGEST = 2000
+"""Characters of a value that a result has."""
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d(T.+)?)?)?")
 _DAYS_A_YEAR = 365.2425
 
@@ -217,6 +220,8 @@ def value_json(value: Value | None) -> JsonDict:
     if value is None:
         return {}
     found: JsonDict = {"value": value.text}
+    if len(value.text) > _LONGEST:  # samples of an ECG, or a picture in base64
+        found = {"value_left_out": f"{len(value.text)} characters"}
     if value.comparator:
         found["comparator"] = value.comparator
     if value.unit:
@@ -247,7 +252,8 @@ def said_value(value: Value | None) -> str:
     """Return a value for a sentence: "<0.5 mg/dL"."""
     if value is None:
         return ""
-    return f"{value.comparator}{value.text} {value.unit}".strip()
+    text = value.text if len(value.text) <= _LONGEST else f"({len(value.text)} characters)"
+    return f"{value.comparator}{text} {value.unit}".strip()
 
 
 def said_entry(entry: Entry) -> str:
@@ -307,7 +313,7 @@ def result(
     told = [*warnings, *problems_warnings(context)]
     return ToolResult(
         summary=" ".join([summary, *(f"Note: {one}." for one in told)]),
-        output=output,
+        output=plain(output),
         metadata={"status": "completed", "warnings": told},
         artifacts=tuple(artifacts),
     )
@@ -348,7 +354,7 @@ def entries_table(
 def _cells(value: Value | None) -> dict[str, Cell]:
     found = value or Value()
     return {
-        "value": found.text,
+        "value": found.text[:_LONGEST],
         "number": found.number,
         "unit": found.unit,
         "comparator": found.comparator,

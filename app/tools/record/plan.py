@@ -25,6 +25,7 @@ from app.tools.pack_plan import (
     value_lists,
     word_lists,
 )
+from app.tools.record import doubts
 from app.tools.record.result_wording import wordings
 
 _TEXTS = word_lists("record")
@@ -46,6 +47,7 @@ REPORTS = "get_radiology_reports"
 SCAN = "scan_dicom_directory"
 METADATA = "get_dicom_metadata"
 METADATA_OF_FILE = "get_dicom_metadata_from_path"
+LOOK = "analyze_medical_image"
 IMAGES = "find_patient_images"
 LOAD_IMAGE = "load_dicom_image"
 LOAD_ECG = "load_ecg"
@@ -139,6 +141,8 @@ _KINDS = (
     ),
     _kind("dicom scan", _WORDS["SCAN_DICOM"], SCAN),
     _kind("dicom metadata", _WORDS["DICOM_METADATA"], METADATA, beats=("images of",)),
+    _kind("fields of a file", _WORDS["DICOM_FILE"], METADATA_OF_FILE),
+    _kind("seen by a model", _WORDS["LOOKED_AT"], LOOK),
     _kind("images of", _WORDS["IMAGES_OF"], IMAGES),
     _kind("load image", _WORDS["LOAD_IMAGE"], LOAD_IMAGE, beats=("images of",)),
     _kind("ecg", _WORDS["ECG"], LOAD_ECG),
@@ -180,6 +184,9 @@ _NARROWED = (
     ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),
 )
 
+_NAMES = Discovery("", "recorded", "tests")
+"""What was asked for goes by another name: the result itself lists the names that there are."""
+
 _TOOLS = (
     ToolRule(PATIENTS, why="lists the patients"),
     ToolRule(DEMOGRAPHICS, why="reads who the patient is"),
@@ -189,6 +196,8 @@ _TOOLS = (
         values=(*_values("tests", "ANALYTES"), *_NARROWED),
         numbers=(_SINCE,),
         empty=("entries",),
+        discovery=_NAMES,
+        doubt=doubts.of_entries,
     ),
     ToolRule(
         VITALS,
@@ -196,6 +205,8 @@ _TOOLS = (
         values=(*_values("tests", "VITAL_NAMES"), *_NARROWED),
         numbers=(_SINCE,),
         empty=("entries",),
+        discovery=_NAMES,
+        doubt=doubts.of_entries,
     ),
     ToolRule(
         CONDITIONS,
@@ -210,8 +221,9 @@ _TOOLS = (
         why="counts diagnoses over patients",
         values=_values("condition", "CONDITIONS"),
         numbers=(_LIMIT,),
+        doubt=doubts.of_batch,
     ),
-    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,)),
+    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,), doubt=doubts.of_entries),
     ToolRule(SOAP, why="reads notes by their parts"),
     ToolRule(DISCHARGE, why="reads discharge summaries"),
     ToolRule(
@@ -228,11 +240,12 @@ _TOOLS = (
         why="reads DICOM fields, by the values that really occur",
         # Textbook values ("MR") may not be those of the files: look first, then filter.
         requires=(AnyOf((SCAN, METADATA_OF_FILE)),),
-        discovery=Discovery(SCAN, "modalities", "modality"),
+        discovery=Discovery(SCAN, "values", "modality"),
+        doubt=doubts.of_metadata,
     ),
     ToolRule(METADATA_OF_FILE, why="reads the DICOM fields of one file"),
-    ToolRule(IMAGES, why="finds the patient's images"),
-    ToolRule("analyze_medical_image", why="has a model that accepts pictures look at the image"),
+    ToolRule(IMAGES, why="finds the patient's images", doubt=doubts.of_images),
+    ToolRule(LOOK, why="has a model that accepts pictures look at the image"),
     ToolRule(LOAD_IMAGE, why="opens one of the patient's images"),
     ToolRule(LOAD_ECG, why="reads the ECG"),
     ToolRule(RHYTHM, why="measures the ECG's rhythm"),

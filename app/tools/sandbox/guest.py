@@ -125,11 +125,15 @@ def plain(value: Any, pictures: Mapping[str, str] | None = None, depth: int = 0)
         return [plain(item, pictures, depth + 1) for item in value]
     if isinstance(value, set | frozenset):
         return [plain(item, pictures, depth + 1) for item in sorted(value, key=str)]
-    if hasattr(value, "isoformat"):  # date, datetime, Timestamp; NaT is "NaT"
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' own for a missing value
+        return None
+    if hasattr(value, "isoformat"):  # date, datetime, Timestamp
         return value.isoformat()
-    if hasattr(value, "to_dict"):  # a Series or DataFrame
-        rows = value.to_dict("records") if hasattr(value, "columns") else value.to_dict()
-        return plain(rows, pictures, depth + 1)
+    if hasattr(value, "columns"):  # a DataFrame: rows, with an index that has a name
+        table = value.reset_index() if any(value.index.names) else value
+        return plain(table.to_dict("records"), pictures, depth + 1)
+    if hasattr(value, "to_dict"):  # a Series
+        return plain(value.to_dict(), pictures, depth + 1)
     if hasattr(value, "tolist"):  # numpy's arrays and numbers
         return plain(value.tolist(), pictures, depth + 1)
     raise TypeError(f"analyze() returned a {type(value).__name__}, which JSON cannot hold")

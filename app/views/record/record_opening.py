@@ -18,13 +18,14 @@ from app.records.types import NoRecords, RecordMatch, RecordProblem, StudyIdenti
 from app.tools.api import CancelToken
 from app.views.background import Background, gui_calls
 from app.views.notices import Notices
+from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.translation import tr, tr_n, tr_report
 from app.views.widgets import ProgressRow, tool_button
 from app.workspace.workspace import Workspace
 
 _STEPS = 1000
 _TOLD = 3
-"""Problems that the notice words; the panel lists all."""
+"""Problems that the notice words; a dialog lists all."""
 
 Opener = Callable[[Progress, CancelToken], OpenedRecord]
 """Opens a record; blocks."""
@@ -153,10 +154,13 @@ class RecordOpening(QObject):
         if not problems:
             return
         title = tr_n("%n problem in the record", "%n problems in the record", len(problems))
-        lines = [_problem_line(one) for one in problems[:_TOLD]]
-        if len(problems) > _TOLD:
-            lines.append(tr("`sightline info` lists all of them."))
-        self._notices.show_notice("warning", title, " ".join(lines))
+        lines = " ".join(_problem_line(one) for one in problems[:_TOLD])
+
+        def show_all() -> None:
+            RecordProblemsDialog(problems, self._notices.window()).open()
+
+        more = (tr("Show all"), show_all) if len(problems) > _TOLD else None
+        self._notices.show_notice("warning", title, lines, more)
 
     def match_shown(self) -> None:
         """Find out, in the background, whose record belongs to the shown study."""

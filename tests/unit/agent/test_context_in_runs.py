@@ -281,3 +281,15 @@ def test_a_cancel_does_not_wait_for_the_cleaning_of_long_results(tmp_path: Path)
 
     assert asyncio.run(main()) < HANG_S
     assert scripted.requests == []
+
+
+def test_the_user_is_warned_once_when_the_context_is_four_fifths_full(tmp_path: Path):
+    scripted = model(says("One."), says("Two."), context_tokens=4_000, output_tokens=200)
+    loop = AgentLoop(scripted, FakeRegistry())
+    thread = Thread.in_memory()
+    few = run(loop, out_dir=tmp_path, thread=thread, question="why " * 300)
+    many = run(loop, out_dir=tmp_path, thread=thread, question="why " * 2_800)
+    told = [[e.text for e in events if e.kind == "notice"] for events in (few, many)]
+    assert told[0] == []
+    assert len(told[1]) == 1
+    assert "% of the model's context" in told[1][0]

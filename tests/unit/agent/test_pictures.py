@@ -199,6 +199,27 @@ def test_an_image_that_cannot_be_read_or_is_none_leaves_the_others(tmp_path: Pat
     assert look.problems == ("The model gets no picture of image-1: the pixels are damaged.",)
 
 
+def test_a_tool_shows_exactly_the_pictures_that_it_names_also_one_of_the_run(tmp_path: Path):
+    images, source = opened(tmp_path, (20, 30), (40, 50))
+    made = tmp_path / "files" / "dicom-0a1b2c3d.png"
+    grey = np.full((60, 70), 90, np.uint8)
+    Image.fromarray(grey).save(made)
+    source.frames[made] = Frame(grey, ImageRef("made", 0, "1" * 64))
+    images.add_derived(made, None)
+    look = asyncio.run(
+        make_pictures(request(images, tmp_path / "files"), [str(made), "image-2"], exact=True)
+    )
+    assert [one.image_id for one in look.pictures] == ["dicom-0a1b2c3d.png", "image-2"]
+    assert "70 x 60" in look.pictures[0].caption
+    assert str(tmp_path) not in look.pictures[0].caption
+    elsewhere = tmp_path / "other.png"
+    Image.fromarray(np.zeros((9, 9), np.uint8)).save(elsewhere)
+    refused = asyncio.run(
+        make_pictures(request(images, tmp_path / "files"), [str(elsewhere)], exact=True)
+    )
+    assert refused.shown == ()
+
+
 def test_a_report_is_never_pictured(tmp_path: Path):
     page = Instance(tmp_path / "x.dcm", "1.2", "dicom", 8, 8, content=Content.DOCUMENT)
     images = RunImages([OpenImage("image-1", page)], tmp_path, Source({}))

@@ -16,9 +16,10 @@ from pydantic import BaseModel
 from app.agent.events import ApprovalRequested, RunFinished
 from app.agent.llm import hosted_model
 from app.agent.llm.openai_model import OpenAIModel
-from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop, Limits
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.retry import Retry
-from app.agent.privacy.consents import Consents
+from app.agent.privacy.consents import Consents, Target
 from app.agent.privacy.record_placeholders import RecordPlaceholders, RestoredStream
 from app.agent.request import Decision
 from app.agent.sessions import Thread
@@ -212,8 +213,6 @@ def test_without_consent_nothing_of_the_record_leaves(library: RecordLibrary, tm
 def test_a_consent_to_pictures_or_words_is_none_to_the_record():
     consents = Consents()
     consents.give("t", "host", "m")
-    from app.agent.privacy.consents import Target
-
     assert consents.record_allowed(Target("t", "host", "m")) is None
     consents.answer_record(Target("t", "host", "m"), allowed=True)
     assert consents.record_allowed(Target("t", "host", "m"))
@@ -266,3 +265,49 @@ def test_what_comes_in_pieces_is_put_back_whole(size: int):
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     got = "".join(stream.take(piece) for piece in pieces) + stream.take("", whole=True)
     assert got == "Ada Archer had it on 2019-05-23, not on the date of 2018-01 [Observation/x1]."
+
+
+_READ = (
+    *("list_patients", "get_demographics", "get_patient_labs", "get_vital_signs"),
+    *("get_patient_conditions", "analyze_batch_conditions", "get_clinical_notes", "get_soap_notes"),
+    *("get_discharge_summary", "get_medication_list", "check_drug_interactions"),
+    *("get_radiology_reports", "find_patient_images", "load_ecg"),
+)
+
+
+@pytest.mark.parametrize("clean_notes", [False, True])
+def test_no_canary_leaves_with_the_packs_own_tools(
+    library: RecordLibrary, tmp_path: Path, clean_notes: bool
+):
+    calls = tuple(call_reply(name, {}, f"call_{at}") for at, name in enumerate(_READ))
+    talk = Talk(library, tmp_path, clean_notes=clean_notes)
+    limits = Limits(steps=40, tool_calls=40, calls_per_task=40)
+    talk.changes |= {"limits": limits}
+    with OpenAIServer((*calls, text_reply("Done."), text_reply("Done."))) as server:
+        talk.ask(server, "Everything about this patient, please")
+        assert leaked(server) == []
+        got = sent(server)
+        assert [word for word in ALLOWED if word.casefold() not in got] == []
+        assert ("characters of free text" in got) is not clean_notes
+    done = {item.tool for item in talk.thread.history if item.role == "tool" and item.ok}
+    assert len(done) >= 11, done
+
+
+def test_what_rules_answered_before_is_cleaned_as_well(library: RecordLibrary, tmp_path: Path):
+    """The answer to the local user quotes a note; the next question goes to another machine."""
+    talk = Talk(library, tmp_path)
+    loop = AgentLoop(OfflineModel(talk.registry.plans), talk.registry, plans=talk.registry.plans)
+    asked = fake_tools.request(
+        tmp_path,
+        "Read me the clinical notes of Quistella Vorontzak",
+        notes=(),
+        thread=talk.thread,
+        records=library,
+        record_patient=PATIENT_ID,
+    )
+    events = asyncio.run(fake_tools.collect(loop, asked))
+    assert CANARIES["note"] in events[-1].answer + str(talk.thread.history)
+    with OpenAIServer((text_reply("Yes."), text_reply("Yes."))) as server:
+        talk.ask(server, "Is that so?")
+        assert leaked(server) == []
+    assert [one.about for one in talk.asked] == ["conversation", "record"]

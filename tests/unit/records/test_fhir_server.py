@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -50,9 +51,11 @@ class Server:
                 status, body, headers = outer.reply(self.path, self.headers)
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
+                plain = headers.get("raw")
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Type", "application/fhir+json")
+                kind = "text/plain; charset=utf-8" if plain else "application/fhir+json"
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -278,6 +281,69 @@ def test_it_can_be_cancelled(serve: Callable[..., Server], library: RecordLibrar
     with pytest.raises(Cancelled):
         library.open_server(server_query(server.base, server.patient), "", None, cancel)
     assert library.count() == 0
+
+
+@pytest.mark.parametrize("as_resource", [True, False])
+def test_texts_of_notes_are_fetched_from_this_host_only(
+    serve: Callable[..., Server], library: RecordLibrary, as_resource: bool
+) -> None:
+    server = serve(everything=False)
+    attachments = [
+        {"contentType": "text/plain", "url": "Binary/n1"},
+        {"contentType": "text/plain", "url": "https://other.example/fhir/Binary/n2"},
+        {"contentType": "application/pdf", "url": "Binary/n3"},
+    ]
+    server.resources.append(
+        {
+            "resourceType": "DocumentReference",
+            "id": "d1",
+            "status": "current",
+            "subject": {"reference": f"Patient/{server.patient}"},
+            "content": [{"attachment": one} for one in attachments],
+        }
+    )
+    data = base64.b64encode(b"Short of breath.").decode()
+    binary = {"resourceType": "Binary", "id": "n1", "contentType": "text/plain", "data": data}
+
+    def texts(target: str) -> tuple[int, Any, Json] | None:
+        if target != "/fhir/Binary/n1":
+            return None
+        return (200, binary, {}) if as_resource else (200, b"Short of breath.", {"raw": "yes"})
+
+    server.answer = texts
+    library.open_server(server_query(server.base, server.patient))
+    note = library.entry(server.patient, "DocumentReference/d1")
+    assert note is not None
+    assert note.text == "Short of breath."
+    texts_missing = [one.path for one in library.problems() if "text" in one.reason]
+    assert texts_missing == ["https://other.example/fhir/Binary/n2"]
+    assert "/fhir/Binary/n3" not in server.asked
+
+
+def test_medications_are_named_where_they_are_resources(
+    serve: Callable[..., Server], library: RecordLibrary
+) -> None:
+    server = serve(everything=False)
+    order = next(one for one in server.resources if one["resourceType"] == "MedicationRequest")
+    drug: Json = {
+        "resourceType": "Medication",
+        "id": "m1",
+        "code": order.pop("medicationCodeableConcept"),
+    }
+    order["medicationReference"] = {"reference": "Medication/m1"}
+
+    def include(target: str) -> tuple[int, Any, Json] | None:
+        if "_include=MedicationRequest:medication" not in target:
+            return None
+        orders = [one for one in server.resources if one["resourceType"] == "MedicationRequest"]
+        return 200, server.page([drug, *orders], target, {}), {}
+
+    server.answer = include
+    library.open_server(server_query(server.base, server.patient))
+    entry = library.entry(server.patient, f"MedicationRequest/{order['id']}")
+    assert entry is not None
+    assert entry.name == drug["code"]["text"]
+    assert not any("Medication/" in one.reason for one in library.problems())
 
 
 def test_a_server_that_is_not_there_is_told(library: RecordLibrary) -> None:

@@ -19,7 +19,7 @@ from app.errors import SightlineError
 from app.tools.api import ToolFailed
 from app.tools.record.ecg import rhythm_output
 from app.tools.record.file_readers import measure_entry
-from tests.unit.records.record_files import LOINC, coding
+from tests.unit.records.record_files import LOINC, SNOMED, coding
 from tests.unit.tools.record.charts import Json, lab
 from tests.unit.tools.record.conftest import Opens
 
@@ -272,6 +272,25 @@ def test_of_a_picture_nothing_is_measured(
     loaded = charts.run("load_ecg").output
     assert (loaded["kind"], loaded["date"], loaded["leads"]) == ("picture", "2018-05-05", [])
     assert charts.run("find_patient_images").output["has_ecg"] is True
+
+
+def test_a_picture_that_is_a_value_of_the_record_is_found(opens: Opens):
+    stream = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 255, (40, 50, 3), np.uint8)
+    Image.fromarray(noise).save(stream, "PNG")
+    picture = lab("e1", "1", "x", "1", "", "2020-01-02")
+    del picture["valueQuantity"]
+    picture["code"] = coding(SNOMED, "29303009", "Electrocardiographic procedure")
+    picture["valueString"] = base64.b64encode(stream.getvalue()).decode()
+    charts = opens(picture)
+    result = charts.run("load_ecg")
+    assert (result.output["kind"], result.output["entry"]) == ("picture", "Observation/e1")
+    with Image.open(result.output["image_path"]) as shown:
+        assert np.array_equal(np.asarray(shown), noise)
+    assert charts.run("find_patient_images").output["has_ecg"] is True
+    told = charts.run("get_patient_labs").output["entries"][0]
+    assert "value" not in told
+    assert told["value_left_out"].endswith("characters")
 
 
 def test_what_a_model_reads_in_a_picture_is_marked_and_decides_nothing(

@@ -72,8 +72,13 @@ def scene(registry: Registry, records: Records | None = None, patient: str = "pa
 
 
 def steps_of(decision: Decision) -> list[tuple[str, dict[str, Any]]]:
+    """The steps that can run, or of which the user is told what they still need, such as code."""
     steps = decision.steps if isinstance(decision, ToolPlan) else ()
-    return [(step.tool, step.arguments) for step in steps if not step.skip]
+    return [
+        (step.tool, step.arguments)
+        for step in steps
+        if not step.skip or step.skip.startswith("it still needs")
+    ]
 
 
 def is_right(row: dict[str, Any], registry: Registry) -> bool:
@@ -92,13 +97,13 @@ def is_right(row: dict[str, Any], registry: Registry) -> bool:
 
 
 def test_sixty_questions_reach_their_tools(registry: Registry):
-    """54 were right when the plan was first written, 56 once kinds and words were mended."""
+    """54 were right when the plan was first written, 57 once kinds and words were mended."""
     missing = [rule.tool for rule in PLAN.tools if registry.get(rule.tool) is None]
     if missing:
         pytest.skip(f"not there yet: {', '.join(missing)}")
     wrong = [row["id"] for row in ROWS if not is_right(row, registry)]
     assert len(ROWS) == 60
-    assert len(ROWS) - len(wrong) >= 56, wrong
+    assert len(ROWS) - len(wrong) >= 57, wrong
 
 
 @pytest.mark.parametrize(

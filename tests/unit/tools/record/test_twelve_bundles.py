@@ -117,6 +117,12 @@ def test_prevalence_is_that_of_a_count_by_hand(source: tuple[Charts, Path]):
     assert output["patients_analyzed"] == people
     for one in output["conditions"]:
         assert one["prevalence"] == pytest.approx(counts[one["name"]] / people)
+    holders = sum(
+        any("sinusitis" in one["code"]["text"].lower() for one in of_type(resources, "Condition"))
+        for _, resources in bundles(folder)
+    )
+    any_of = charts.run("analyze_batch_conditions", condition="sinusitis").output
+    assert any_of["patients_with_any"] == holders
     wanted = next(iter(counts))[:6].lower()
     some = charts.run("analyze_batch_conditions", condition=wanted, patient_limit=5).output
     assert some["patients_analyzed"] == 5

@@ -123,9 +123,11 @@ def test_the_records_own_reference_range_and_interpretation_are_used(opens: Open
     said = lab("b", "1751-7", "Albumin", "2.1", "g/dL", DAY)
     said["interpretation"] = [{"coding": [{"code": "L"}]}]
     plain = lab("c", "3016-3", "TSH", "2", "m[IU]/L", DAY)
-    output = opens(ranged, said, plain).run("get_patient_labs").output
+    result = opens(ranged, said, plain).run("get_patient_labs")
+    output = result.output
     levels = {one["entry"][-1]: one.get("flags", [{}])[0].get("level") for one in output["entries"]}
     assert levels == {"a": "high", "b": "low", "c": None}
+    assert "Creatinine 1.9 mg/dL (2020-01-02) [Observation/a] (high)" in result.summary
     assert output["not_judged"] == 1
     only = opens(ranged, said, plain, own="p2").run("get_patient_labs", abnormal_only=True).output
     assert {one["entry"][-1] for one in only["entries"]} == {"a", "b"}

@@ -82,10 +82,14 @@ def test_pandas_is_there_as_pd(run: Run):
     done = run(
         "def analyze():\n"
         "    table = pd.DataFrame({'age': [40, 60, None], 'sex': ['f', 'm', 'f']})\n"
-        "    return {'mean': table.groupby('sex').age.mean(), 'rows': table}\n"
+        "    mean = table.groupby('sex').age.mean()\n"
+        "    return {'mean': mean, 'rows': table, 'table': mean.to_frame(),\n"
+        "            'none': [pd.NA, pd.NaT], 'day': pd.Timestamp('2020-05-01')}\n"
     )
     assert done.value["mean"] == {"f": 40.0, "m": 60.0}, done
     assert done.value["rows"][2] == {"age": None, "sex": "f"}
+    assert done.value["table"] == [{"sex": "f", "age": 40.0}, {"sex": "m", "age": 60.0}]
+    assert (done.value["none"], done.value["day"]) == ([None, None], "2020-05-01T00:00:00")
 
 
 @pytest.mark.parametrize(
