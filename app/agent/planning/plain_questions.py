@@ -97,6 +97,9 @@ def plan_plain_question(
     wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
     closed = [] if scene.records.count() else _record_tools(reading, scene)
+    if text != question:  # what a tool is to read may be quoted in the question
+        quoted = {rule.tool for rule in scene.plans.rules() if any(t.quoted for t in rule.texts)}
+        closed = [tool for tool in closed if tool not in quoted]
     notes: list[str] = []
     if closed and any(tool in closed for tool in wanted):
         wanted = [tool for tool in wanted if tool not in closed]

@@ -83,7 +83,6 @@ def _kind(
     unless: tuple[str, ...] = (),
     addressed: bool = False,
     greedy: bool = True,
-    needs_record: bool = True,
 ) -> QuestionKind:
     """Return a kind of question about the record."""
     return QuestionKind(
@@ -94,7 +93,7 @@ def _kind(
         beats=beats,
         unless=unless,
         needs_image=False,
-        needs_record=needs_record,
+        needs_record=True,
         greedy=greedy,
         addressed=addressed,
     )
@@ -153,7 +152,6 @@ _KINDS = (
         DOCUMENT,
         beats=("discharge", "notes", "soap", "labs"),
         addressed=True,
-        needs_record=False,  # the text may be in the question
     ),
     _kind(
         "score",
@@ -257,10 +255,6 @@ _TOOLS = (
         why="sends a document to the analysis server",
         texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
         feeds=(Feed("note_text", (DISCHARGE,), "discharge_summary"),),
-        values=(
-            ValueWords("analysis_type", "basic", ("basic", "quick", "brief")),
-            ValueWords("analysis_type", "comprehensive", ("comprehensive", "complicated")),
-        ),
     ),
 )
 
