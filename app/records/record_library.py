@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -10,7 +11,7 @@ import sqlite3
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ _TIMEOUT_S_PER_BYTE = 3.0 / 2**20
 """A MiB takes 0.4 s on a quiet machine."""
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
+_WRITTEN = 500
+"""Resources that are written at once."""
 _MOST_INDEXES = 16
 """Indexes that are kept on disk; they hold patients' data."""
 
@@ -317,12 +320,11 @@ class RecordLibrary:
                 for answer in finished:
                     state = running.pop(answer)
                     reply = _reply(answer)
-                    index.add_resources(
-                        connection,
-                        numbers[state.path],
-                        json.loads(reply["resources"]),
-                        reply["problems"],
-                    )
+                    lines = _values(reply["resources"])
+                    while some := list(islice(lines, _WRITTEN)):
+                        index.add_resources(connection, numbers[state.path], some, ())
+                    told = _values(reply["problems"])
+                    index.add_resources(connection, numbers[state.path], (), told)
                     if reply["skip"] >= 0:
                         ask(state, reply["skip"], reply["line"])
                         continue
@@ -343,13 +345,15 @@ class RecordLibrary:
         """Return the patients whose name, id or identifier contains `text`, by name."""
         words = text.casefold().strip()
         found: dict[str, Patient] = {}
-        for connection in self._open_connections():
+        connections = self._open_connections()
+        # Of several records, one patient may be in two, so that more are needed of each.
+        most = -1 if limit is None or len(connections) > 1 else offset + limit
+        for connection in connections:
             query = (
                 "SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource "
                 "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid "
                 "LIMIT ?"
             )
-            most = -1 if limit is None else offset + limit
             for row in connection.execute(query, (words, most)):
                 found.setdefault(row[0], _patient(*row))
         ordered = sorted(found.values(), key=lambda one: (one.name.casefold(), one.id))
@@ -516,7 +520,7 @@ class RecordLibrary:
                     why = (
                         f"this patient is in another open record, too, which is shown: {seen[pid]}"
                     )
-                    found.append(RecordProblem(path, f"Patient/{pid}", why))
+                    found.append(RecordProblem(path, f"Patient/{pid}", why, 0))
         return found
 
     def match(self, study: StudyIdentity) -> RecordMatch:
@@ -614,7 +618,12 @@ def _reply(answer: Future[dict[str, Any]]) -> dict[str, Any]:
         why = f"it cannot be read: {error.reason}"
     except SightlineError as error:
         why = f"it cannot be read: {error.reason or 'an unexpected error'}"
-    return {"resources": "[]", "problems": [("", why)], "skip": -1, "line": 0}
+    return {"resources": b"", "problems": json.dumps(["", why]).encode(), "skip": -1, "line": 0}
+
+
+def _values(lines: Any) -> Iterator[Any]:
+    """Yield the values of lines of JSON, given as bytes or an array of bytes."""
+    return map(json.loads, io.BytesIO(memoryview(lines)))
 
 
 def _opened_record(connection: sqlite3.Connection) -> OpenedRecord:

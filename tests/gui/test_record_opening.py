@@ -22,6 +22,7 @@ from app.views.main_window import MainWindow
 from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
+from tests.gui.heartbeat import Heartbeat, stall_ms
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
 from tests.unit.records.record_files import patient_bundle, write_bundles
 
@@ -205,6 +206,26 @@ def test_a_server_is_asked_only_after_a_yes(window: MainWindow, wait_until: Wait
     wait_until(lambda: not window.busy)
     assert [(one.base, one.patient) for one in asked] == [("https://hospital.example/fhir", "4711")]
     assert "valid token" in notices(window)
+
+
+def test_many_and_large_records_are_opened_without_a_stall(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat
+):
+    write_bundles(tmp_path, 30, visits=4)
+    large = patient_bundle(99, visits=1)
+    base = large["entry"][3:]
+    for number in range(150):
+        text = json.dumps(base)
+        for one in base:
+            own = one["resource"]["id"]
+            text = text.replace(own, f"{number:04}{own[4:]}")
+        large["entry"] += json.loads(text)
+    (tmp_path / "large.json").write_text(json.dumps(large))
+    gui_heartbeat.restart()
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    assert window.workspace.record.records.count() == 31
+    assert gui_heartbeat.longest_ms < stall_ms()
 
 
 def test_a_record_can_be_closed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):

@@ -279,6 +279,18 @@ def test_a_point_selects_its_object_and_an_object_its_point(
     assert pane.marked is None
 
 
+def test_numbers_of_groups_have_their_column_s_name_in_the_legend(
+    window: MainWindow, tmp_path: Path, wait_until: Wait
+):
+    rows = [{"label": n, "area": 10.0 * n, "cluster": str(1 + n % 2)} for n in range(1, 9)]
+    write_table(tmp_path / "cells.csv", table_of(rows), "Cells")
+    made = Plot(kind="scatter", title="a", table="cells.csv", x="label", y="area", color="cluster")
+    artifact = write_plot(tmp_path / "a.json", made)
+    pane = opened(window, artifact, wait_until)
+    assert isinstance(pane, PlotPane)
+    assert sorted(label.text for _, label in pane._legend.items) == ["cluster 1", "cluster 2"]
+
+
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -291,11 +292,12 @@ class _Drawing:
         """Draw the share of each cluster per replicate, and its mean per group."""
         if not shares:
             return
+        names = _sample_names([(str(one["group"]), str(one["replicate"])) for one in shares])
         records: list[dict[str, Value]] = [
             {
                 "group": one["group"],
                 "replicate": one["replicate"],
-                "sample": f"{one['group']}: {one['replicate']}",
+                "sample": names[str(one["group"]), str(one["replicate"])],
                 "cluster": one["cluster"],
                 "cells": one["cells"],
                 "total": one["total"],
@@ -508,3 +510,15 @@ def _feature_text(one: Mapping[str, Any], unit: str) -> str:
 def _figure(value: float, sign: str = "") -> str:
     """Return a number with 3 significant digits, all of those before the point."""
     return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
+
+
+def _sample_names(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return names of replicates in plots: with their group, unless that is in all their names."""
+    names = {
+        (group, replicate): re.sub(r"\.(tiff?|png|jpe?g)$", "", replicate, flags=re.IGNORECASE)
+        for group, replicate in pairs
+    }
+    told = all(group.lower() in name.lower() for (group, _), name in names.items())
+    if told and len(set(names.values())) == len(names):
+        return names
+    return {pair: f"{pair[0]}: {pair[1]}" for pair in names}

@@ -686,10 +686,11 @@ def _joined(
     }
     notes = list(dict.fromkeys(note for one in results for note in one.metadata["warnings"]))
     most = int(np.argmax(counts))
+    each = str(min(counts)) if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
+    named_most = "" if min(counts) == max(counts) else f", most at {step} {most + 1}"
     text = (
-        f"{target.counted(sum(counts))} in {len(counts)} {step}s, each counted separately: "
-        f"{min(counts):,} to {max(counts):,}, most at {step} {most + 1} "
-        f"({outputs[most]['model']}). "
+        f"{each} {target.one if each == '1' else target.many} at each of {len(counts)} {step}s"
+        f"{named_most}, {sum(counts):,} in all ({outputs[most]['model']}). "
     )
     if step == "depth":
         text += "One that reaches over several depths is counted at each. "

@@ -30,7 +30,7 @@ VOTES = 0.55
 APART = 1.0
 """Least distance of two centres, in radii."""
 WHITE_RIM = 0.75
-"""Within so many radii of a white cell's nucleus is no red cell's centre but its own cytoplasm."""
+"""So near a white cell's nucleus, in radii, lies its own cytoplasm and no red cell's centre."""
 _PURPLE = 0.22
 _ROWS = 240
 """Rows and columns of the picture in which edges vote; a cell's radius is then some 20 pixels."""

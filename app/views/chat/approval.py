@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
@@ -245,6 +246,10 @@ class ApprovalCard(GuardedCard):
         heading = tr("{name}, {lines} lines:").format(name=json.dumps(name), lines=count)
         view = LongText(_PROGRAM_HEIGHT, tone="mono")
         view.setAccessibleName(tr("The program that would run"))
+        font = view.font()
+        for ligatures in ("calt", "liga"):  # ">=" is no single sign
+            font.setFeature(QFont.Tag(ligatures), 0)
+        view.setFont(font)
         view.append_plain(shown)
         layout.addWidget(label(heading, "caption"))
         layout.addWidget(view)

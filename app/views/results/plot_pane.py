@@ -144,7 +144,7 @@ class PlotPane(PaneView):
             case Points():
                 self._draw_points(plot, data)
             case Bars():
-                self._draw_bars(data)
+                self._draw_bars(plot, data)
             case Histogram():
                 heights = data.counts.astype(np.float64)
                 self._add(
@@ -193,11 +193,8 @@ class PlotPane(PaneView):
         share = min(_MOST_POINTS / max(drawn, 1), 1.0)
         for group in data.groups:
             if plot.kind == "line":
-                self._add(
-                    pg.PlotCurveItem(
-                        group.x, group.y, pen=pg.mkPen(group.color, width=2), name=group.name
-                    )
-                )
+                pen, name = pg.mkPen(group.color, width=2), _legend_text(plot, group.name)
+                self._add(pg.PlotCurveItem(group.x, group.y, pen=pen, name=name))
             if group.error is not None:
                 bars = pg.ErrorBarItem(x=group.x, y=group.y, height=2 * group.error, beam=0.1)
                 self._add(bars, ink=True)
@@ -208,7 +205,8 @@ class PlotPane(PaneView):
                 continue
             if plot.kind == "scatter" and self._legend is not None:
                 # Named at once: the points come in turns.
-                self._add(pg.ScatterPlotItem(size=_POINT, brush=group.color, name=group.name))
+                name = _legend_text(plot, group.name)
+                self._add(pg.ScatterPlotItem(size=_POINT, pen=None, brush=group.color, name=name))
             self._scatter(group.x, group.y, group.rows, group.color, share)
         for axis, names in (("bottom", data.x_names), ("left", data.y_names)):
             if names:
@@ -255,7 +253,7 @@ class PlotPane(PaneView):
         dots.sigClicked.connect(self._clicked)
         self._add(dots)
 
-    def _draw_bars(self, data: Bars) -> None:
+    def _draw_bars(self, plot: Plot, data: Bars) -> None:
         self._name_groups(len(data.parts) > 1)
         places = np.arange(len(data.names), dtype=np.float64)
         below = np.zeros(len(data.names))
@@ -268,7 +266,7 @@ class PlotPane(PaneView):
                     width=_BAR,
                     brush=tint,
                     pen=pg.mkPen(tint),
-                    name=name,
+                    name=_legend_text(plot, name),
                 )
             )
             below += heights
@@ -332,8 +330,12 @@ class PlotPane(PaneView):
         item = self.chart.getAxis(axis)
         if axis == "bottom" and sum(map(len, names)) > _WIDEST:
             names = [name.replace(" ", "\n") for name in names]
-            lines = max(name.count("\n") for name in names)
-            item.setStyle(tickTextHeight=18 * (lines + 1))
+            lines = max(name.count("\n") for name in names) + 1
+            if len(names) * max(len(line) for name in names for line in name.split("\n")) > _WIDEST:
+                # Every second one lower, so that neighbours do not cover each other.
+                names = [place % 2 * lines * "\n" + name for place, name in enumerate(names)]
+                lines *= 2
+            item.setStyle(tickTextHeight=18 * lines)
         item.setStyle(hideOverlappingLabels=False)  # the last one would be missing
         item.setTicks([list(enumerate(names))])
 
@@ -461,3 +463,9 @@ def _thumbnails(files: Sequence[Path | None]) -> list[QImage | None]:
         except SightlineError:
             found.append(None)
     return found
+
+
+def _legend_text(plot: Plot, name: str) -> str:
+    """Return a group's name for a legend without a title: "cluster 2" for a number."""
+    text = f"{plot.color} {name}" if name.isdecimal() and plot.color else name
+    return html.escape(text)

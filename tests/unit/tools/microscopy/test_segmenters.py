@@ -447,9 +447,7 @@ def test_all_depths_are_counted_one_by_one(bench: Bench, model_process: ProcessH
     result = bench.run(nuclei_segmenter(), image_path="image-1", depth="all")
     assert result.output["counts"] == [3, 0, 2]
     assert result.output["count"] == 5
-    assert (
-        "5 nuclei in 3 depths, each counted separately: 0 to 3, most at depth 1" in result.summary
-    )
+    assert "0 to 3 nuclei at each of 3 depths, most at depth 1, 5 in all" in result.summary
     # Outlines lie at their own depth, and rows are linked to them.
     assert [one.image.frame for one in result.findings] == [0, 1, 2]
     table = read_table(Path(result.output["table_path"]))

@@ -13,7 +13,7 @@ from scipy import stats
 from app.tools.api import ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy import analysis_visualizer
-from app.tools.microscopy.analysis_visualizer import AnalysisVisualizer
+from app.tools.microscopy.analysis_visualizer import AnalysisVisualizer, _sample_names
 from app.tools.plots import read_plot
 from app.tools.tables import Value, read_table, table_of, write_table
 from tests.support.cell_states import experiment
@@ -186,3 +186,13 @@ def test_three_groups_are_compared_with_the_control(ready: Bench):
 )
 def test_means_are_written_without_powers_of_ten(value: float, text: str):
     assert analysis_visualizer._figure(value) == text
+
+
+def test_replicates_are_named_shortly_unless_two_would_have_one_name():
+    assert _sample_names([("control", "control-1.tif"), ("drug", "drug_1.TIFF")]) == {
+        ("control", "control-1.tif"): "control-1",
+        ("drug", "drug_1.TIFF"): "drug_1",
+    }
+    same = [("con", "control-1"), ("control", "control-1")]
+    assert set(_sample_names(same).values()) == {"con: control-1", "control: control-1"}
+    assert _sample_names([("control", "1"), ("drug", "1")])["drug", "1"] == "drug: 1"
