@@ -227,9 +227,10 @@ class ApprovalCard(GuardedCard):
             others = {key: value for key, value in event.arguments.items() if key not in programs}
             text, hidden = _argument_text(others)
             self.arguments.append_plain(text)
-            self.arguments.setVisible(bool(others) or not programs)
             for part in (self.tool, *self.touched, self.arguments):
                 layout.addWidget(part)
+            if programs and not others:
+                self.arguments.hide()
             for name, program in programs.items():
                 hidden |= self._add_program(layout, name, program)
             if hidden:
