@@ -102,13 +102,13 @@ def test_a_folder_of_both_opens_both(
 ):
     (path,) = write_bundles(tmp_path, 1, visits=1)
     (tmp_path / "image.dcm").write_bytes(b"x")
-    image = instance(PatientID="MRN000000", PatientName="Any^Body")
+    person = json.loads(path.read_text())["entry"][0]["resource"]
+    image = instance(PatientID="MRN000000", PatientName=person["name"][0]["family"])
     decoder.result = found(study(image))
     drop(window, tmp_path)
     wait_until(lambda: not window.busy)
     assert decoder.scans == [(tmp_path,)]
-    bundle = json.loads(path.read_text())
-    assert window.workspace.record.patient_id == bundle["entry"][0]["resource"]["id"]
+    assert window.workspace.record.patient_id == person["id"]
 
 
 def test_the_record_follows_the_shown_study_and_a_wrong_one_is_refused(
@@ -119,8 +119,9 @@ def test_the_record_follows_the_shown_study_and_a_wrong_one_is_refused(
     wait_until(lambda: not window.busy)
     record = window.workspace.record
     first = patient_bundle(0, visits=1)["entry"][0]["resource"]
-    own = instance("1.1", PatientID="MRN000000")
-    wrong = instance("1.2", PatientID="MRN000000", PatientBirthDate="18000101")
+    name = first["name"][0]["family"]
+    own = instance("1.1", PatientID="MRN000000", PatientName=name)
+    wrong = instance("1.2", PatientID="MRN000000", PatientName=name, PatientBirthDate="18000101")
     nobody = instance("1.3", PatientID="4711")
     shown = {
         own.sop_instance_uid: ("matched", first["id"]),
