@@ -220,10 +220,25 @@ def patient_fields(resource: Json) -> Json:
         "birth_date": str(resource.get("birthDate", "")),
         "gender": str(resource.get("gender", "")),
         "deceased": str(deceased),
+        "civil": [
+            str(one["value"])
+            for one in _objects(resource.get("identifier"))
+            if one.get("value") and _is_civil(one)
+        ],
         "names": _unique(part for one in names for part in _name_parts(one)),
         "private": _unique(_private(resource)),
         "details": {key: text for key, text in _patient_details(resource).items() if text},
     }
+
+
+_CIVIL = frozenset(("DL", "PPN", "SS", "SB", "NIIP", "TAX"))
+"""Types of identifiers that no hospital gives: driver's licence, passport, social security, ...
+(HL7 table 0203)."""
+
+
+def _is_civil(identifier: Json) -> bool:
+    types = _objects(identifier.get("type"))
+    return any(code.get("code") in _CIVIL for one in types for code in _codings(one))
 
 
 def human_name(names: Sequence[Json]) -> str:

@@ -10,12 +10,14 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import numpy as np
 from fhir.resources.R4B import get_fhir_model_class
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from app.records.fhir_entries import (
@@ -50,8 +52,8 @@ def read_entry(payload: dict[str, Any]) -> dict[str, Any]:
         payload: "path", and for NDJSON "skip" (bytes already read) and "line" (lines before).
 
     Returns:
-        "resources": a JSON text, a list of what `read_resource` returns;
-        "problems": a list of (place, reason), each one resource that is not there;
+        "resources": lines of JSON as bytes, each what `read_resource` returns;
+        "problems": the same, each (place, reason) of one resource that is not there;
         "skip" and "line" for the next call, "skip" -1 if there is no more.
     """
     path = Path(payload["path"])
@@ -71,9 +73,22 @@ def read_entry(payload: dict[str, Any]) -> dict[str, Any]:
         problems.append(("", str(error)))
     except (OSError, EOFError, zlib.error) as error:
         problems.append(("", _why_not(error)))
-    # As one text: the pipe's own form would check each of a hundred thousand small values.
-    text = json.dumps(resources, separators=(",", ":"), ensure_ascii=True)
-    return {"resources": text, "problems": problems, "skip": skip, "line": line}
+    return {
+        "resources": _lines_of_json(resources),
+        "problems": _lines_of_json(problems),
+        "skip": skip,
+        "line": line,
+    }
+
+
+def _lines_of_json(values: Iterable[Any]) -> NDArray[np.uint8]:
+    """Return values as bytes, a line of JSON each.
+
+    An array has no limit of size on the pipe, and the window reads it line by line: one long text
+    would hold up all of its threads while it is parsed.
+    """
+    lines = (json.dumps(value, separators=(",", ":")) for value in values)
+    return np.frombuffer("\n".join(lines).encode("ascii"), np.uint8)
 
 
 def _opened(path: Path) -> BinaryIO:
