@@ -86,9 +86,12 @@ def test_a_record_that_is_dropped_is_opened_and_no_image_is_missed(
     window: MainWindow, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
 ):
     write_bundles(tmp_path / "records", 2, visits=1)
+    window.recent.keep(True)
     drop(window, tmp_path / "records")
     wait_until(lambda: not window.busy)
     assert window.workspace.record.records.count() == 2
+    assert window.recent.all() == [(tmp_path / "records",)]
+    window.recent.keep(False)
     assert window.workspace.record.patient_id == ""  # two are open: it is not sure whose
     assert decoder.scans == []
     assert window.notices.all() == []
