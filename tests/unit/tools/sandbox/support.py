@@ -130,7 +130,8 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     """Run a Python program as an ordinary user without any capability; return what it prints.
 
     Root's home and the project's folder may be closed to others. So the program gets a view of the
-    file system in which the folders above both are open, and nothing else is changed.
+    file system in which the top folder above Python is open, and in which the project and its
+    virtual environment are in `folder`, too; nothing else is changed.
 
     Raises:
         NoOtherUser: This machine does not let it, or that user cannot read the project.
@@ -138,7 +139,9 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     """
     if os.geteuid() != 0 or not all(shutil.which(one) for one in ("unshare", "setpriv")):
         raise NoOtherUser("only root can become another user, by unshare and setpriv")
-    closed = {Path(os.path.realpath(one)).parts[1] for one in (sys.executable, sys.prefix, REPO)}
+    closed = {Path(os.path.realpath(one)).parts[1] for one in (sys.executable, sys.base_prefix)}
+    repo, prefix = folder / "repo", folder / "environment"
+    python = prefix / "bin" / Path(sys.executable).name
     lines = [
         "set -e",
         f"trap 'exit {_NOT_HERE}' EXIT",
