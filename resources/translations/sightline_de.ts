@@ -5376,8 +5376,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is a program that runs on this computer, with all your rights.</source>
-            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+            <source>It is a program that runs on this computer, with all your rights. It gets what is sent as it is, with names and dates, and may hand that on.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft. Es bekommt, was gesendet wird, so wie es ist, mit Namen und Daten, und kann das weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
@@ -5407,8 +5407,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is at an address of this computer.</source>
-            <translation>Er hat eine Adresse dieses Rechners.</translation>
+            <source>It is at an address of this computer. It gets what is sent as it is, with names and dates, and may hand that on.</source>
+            <translation>Er hat eine Adresse dieses Rechners. Er bekommt, was gesendet wird, so wie es ist, mit Namen und Daten, und kann das weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -5542,8 +5542,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
-            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+            <source>It is on another computer: names, ids and dates of the open studies and records are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien und Akten werden aus dem entfernt, was ihm gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -14627,7 +14627,7 @@
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
         </message>
         <message>
-            <location filename="../../app/records/fhir_entries.py" />
+            <location filename="../../app/records/fhir_texts.py" />
             <source>{0}, cannot be shown as text</source>
             <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
