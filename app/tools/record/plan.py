@@ -25,7 +25,7 @@ from app.tools.pack_plan import (
     word_lists,
 )
 from app.tools.record import doubts
-from app.tools.record.result_wording import wordings
+from app.tools.record.result_wording import unanswered, wordings
 
 _TEXTS = word_lists("record")
 _WORDS = {section: phrases(words) for section, words in _TEXTS.items() if "=" not in words}
@@ -263,5 +263,6 @@ PLAN = PackPlan(
     kinds=_KINDS,
     tools=_TOOLS,
     wordings=wordings(),
+    unanswered=unanswered,
     prompt=pack_prompt("record"),
 )
