@@ -20,15 +20,11 @@ from fhir.resources.R4B import get_fhir_model_class
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from app.records.fhir_entries import (
-    attachment_text,
-    entry_fields,
-    patient_fields,
-    shared_codes,
-    shared_label,
-    subject_of,
-)
+from app.records.fhir_entries import codes_of, entry_fields, shared_label, subject_of
+from app.records.fhir_fields import objects
 from app.records.fhir_json import TWICE, FoundResource, NotJsonError, parse_json, resources_of
+from app.records.fhir_patients import patient_fields
+from app.records.fhir_texts import attachment_text
 from app.records.types import MAX_JSON_BYTES
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -275,20 +271,15 @@ def read_resource(found: FoundResource) -> dict[str, Any]:
     kept["subject"] = subject_of(resource)
     kept["identifiers"] = [
         [str(one.get("system", "")), str(one["value"])]
-        for one in _objects(resource.get("identifier"))
+        for one in objects(resource.get("identifier"))
         if one.get("value")
     ]
     if kept["subject"]:
         return kept | {"role": "entry", "fields": entry_fields(resource)}
-    shared: dict[str, Any] = {"label": shared_label(resource), "codes": shared_codes(resource)}
+    shared: dict[str, Any] = {"label": shared_label(resource), "codes": codes_of(resource)}
     if kind == "Binary" and resource.get("data"):
         shared["text"] = attachment_text(str(resource["data"]), str(resource["contentType"]))
     return kept | {"role": "shared", "fields": shared}
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    values: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [cast("dict[str, Any]", one) for one in values if isinstance(one, dict)]
 
 
 def _digest(resource: dict[str, Any]) -> str:

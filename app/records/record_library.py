@@ -529,33 +529,36 @@ class RecordLibrary:
             return RecordMatch("none", "", "No record is open.")
         by_id: dict[str, Patient] = {}
         by_study: dict[str, Patient] = {}
+        by_accession: dict[str, Patient] = {}
         wanted = study.patient_id.strip()
+        listed = (
+            "SELECT DISTINCT p.pid FROM resource r JOIN patient p ON p.resource=r.patient "
+            "WHERE r.kind='imaging' AND json_extract(r.fields, '$.details.{}')=?1"
+        )
         for connection in self._open_connections():
             if wanted:
                 query = (
                     "SELECT pid FROM patient WHERE pid=?1 UNION SELECT p.pid FROM identifier i "
                     "JOIN patient p ON p.resource=i.patient WHERE i.value=?1"
                 )
-                self._collect(by_id, connection, query, (wanted,))
-            if study.study_instance_uid or study.accession_number:
-                query = (
-                    "SELECT DISTINCT p.pid FROM resource r JOIN patient p ON p.resource=r.patient "
-                    "WHERE r.kind='imaging' AND (json_extract(r.fields, "
-                    "'$.details.study_instance_uid')=?1 OR json_extract(r.fields, "
-                    "'$.details.accession_number')=?2)"
-                )
-                asked = (study.study_instance_uid or None, study.accession_number or None)
-                self._collect(by_study, connection, query, asked)
-        return match_study(study, list(by_id.values()), list(by_study.values()))
+                self._collect(by_id, connection, query, wanted)
+            if study.study_instance_uid:
+                query = listed.format("study_instance_uid")
+                self._collect(by_study, connection, query, study.study_instance_uid)
+            if study.accession_number:
+                query = listed.format("accession_number")
+                self._collect(by_accession, connection, query, study.accession_number)
+        found = (list(one.values()) for one in (by_id, by_study, by_accession))
+        return match_study(study, *found)
 
     def _collect(
         self,
         found: dict[str, Patient],
         connection: sqlite3.Connection,
         query: str,
-        values: tuple[Any, ...],
+        value: str,
     ) -> None:
-        for (pid,) in connection.execute(query, values).fetchall():
+        for (pid,) in connection.execute(query, (value,)).fetchall():
             patient = self.patient(pid)
             if patient is not None:
                 found[pid] = patient
@@ -695,4 +698,5 @@ def _patient(pid: str, text: str, path: str) -> Patient:
         private=tuple(fields["private"]),
         details=fields["details"],
         source=path,
+        civil=tuple(fields["civil"]),
     )

@@ -8263,6 +8263,11 @@
             <translation>Ein Viewport</translation>
         </message>
         <message>
+            <location filename="../../app/records/matching.py" />
+            <source>Only a number agrees that others may have, too; the name does not.</source>
+            <translation>Nur eine Nummer stimmt überein, die auch andere haben können; der Name nicht.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Only for models that can look at pictures.</source>
             <translation>Nur für Modelle, die Bilder ansehen können.</translation>
@@ -12049,6 +12054,11 @@
             <location filename="../../app/views/pictures/movie_file.py" />
             <source>the movie cannot be written ({reason})</source>
             <translation>der Film kann nicht geschrieben werden ({reason})</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
+            <source>the name differs, and no birth date agrees</source>
+            <translation>der Name ist verschieden, und kein Geburtsdatum stimmt überein</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />

@@ -13,6 +13,7 @@ from __future__ import annotations
 from app.tools.pack_plan import (
     AnyOf,
     Discovery,
+    Feed,
     NumberWords,
     PackPlan,
     QuestionKind,
@@ -253,6 +254,7 @@ _TOOLS = (
         DOCUMENT,
         why="sends a document to the analysis server",
         texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
+        feeds=(Feed("note_text", (DISCHARGE,), "discharge_summary"),),
     ),
 )
 

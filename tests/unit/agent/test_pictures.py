@@ -200,9 +200,11 @@ def test_an_image_that_cannot_be_read_or_is_none_leaves_the_others(tmp_path: Pat
 
 
 def test_a_tool_shows_exactly_the_pictures_that_it_names_also_one_of_the_run(tmp_path: Path):
-    images, _ = opened(tmp_path, (20, 30), (40, 50))
+    images, source = opened(tmp_path, (20, 30), (40, 50))
     made = tmp_path / "files" / "dicom-0a1b2c3d.png"
-    Image.fromarray(np.full((60, 70), 90, np.uint8)).save(made)
+    grey = np.full((60, 70), 90, np.uint8)
+    Image.fromarray(grey).save(made)
+    source.frames[made] = Frame(grey, ImageRef("made", 0, "1" * 64))
     images.add_derived(made, None)
     look = asyncio.run(
         make_pictures(request(images, tmp_path / "files"), [str(made), "image-2"], exact=True)

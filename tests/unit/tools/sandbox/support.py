@@ -119,6 +119,11 @@ def all_attacks(folder: Path, sandbox: Backend | None) -> dict[str, str]:
 
 
 ORDINARY_USER = 65534
+_NOT_HERE = 77
+
+
+class NoOtherUser(Exception):
+    """This machine does not let tests become an ordinary user."""
 
 
 def as_ordinary_user(program: str, folder: Path) -> str:
@@ -128,12 +133,18 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     file system in which the folders above both are open, and nothing else is changed.
 
     Raises:
-        RuntimeError: This machine does not let it (the caller skips).
+        NoOtherUser: This machine does not let it, or that user cannot read the project.
+        RuntimeError: The program failed.
     """
     if os.geteuid() != 0 or not all(shutil.which(one) for one in ("unshare", "setpriv")):
-        raise RuntimeError("only root can become another user, by unshare and setpriv")
+        raise NoOtherUser("only root can become another user, by unshare and setpriv")
     closed = {Path(os.path.realpath(one)).parts[1] for one in (sys.executable, sys.prefix, REPO)}
-    lines = ["set -e", "mount --make-rprivate /", f"mkdir -p {folder}/held"]
+    lines = [
+        "set -e",
+        f"trap 'exit {_NOT_HERE}' EXIT",
+        "mount --make-rprivate /",
+        f"mkdir -p {folder}/held",
+    ]
     for number, name in enumerate(sorted(closed - {"usr", "tmp", "opt"})):
         held = f"{folder}/held/{number}"
         lines += [f"mkdir {held}", f"mount --rbind /{name} {held}"]
@@ -145,6 +156,8 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     own = folder / "program.py"
     own.write_text(program, "utf-8")
     os.chown(folder, ORDINARY_USER, ORDINARY_USER)
+    readable = f"test -r {REPO}/pyproject.toml && test -x {sys.executable}"
+    lines += [f"setpriv {user} --inh-caps=-all sh -c '{readable}'"]
     lines += [f"cd {REPO}", f"exec setpriv {user} --inh-caps=-all {sys.executable} -B {own}"]
     shell = ["unshare", "--mount", "sh", "-c", "\n".join(lines)]
     variables = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(REPO)}
@@ -152,6 +165,8 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     done = subprocess.run(
         shell, capture_output=True, text=True, check=False, timeout=120, env=variables
     )
+    if done.returncode == _NOT_HERE or "unshare failed" in done.stderr:
+        raise NoOtherUser(done.stderr[-500:] or "the user cannot read the project")
     if done.returncode:
         raise RuntimeError(done.stderr[-2_000:])
     return done.stdout
