@@ -133,7 +133,8 @@ class Secrets:
         """Return the environment variable that holds a key, or ""."""
         kind, _, host = name.partition("@")
         candidates: list[str] = []
-        if configured or name in self._configured:
+        # Several MCP servers may be set up: no variable but the document's is for one of them.
+        if kind != "mcp" and (configured or name in self._configured):
             candidates.append(f"SIGHTLINE_{kind.upper()}_KEY")
         if name in _OWN_HOSTS:
             candidates.append(_OWN_HOSTS[name])

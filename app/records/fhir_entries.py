@@ -1,4 +1,4 @@
-"""FHIR resources to what is kept of them: patients, entries, and names that others refer to.
+"""FHIR resources of a patient to the fields of entries, and names that others refer to.
 
 A resource here has passed the library's check, so its fields have the types of FHIR R4. References
 stay as they are written; `record_index` resolves them when all files are known.
@@ -6,19 +6,28 @@ stay as they are written; `record_index` resolves them when all files are known.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from html.parser import HTMLParser
+from collections.abc import Mapping
 from typing import Any, cast
 
-from app.records.fhir_json import NumberText
-from app.records.types import UCUM, EntryKind
-
-Json = dict[str, Any]
+from app.records.fhir_fields import (
+    Json,
+    as_list,
+    codings,
+    concept_code,
+    concept_text,
+    joined,
+    number_of,
+    objects,
+    plain,
+    unique,
+    unit_of,
+    value_fields,
+    value_parts,
+)
+from app.records.fhir_patients import human_name
+from app.records.fhir_texts import narrative, read_attachment
+from app.records.types import EntryKind
 
 _KINDS = {
     "Condition": EntryKind.CONDITION,
@@ -119,7 +128,7 @@ def subject_of(resource: Json) -> str:
     A logical reference without `reference` is given as "?system|value".
     """
     for name in _SUBJECTS:
-        for one in _list(resource.get(name)):
+        for one in as_list(resource.get(name)):
             if isinstance(one, dict):
                 reference = _reference(cast("Json", one))
                 if reference:
@@ -144,16 +153,16 @@ def entry_fields(resource: Json) -> Json:
     Medication, and "actors" those to people and organizations by their role.
     """
     kind = entry_kind(resource)
-    codes = _codes(resource)
+    codes = codes_of(resource)
     fields: Json = {
         "kind": str(kind),
-        "name": _name(resource, codes),
+        "name": _name(resource),
         "codes": codes,
         "start": _start(resource),
         "end": _end(resource),
         "status": _status(resource),
-        "value": _value(resource),
-        "components": [_component(one) for one in _objects(resource.get("component"))],
+        "value": value_fields(resource),
+        "components": [_component(one) for one in objects(resource.get("component"))],
         "text": "",
         "encounter": _encounter(resource),
         "links": _links(resource),
@@ -174,8 +183,8 @@ def entry_kind(resource: Json) -> EntryKind:
         return _KINDS.get(kind, EntryKind.OTHER)
     categories = {
         code["code"]
-        for concept in _objects(resource.get("category"))
-        for code in _codings(concept)
+        for concept in objects(resource.get("category"))
+        for code in codings(concept)
         if code.get("code")
     }
     if "laboratory" in categories:
@@ -192,126 +201,19 @@ def shared_label(resource: Json) -> str:
         return human_name(cast("list[Json]", names))
     if isinstance(names, str):
         return names
-    return _name(resource, _codes(resource))
-
-
-def shared_codes(resource: Json) -> list[list[str]]:
-    """Return the codes of a resource that belongs to no patient, such as a Medication."""
-    return _codes(resource)
-
-
-# Patients
-
-
-def patient_fields(resource: Json) -> Json:
-    """Return the fields of a `Patient` as JSON values."""
-    names = _objects(resource.get("name"))
-    identifiers = [
-        [str(one.get("system", "")), str(one["value"])]
-        for one in _objects(resource.get("identifier"))
-        if one.get("value")
-    ]
-    deceased = resource.get("deceasedDateTime", "")
-    if resource.get("deceasedBoolean") is True:
-        deceased = deceased or "true"
-    return {
-        "name": human_name(names),
-        "identifiers": identifiers,
-        "birth_date": str(resource.get("birthDate", "")),
-        "gender": str(resource.get("gender", "")),
-        "deceased": str(deceased),
-        "names": _unique(part for one in names for part in _name_parts(one)),
-        "private": _unique(_private(resource)),
-        "details": {key: text for key, text in _patient_details(resource).items() if text},
-    }
-
-
-def human_name(names: Sequence[Json]) -> str:
-    """Return the name that people use of a list of FHIR HumanNames: "Louis Erdman"."""
-    order = {"official": 0, "usual": 1, "": 2, "nickname": 4, "anonymous": 5, "maiden": 6, "old": 7}
-    chosen = min(names, key=lambda one: order.get(str(one.get("use", "")), 3), default=None)
-    if chosen is None:
-        return ""
-    parts = [*map(str, _list(chosen.get("given"))), str(chosen.get("family", ""))]
-    return " ".join(filter(None, parts)) or str(chosen.get("text", ""))
-
-
-def _name_parts(name: Json) -> Iterable[str]:
-    yield str(name.get("text", ""))
-    yield str(name.get("family", ""))
-    yield from map(str, _list(name.get("given")))
-    yield human_name([name])
-
-
-_PRIVATE_EXTENSIONS = ("mothersMaidenName", "birthPlace")
-
-
-def _private(resource: Json) -> Iterable[str]:
-    for place in _objects(resource.get("address")):
-        yield from _address_parts(place)
-    for contact in _objects(resource.get("telecom")):
-        yield str(contact.get("value", ""))
-    for relative in _objects(resource.get("contact")):
-        for name in _objects(relative.get("name")):
-            yield from _name_parts(name)
-        for place in _objects(relative.get("address")):
-            yield from _address_parts(place)
-        for contact in _objects(relative.get("telecom")):
-            yield str(contact.get("value", ""))
-    for extension in _objects(resource.get("extension")):
-        if str(extension.get("url", "")).endswith(_PRIVATE_EXTENSIONS):
-            yield str(extension.get("valueString", ""))
-            for place in _objects(extension.get("valueAddress")):
-                yield from _address_parts(place)
-
-
-def _address_parts(place: Json) -> Iterable[str]:
-    yield str(place.get("text", ""))
-    yield from map(str, _list(place.get("line")))
-    for part in ("city", "district", "postalCode"):
-        yield str(place.get(part, ""))
-
-
-def _patient_details(resource: Json) -> dict[str, str]:
-    found = {
-        "marital_status": _concept_text(resource.get("maritalStatus")),
-        "language": ", ".join(
-            filter(
-                None,
-                (
-                    _concept_text(one.get("language"))
-                    for one in _objects(resource.get("communication"))
-                ),
-            )
-        ),
-        "active": _plain(resource.get("active")),
-        "multiple_birth": _plain(
-            resource.get("multipleBirthInteger", resource.get("multipleBirthBoolean"))
-        ),
-    }
-    for extension in _objects(resource.get("extension")):
-        url = str(extension.get("url", "")).rpartition("/")[2]
-        name = {
-            "us-core-race": "race",
-            "us-core-ethnicity": "ethnicity",
-            "us-core-birthsex": "birth_sex",
-        }.get(url)
-        if name:
-            parts = {str(one.get("url")): one for one in _objects(extension.get("extension"))}
-            text = str(parts.get("text", {}).get("valueString", ""))
-            found[name] = text or str(extension.get("valueCode", ""))
-    return found
+    return _name(resource)
 
 
 # What a resource is
 
 
-def _codes(resource: Json) -> list[list[str]]:
+def codes_of(resource: Json) -> list[list[str]]:
+    """Return (system, code, display) of what a resource is."""
     for name in _NAMES:
         codes = [
             [str(one.get("system", "")), str(one.get("code", "")), str(one.get("display", ""))]
-            for concept in _objects(resource.get(name))
-            for one in _codings(concept)
+            for concept in objects(resource.get(name))
+            for one in codings(concept)
             if one.get("code") or one.get("display")
         ]
         if codes:
@@ -319,35 +221,16 @@ def _codes(resource: Json) -> list[list[str]]:
     return []
 
 
-def _name(resource: Json, codes: Sequence[Sequence[str]]) -> str:
+def _name(resource: Json) -> str:
     for name in _NAMES:
-        for one in _list(resource.get(name)):
+        for one in as_list(resource.get(name)):
             if isinstance(one, str) and one.strip():
                 return one
             if isinstance(one, dict):
-                text = _concept_text(cast("Json", one))
+                text = concept_text(cast("Json", one))
                 if text:
                     return text
-    del codes
     return str(resource["resourceType"])
-
-
-def _concept_text(concept: Any) -> str:
-    """Return a CodeableConcept's text, else its first display, else its first code."""
-    if not isinstance(concept, dict):
-        return ""
-    found = cast("Json", concept)
-    codes = _codings(found)
-    texts = [found.get("text"), *(one.get("display") for one in codes)]
-    texts += [one.get("code") for one in codes]
-    return next((one for one in texts if isinstance(one, str) and one), "")
-
-
-def _codings(concept: Json) -> list[Json]:
-    """Return the codings of a CodeableConcept, or a Coding itself."""
-    if "coding" in concept:
-        return _objects(concept["coding"])
-    return [concept] if isinstance(concept.get("code"), str) else []
 
 
 def _start(resource: Json) -> str:
@@ -357,7 +240,7 @@ def _start(resource: Json) -> str:
             return found
         if isinstance(found, dict):
             period = cast("Json", found)
-            start = period.get("start") or next(iter(_list(period.get("event"))), "")
+            start = period.get("start") or next(iter(as_list(period.get("event"))), "")
             if start:
                 return str(start)
     return ""
@@ -376,17 +259,7 @@ def _end(resource: Json) -> str:
 
 def _status(resource: Json) -> str:
     status = resource.get("clinicalStatus", resource.get("status", ""))
-    return status if isinstance(status, str) else _concept_code(status)
-
-
-def _concept_code(concept: Any) -> str:
-    """Return a CodeableConcept's first code, else its text."""
-    if not isinstance(concept, dict):
-        return ""
-    found = cast("Json", concept)
-    return next((str(one["code"]) for one in _codings(found) if one.get("code")), "") or (
-        _concept_text(found)
-    )
+    return status if isinstance(status, str) else concept_code(status)
 
 
 def _encounter(resource: Json) -> str:
@@ -396,8 +269,8 @@ def _encounter(resource: Json) -> str:
         if inner.get("reference"):
             return str(inner["reference"])
         direct = inner.get("encounter")
-    items = [one.get("encounter") for one in _objects(resource.get("item"))]
-    for one in (*_objects(direct), *(each for item in items for each in _objects(item))):
+    items = [one.get("encounter") for one in objects(resource.get("item"))]
+    for one in (*objects(direct), *(each for item in items for each in objects(item))):
         if one.get("reference"):
             return str(one["reference"])
     return ""
@@ -406,121 +279,36 @@ def _encounter(resource: Json) -> str:
 def _links(resource: Json) -> list[str]:
     found: list[str] = []
     for name in _REFERENCES:
-        for one in _objects(resource.get(name)):
+        for one in objects(resource.get(name)):
             inner = one if "reference" in one else {}
             for part in ("detail", "condition", "itemReference", "diagnosisReference"):
-                for deeper in _objects(one.get(part)):
+                for deeper in objects(one.get(part)):
                     inner = inner or deeper
             if inner.get("reference"):
                 found.append(str(inner["reference"]))
-    return _unique(found)
+    return unique(found)
 
 
 def _actors(resource: Json) -> list[list[str]]:
     """Return (role, reference, display) of those who did or ordered it."""
     found: list[list[str]] = []
     for name in _ACTORS:
-        for one in _objects(resource.get(name)):
+        for one in objects(resource.get(name)):
             inner = one
             for part in ("actor", "individual"):
-                inner = next(iter(_objects(one.get(part))), inner)
+                inner = next(iter(objects(one.get(part))), inner)
             reference, display = inner.get("reference", ""), inner.get("display", "")
             if isinstance(reference, str) and isinstance(display, str) and (reference or display):
                 found.append([name, reference, display])
     return found
 
 
-# Values
-
-
-def _value(resource: Mapping[str, Any]) -> list[Any] | None:
-    """Return the fields of an Observation's or component's `Value`, or None."""
-    ranges = _objects(resource.get("referenceRange"))
-    found: list[Any] | None = None
-    for name, value in resource.items():
-        if not name.startswith("value") or name == "value":
-            continue
-        found = _one_value(name, value)
-        if found is not None:
-            break
-    if found is None:
-        return None
-    for one in ranges:
-        low, high = one.get("low"), one.get("high")
-        units = {_unit(limit) for limit in (low, high) if isinstance(limit, dict)}
-        if units <= {found[2]} or units == {""}:
-            found[4:6] = [_number_of(low), _number_of(high)]
-            break
-    return found
-
-
-def _one_value(name: str, value: Any) -> list[Any] | None:
-    number: float | None = None
-    text, unit, comparator = "", "", ""
-    if name in ("valueQuantity", "valueMoney", "valueAge", "valueDuration"):
-        text, unit = _plain(value.get("value")), _unit(value)
-        number, comparator = _number_of(value), str(value.get("comparator", ""))
-    elif name == "valueCodeableConcept":
-        text = _concept_text(value)
-    elif name == "valueInteger":
-        number, text = float(value), _plain(value)
-    elif name == "valueRange":
-        low, high = value.get("low") or {}, value.get("high") or {}
-        text, unit = f"{_plain(low.get('value'))} - {_plain(high.get('value'))}", _unit(low or high)
-    elif name == "valueRatio":
-        parts = [value.get("numerator") or {}, value.get("denominator") or {}]
-        text = " / ".join(
-            f"{one.get('comparator', '')}{_plain(one.get('value'))} {_unit(one)}".strip()
-            for one in parts
-        )
-    elif name == "valuePeriod":
-        text = f"{value.get('start', '')} - {value.get('end', '')}"
-    elif name == "valueSampledData":
-        text = str(value.get("data", ""))
-    elif isinstance(value, str | bool | int | NumberText):
-        text = _plain(value)
-    else:
-        return None
-    return [number, text, unit, comparator, None, None]
-
-
-def _unit(quantity: Any) -> str:
-    if not isinstance(quantity, dict):
-        return ""
-    found = cast("Json", quantity)
-    if found.get("system") == UCUM and found.get("code"):
-        return str(found["code"])
-    return str(found.get("unit", "") or found.get("code", "") or found.get("currency", ""))
-
-
-def _number_of(quantity: Any) -> float | None:
-    if not isinstance(quantity, dict):
-        return None
-    value = cast("Json", quantity).get("value")
-    if value is None or isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _plain(value: Any) -> str:
-    """Return a FHIR primitive as the file writes it."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value.text if isinstance(value, NumberText) else str(value)
-
-
 def _component(one: Json) -> Json:
-    value = _value(one)
-    absent = _concept_text(one.get("dataAbsentReason"))
+    value = value_fields(one)
+    absent = concept_text(one.get("dataAbsentReason"))
     return {
-        "name": _name({**one, "resourceType": ""}, ()),
-        "codes": _codes(one),
+        "name": _name({**one, "resourceType": ""}),
+        "codes": codes_of(one),
         "value": value or [None, absent, "", "", None, None],
     }
 
@@ -530,31 +318,31 @@ def _component(one: Json) -> Json:
 
 def _details(resource: Json) -> dict[str, str]:
     found = {
-        "verification": _concept_code(resource.get("verificationStatus")),
-        "category": _joined(
-            one if isinstance(one, str) else _concept_text(one)
-            for one in _list(resource.get("category"))
+        "verification": concept_code(resource.get("verificationStatus")),
+        "category": joined(
+            one if isinstance(one, str) else concept_text(one)
+            for one in as_list(resource.get("category"))
         ),
-        "interpretation": _joined(map(_concept_text, _list(resource.get("interpretation")))),
-        "absent": _concept_text(resource.get("dataAbsentReason")),
-        "reason": _joined(map(_concept_text, _list(resource.get("reasonCode")))),
-        "severity": _concept_text(resource.get("severity")),
-        "body_site": _joined(map(_concept_text, _list(resource.get("bodySite")))),
-        "method": _concept_text(resource.get("method")),
-        "note": "\n".join(str(one.get("text", "")) for one in _objects(resource.get("note"))),
-        "intent": _plain(resource.get("intent")),
+        "interpretation": joined(map(concept_text, as_list(resource.get("interpretation")))),
+        "absent": concept_text(resource.get("dataAbsentReason")),
+        "reason": joined(map(concept_text, as_list(resource.get("reasonCode")))),
+        "severity": concept_text(resource.get("severity")),
+        "body_site": joined(map(concept_text, as_list(resource.get("bodySite")))),
+        "method": concept_text(resource.get("method")),
+        "note": "\n".join(str(one.get("text", "")) for one in objects(resource.get("note"))),
+        "intent": plain(resource.get("intent")),
     }
     found["sampled_data"] = _sampled_scales(resource)
-    ranges = [str(one.get("text", "")) for one in _objects(resource.get("referenceRange"))]
-    found["reference_range"] = _joined(ranges)
+    ranges = [str(one.get("text", "")) for one in objects(resource.get("referenceRange"))]
+    found["reference_range"] = joined(ranges)
     identifiers = [
-        str(one["value"]) for one in _objects(resource.get("identifier")) if one.get("value")
+        str(one["value"]) for one in objects(resource.get("identifier")) if one.get("value")
     ]
     found["identifiers"] = ", ".join(identifiers)
     for name in ("onset", "abatement"):
         for key, value in resource.items():
             if key.startswith(name) and not key.endswith(("DateTime", "Period")):
-                text = _one_value("value" + key.removeprefix(name), value)
+                text = value_parts("value" + key.removeprefix(name), value)
                 if text is not None:
                     found[name] = f"{text[1]} {text[2]}".strip()
     return found
@@ -567,19 +355,19 @@ def _sampled_scales(resource: Json) -> str:
     in ms, "origin" with its "unit", "factor" and "dimensions". The samples are the value's text.
     """
     scales: list[Json] = []
-    for part, holder in enumerate((resource, *_objects(resource.get("component"))), -1):
+    for part, holder in enumerate((resource, *objects(resource.get("component"))), -1):
         data = holder.get("valueSampledData")
         if not isinstance(data, dict):
             continue
         sampled = cast("Json", data)
-        origin, period = _number_of(sampled.get("origin")), _float(sampled.get("period"))
+        origin, period = number_of(sampled.get("origin")), _float(sampled.get("period"))
         if origin is not None and period:
             scales.append(
                 {
                     "part": part,
                     "period": period,
                     "origin": origin,
-                    "unit": _unit(sampled.get("origin")),
+                    "unit": unit_of(sampled.get("origin")),
                     "factor": _float(sampled.get("factor")) or 1.0,
                     "dimensions": int(_float(sampled.get("dimensions")) or 1),
                 }
@@ -588,7 +376,7 @@ def _sampled_scales(resource: Json) -> str:
 
 
 def _float(value: Any) -> float | None:
-    return _number_of({"value": value})
+    return number_of({"value": value})
 
 
 def _encounter_fields(resource: Json, fields: Json) -> None:
@@ -600,7 +388,7 @@ def _encounter_fields(resource: Json, fields: Json) -> None:
     hospital = resource.get("hospitalization")
     if isinstance(hospital, dict):
         found = cast("Json", hospital)
-        fields["details"]["discharge"] = _concept_text(found.get("dischargeDisposition"))
+        fields["details"]["discharge"] = concept_text(found.get("dischargeDisposition"))
 
 
 def _medication_fields(resource: Json, fields: Json) -> None:
@@ -611,11 +399,11 @@ def _medication_fields(resource: Json, fields: Json) -> None:
         held = _contained(resource, fields["medication"])
         label = str(found.get("display", ""))
         if held is not None:
-            fields["codes"], fields["medication"] = _codes(held), ""
-            label = label or _name(held, ())
+            fields["codes"], fields["medication"] = codes_of(held), ""
+            label = label or _name(held)
         if label:
             fields["name"] = label
-    doses = _objects(resource.get("dosageInstruction", resource.get("dosage")))
+    doses = objects(resource.get("dosageInstruction", resource.get("dosage")))
     fields["text"] = "; ".join(filter(None, map(_dosage, doses)))
     fields["details"]["dosage"] = fields["text"]
 
@@ -623,7 +411,7 @@ def _medication_fields(resource: Json, fields: Json) -> None:
 def _contained(resource: Json, reference: str) -> Json | None:
     if not reference.startswith("#"):
         return None
-    for one in _objects(resource.get("contained")):
+    for one in objects(resource.get("contained")):
         if one.get("id") == reference[1:]:
             return one
     return None
@@ -634,101 +422,101 @@ def _dosage(dose: Json) -> str:
     if dose.get("text"):
         return str(dose["text"])
     parts: list[str] = []
-    for rate in _objects(dose.get("doseAndRate")):
+    for rate in objects(dose.get("doseAndRate")):
         quantity = rate.get("doseQuantity")
         if isinstance(quantity, dict):
             found = cast("Json", quantity)
-            parts.append(f"{_plain(found.get('value'))} {_unit(found)}".strip())
+            parts.append(f"{plain(found.get('value'))} {unit_of(found)}".strip())
     timing = dose.get("timing")
     repeat = cast("Json", timing).get("repeat") if isinstance(timing, dict) else None
     if isinstance(repeat, dict):
         times = cast("Json", repeat)
         if times.get("frequency") and times.get("period"):
-            period = f"{_plain(times['period'])} {times.get('periodUnit', '')}".strip()
-            parts.append(f"{_plain(times['frequency'])} times per {period}")
+            period = f"{plain(times['period'])} {times.get('periodUnit', '')}".strip()
+            parts.append(f"{plain(times['frequency'])} times per {period}")
     elif isinstance(timing, dict):
-        parts.append(_concept_text(cast("Json", timing).get("code")))
-    parts.append(_concept_text(dose.get("route")))
-    parts += map(_concept_text, _list(dose.get("additionalInstruction")))
+        parts.append(concept_text(cast("Json", timing).get("code")))
+    parts.append(concept_text(dose.get("route")))
+    parts += map(concept_text, as_list(dose.get("additionalInstruction")))
     if dose.get("asNeededBoolean") is True or dose.get("asNeededCodeableConcept"):
         parts.append("as needed")
     return ", ".join(filter(None, parts))
 
 
 def _allergy_fields(resource: Json, fields: Json) -> None:
-    fields["details"]["criticality"] = _plain(resource.get("criticality"))
-    fields["details"]["type"] = _plain(resource.get("type"))
-    fields["details"]["reaction"] = _joined(
-        _concept_text(sign)
-        for one in _objects(resource.get("reaction"))
-        for sign in _list(one.get("manifestation"))
+    fields["details"]["criticality"] = plain(resource.get("criticality"))
+    fields["details"]["type"] = plain(resource.get("type"))
+    fields["details"]["reaction"] = joined(
+        concept_text(sign)
+        for one in objects(resource.get("reaction"))
+        for sign in as_list(one.get("manifestation"))
     )
 
 
 def _care_plan_fields(resource: Json, fields: Json) -> None:
     activities = [
-        _concept_text(cast("Json", one["detail"]).get("code"))
-        for one in _objects(resource.get("activity"))
+        concept_text(cast("Json", one["detail"]).get("code"))
+        for one in objects(resource.get("activity"))
         if isinstance(one.get("detail"), dict)
     ]
-    fields["details"]["activities"] = _joined(activities)
-    fields["text"] = _plain(resource.get("description"))
+    fields["details"]["activities"] = joined(activities)
+    fields["text"] = plain(resource.get("description"))
 
 
 def _imaging_fields(resource: Json, fields: Json) -> None:
-    details, series = fields["details"], _objects(resource.get("series"))
+    details, series = fields["details"], objects(resource.get("series"))
     uids = [
         str(one["value"])[len("urn:oid:") :]
-        for one in _objects(resource.get("identifier"))
+        for one in objects(resource.get("identifier"))
         if str(one.get("value", "")).startswith("urn:oid:")
     ]
     details["study_instance_uid"] = uids[0] if uids else ""
     details["accession_number"] = next(
         (
             str(one["value"])
-            for one in _objects(resource.get("identifier"))
+            for one in objects(resource.get("identifier"))
             if one.get("value") and any(c.get("code") == "ACSN" for c in _type_codings(one))
         ),
         "",
     )
-    modalities = [one.get("modality") for one in series] + _list(resource.get("modality"))
+    modalities = [one.get("modality") for one in series] + as_list(resource.get("modality"))
     codes = [str(cast("Json", one).get("code", "")) for one in modalities if isinstance(one, dict)]
-    details["modality"] = _joined(codes)
-    sites = [_concept_text(one.get("bodySite")) for one in series]
-    details["body_site"] = _joined(sites) or details.get("body_site", "")
-    details["series_instance_uids"] = _joined(str(one.get("uid", "")) for one in series)
-    details["series"] = _plain(resource.get("numberOfSeries")) or str(len(series) or "")
-    details["instances"] = _plain(resource.get("numberOfInstances"))
+    details["modality"] = joined(codes)
+    sites = [concept_text(one.get("bodySite")) for one in series]
+    details["body_site"] = joined(sites) or details.get("body_site", "")
+    details["series_instance_uids"] = joined(str(one.get("uid", "")) for one in series)
+    details["series"] = plain(resource.get("numberOfSeries")) or str(len(series) or "")
+    details["instances"] = plain(resource.get("numberOfInstances"))
     displays = [
         str(cast("Json", one).get("display", "")) for one in modalities if isinstance(one, dict)
     ]
-    named = resource.get("description") or _joined(
-        map(_concept_text, _list(resource.get("procedureCode")))
+    named = resource.get("description") or joined(
+        map(concept_text, as_list(resource.get("procedureCode")))
     )
-    made = " ".join(filter(None, (_joined(displays) or details["modality"], details["body_site"])))
+    made = " ".join(filter(None, (joined(displays) or details["modality"], details["body_site"])))
     fields["name"] = str(named or made or "ImagingStudy")
 
 
 def _type_codings(identifier: Json) -> list[Json]:
     kind = identifier.get("type")
-    return _codings(cast("Json", kind)) if isinstance(kind, dict) else []
+    return codings(cast("Json", kind)) if isinstance(kind, dict) else []
 
 
 def _report_fields(resource: Json, fields: Json) -> None:
-    texts = [_attachment(one, fields) for one in _objects(resource.get("presentedForm"))]
-    texts.append(_plain(resource.get("conclusion")))
-    texts += map(_concept_text, _list(resource.get("conclusionCode")))
-    fields["text"] = "\n\n".join(_unique(texts)) or _narrative(resource)
+    texts = [read_attachment(one, fields) for one in objects(resource.get("presentedForm"))]
+    texts.append(plain(resource.get("conclusion")))
+    texts += map(concept_text, as_list(resource.get("conclusionCode")))
+    fields["text"] = "\n\n".join(unique(texts)) or narrative(resource)
 
 
 def _document_fields(resource: Json, fields: Json) -> None:
     texts = [
-        _attachment(cast("Json", one["attachment"]), fields)
-        for one in _objects(resource.get("content"))
+        read_attachment(cast("Json", one["attachment"]), fields)
+        for one in objects(resource.get("content"))
         if isinstance(one.get("attachment"), dict)
     ]
-    described = _plain(resource.get("description"))
-    fields["text"] = "\n\n".join(_unique(texts)) or described or _narrative(resource)
+    described = plain(resource.get("description"))
+    fields["text"] = "\n\n".join(unique(texts)) or described or narrative(resource)
     fields["details"]["description"] = described
     context = resource.get("context")
     if isinstance(context, dict) and not fields["start"]:
@@ -738,31 +526,31 @@ def _document_fields(resource: Json, fields: Json) -> None:
 
 
 def _impression_fields(resource: Json, fields: Json) -> None:
-    texts = [_plain(resource.get("description")), _plain(resource.get("summary"))]
-    fields["text"] = "\n\n".join(_unique(texts)) or _narrative(resource)
+    texts = [plain(resource.get("description")), plain(resource.get("summary"))]
+    fields["text"] = "\n\n".join(unique(texts)) or narrative(resource)
 
 
 def _composition_fields(resource: Json, fields: Json) -> None:
     parts: list[str] = []
 
     def add(sections: Any, depth: int) -> None:
-        for one in _objects(sections):
-            head, text = _plain(one.get("title")), _narrative(one)
+        for one in objects(sections):
+            head, text = plain(one.get("title")), narrative(one)
             parts.append("\n".join(filter(None, (head, text))))
             if depth < 8:
                 add(one.get("section"), depth + 1)
 
     add(resource.get("section"), 0)
-    fields["name"] = _plain(resource.get("title")) or fields["name"]
-    fields["text"] = "\n\n".join(filter(None, parts)) or _narrative(resource)
+    fields["name"] = plain(resource.get("title")) or fields["name"]
+    fields["text"] = "\n\n".join(filter(None, parts)) or narrative(resource)
 
 
 def _other_fields(resource: Json, fields: Json) -> None:
     total = resource.get("total")
     if isinstance(total, dict):
         found = cast("Json", total)
-        fields["details"]["total"] = f"{_plain(found.get('value'))} {_unit(found)}".strip()
-    payload = [_plain(one.get("contentString")) for one in _objects(resource.get("payload"))]
+        fields["details"]["total"] = f"{plain(found.get('value'))} {unit_of(found)}".strip()
+    payload = [plain(one.get("contentString")) for one in objects(resource.get("payload"))]
     fields["text"] = "\n\n".join(filter(None, payload))
 
 
@@ -782,100 +570,3 @@ _SPECIAL = {
     "Claim": _other_fields,
     "Communication": _other_fields,
 }
-
-# Texts
-
-
-def _attachment(attachment: Json, fields: Json) -> str:
-    """Return an attachment's text; what is no text is named in the details."""
-    kind = str(attachment.get("contentType", "")) or "text/plain"
-    data = attachment.get("data")
-    if not data:
-        url = str(attachment.get("url", ""))
-        if url:
-            fields["details"]["attachment"] = url
-            fields.setdefault("binaries", []).append(url)
-        return ""
-    text = attachment_text(str(data), kind)
-    if text is None:
-        fields["details"]["attachment"] = f"{kind}, cannot be shown as text"
-        return ""
-    return text
-
-
-def attachment_text(data: str, content_type: str) -> str | None:
-    """Return the text of base64 `data`; None if it is no text."""
-    kind, _, rest = content_type.lower().partition(";")
-    kind = kind.strip()
-    if not (kind.startswith("text/") or kind in ("application/xhtml+xml", "application/json")):
-        return None
-    charset = rest.partition("charset=")[2].strip().strip('"') or "utf-8"
-    try:
-        raw = base64.b64decode(data, validate=False)
-        text = raw.decode(charset)
-    except (binascii.Error, UnicodeDecodeError, LookupError, ValueError):
-        return None
-    return _html_text(text) if kind in ("text/html", "application/xhtml+xml") else text
-
-
-def _narrative(resource: Json) -> str:
-    text = resource.get("text")
-    if not isinstance(text, dict):
-        return ""
-    return _html_text(str(cast("Json", text).get("div", "")))
-
-
-class _HtmlText(HTMLParser):
-    """Collects the text of HTML, with a line for each block."""
-
-    _BREAKS = frozenset(("br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        del attrs
-        self._hidden += tag in ("script", "style")
-        if tag in self._BREAKS:
-            self.parts.append("\n")
-        elif tag in ("td", "th"):
-            self.parts.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("script", "style"):
-            self._hidden = max(self._hidden - 1, 0)
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(re.sub(r"\s+", " ", data))
-
-
-def _html_text(html: str) -> str:
-    parser = _HtmlText()
-    parser.feed(html)
-    parser.close()
-    lines = ("".join(parser.parts)).split("\n")
-    return "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
-
-
-# JSON
-
-
-def _list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
-
-
-def _objects(value: Any) -> list[Json]:
-    return [cast("Json", one) for one in _list(value) if isinstance(one, dict)]
-
-
-def _unique(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(text for text in texts if text))
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(_unique(texts))

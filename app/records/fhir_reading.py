@@ -10,23 +10,21 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import numpy as np
 from fhir.resources.R4B import get_fhir_model_class
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from app.records.fhir_entries import (
-    attachment_text,
-    entry_fields,
-    patient_fields,
-    shared_codes,
-    shared_label,
-    subject_of,
-)
+from app.records.fhir_entries import codes_of, entry_fields, shared_label, subject_of
+from app.records.fhir_fields import objects
 from app.records.fhir_json import TWICE, FoundResource, NotJsonError, parse_json, resources_of
+from app.records.fhir_patients import patient_fields
+from app.records.fhir_texts import attachment_text
 from app.records.types import MAX_JSON_BYTES
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -50,8 +48,8 @@ def read_entry(payload: dict[str, Any]) -> dict[str, Any]:
         payload: "path", and for NDJSON "skip" (bytes already read) and "line" (lines before).
 
     Returns:
-        "resources": a JSON text, a list of what `read_resource` returns;
-        "problems": a list of (place, reason), each one resource that is not there;
+        "resources": lines of JSON as bytes, each what `read_resource` returns;
+        "problems": the same, each (place, reason) of one resource that is not there;
         "skip" and "line" for the next call, "skip" -1 if there is no more.
     """
     path = Path(payload["path"])
@@ -71,9 +69,22 @@ def read_entry(payload: dict[str, Any]) -> dict[str, Any]:
         problems.append(("", str(error)))
     except (OSError, EOFError, zlib.error) as error:
         problems.append(("", _why_not(error)))
-    # As one text: the pipe's own form would check each of a hundred thousand small values.
-    text = json.dumps(resources, separators=(",", ":"), ensure_ascii=True)
-    return {"resources": text, "problems": problems, "skip": skip, "line": line}
+    return {
+        "resources": _lines_of_json(resources),
+        "problems": _lines_of_json(problems),
+        "skip": skip,
+        "line": line,
+    }
+
+
+def _lines_of_json(values: Iterable[Any]) -> NDArray[np.uint8]:
+    """Return values as bytes, a line of JSON each.
+
+    An array has no limit of size on the pipe, and the window reads it line by line: one long text
+    would hold up all of its threads while it is parsed.
+    """
+    lines = (json.dumps(value, separators=(",", ":")) for value in values)
+    return np.frombuffer("\n".join(lines).encode("ascii"), np.uint8)
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -260,20 +271,15 @@ def read_resource(found: FoundResource) -> dict[str, Any]:
     kept["subject"] = subject_of(resource)
     kept["identifiers"] = [
         [str(one.get("system", "")), str(one["value"])]
-        for one in _objects(resource.get("identifier"))
+        for one in objects(resource.get("identifier"))
         if one.get("value")
     ]
     if kept["subject"]:
         return kept | {"role": "entry", "fields": entry_fields(resource)}
-    shared: dict[str, Any] = {"label": shared_label(resource), "codes": shared_codes(resource)}
+    shared: dict[str, Any] = {"label": shared_label(resource), "codes": codes_of(resource)}
     if kind == "Binary" and resource.get("data"):
         shared["text"] = attachment_text(str(resource["data"]), str(resource["contentType"]))
     return kept | {"role": "shared", "fields": shared}
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    values: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return [cast("dict[str, Any]", one) for one in values if isinstance(one, dict)]
 
 
 def _digest(resource: dict[str, Any]) -> str:

@@ -228,30 +228,47 @@ class _Row:
     subject: str
     digest: str
     updated: str
+    url: str
 
 
 @dataclass(slots=True)
 class _Known:
     """Where resources are, to resolve references: by `fullUrl`, by type and id, by identifier."""
 
-    in_file: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    in_file: dict[tuple[int, str], list[int]] = field(default_factory=lambda: defaultdict(list))
     anywhere: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     identifiers: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     same: dict[int, int] = field(default_factory=dict[int, int])
     """Of a resource that is there more than once: the one that counts."""
+    servers: dict[int, str] = field(default_factory=dict[int, str])
+    """The address of the server that a resource is from, if its `fullUrl` says so."""
+    people: set[int] = field(default_factory=set[int])
+    """The Patient resources."""
 
-    def find(self, file: int, reference: str) -> int | None:
-        """Return the resource that a reference in `file` means; None if none or several fit."""
+    def find(self, file: int, reference: str, server: str = "") -> int | None:
+        """Return the resource that a reference in `file` means; None if none or several fit.
+
+        "Patient/1" is another person on another server: a resource whose `fullUrl` names another
+        server than the reference, or than `server` for a relative one, is not meant.
+        """
         reference = reference.partition("/_history/")[0]
         local = "/".join(reference.split("/")[-2:])
+        server = server_of(reference) or server
         for name in dict.fromkeys((reference, local)):
-            found = self.in_file.get((file, name))
-            if found is not None:
-                return self.same.get(found, found)
+            found = self._from(server, self.in_file.get((file, name), ()))
+            if found:
+                # Of things, the first will do; of people never.
+                first = self.same.get(found[0], found[0])
+                return self._only(found) if self.people.intersection(found) else first
         for name in dict.fromkeys((reference, local)):
-            if name in self.anywhere:
-                return self._only(self.anywhere[name])
+            found = self._from(server, self.anywhere.get(name, ()))
+            if found:
+                return self._only(found)
         return self._only(self._by_identifier(reference)) if "?" in reference else None
+
+    def _from(self, server: str, candidates: Iterable[int]) -> list[int]:
+        """Return the candidates without those of another server."""
+        return [one for one in candidates if not server or self.servers.get(one, server) == server]
 
     def _only(self, candidates: Iterable[int]) -> int | None:
         different = {self.same.get(one, one) for one in candidates}
@@ -264,6 +281,12 @@ class _Known:
             return ()
         system, _, value = query.removeprefix("identifier=").rpartition("|")
         return self.identifiers.get(f"{kind or 'Patient'}|{system}|{unquote(value)}", ())
+
+
+def server_of(url: str) -> str:
+    """Return "host/fhir" of "https://host/fhir/Patient/1"; "" if no web address is given."""
+    scheme, sign, rest = url.casefold().partition("://")
+    return rest.rsplit("/", 2)[0] if sign and scheme in ("http", "https") else ""
 
 
 def resolve(connection: sqlite3.Connection) -> None:
@@ -345,11 +368,15 @@ def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]
         ids,
     ) in connection.execute(query):
         own = rid or url.removeprefix("urn:uuid:").rpartition("/")[2] or f"unnamed-{number}"
-        row = _Row(number, file, place, role, f"{kind}/{own}", subject, digest, updated)
+        row = _Row(number, file, place, role, f"{kind}/{own}", subject, digest, updated, url)
         rows.append(row)
         for name in filter(None, (url, f"{kind}/{rid}" if rid else "")):
-            known.in_file.setdefault((file, name), number)
+            known.in_file[file, name].append(number)
             known.anywhere[name].append(number)
+        if server_of(url):
+            known.servers[number] = server_of(url)
+        if role == "patient":
+            known.people.add(number)
         for system, value in json.loads(ids):
             known.identifiers[f"{kind}|{system}|{value}"].append(number)
             known.identifiers[f"{kind}||{value}"].append(number)
@@ -435,7 +462,7 @@ def _owners(
     for row in rows:
         if row.role != "entry":
             continue
-        patient = known.find(row.file, row.subject)
+        patient = known.find(row.file, row.subject, server_of(row.url))
         if patient is None or patient not in patients:
             lost[row.file, row.subject[:80]].append(row)
         else:

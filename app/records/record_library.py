@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import os
@@ -10,7 +11,7 @@ import sqlite3
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ _TIMEOUT_S_PER_BYTE = 3.0 / 2**20
 """A MiB takes 0.4 s on a quiet machine."""
 _MEMORY_BYTES = 3 * 2**30
 _AT_ONCE = 8
+_WRITTEN = 500
+"""Resources that are written at once."""
 _MOST_INDEXES = 16
 """Indexes that are kept on disk; they hold patients' data."""
 
@@ -317,12 +320,11 @@ class RecordLibrary:
                 for answer in finished:
                     state = running.pop(answer)
                     reply = _reply(answer)
-                    index.add_resources(
-                        connection,
-                        numbers[state.path],
-                        json.loads(reply["resources"]),
-                        reply["problems"],
-                    )
+                    lines = _values(reply["resources"])
+                    while some := list(islice(lines, _WRITTEN)):
+                        index.add_resources(connection, numbers[state.path], some, ())
+                    told = _values(reply["problems"])
+                    index.add_resources(connection, numbers[state.path], (), told)
                     if reply["skip"] >= 0:
                         ask(state, reply["skip"], reply["line"])
                         continue
@@ -343,13 +345,15 @@ class RecordLibrary:
         """Return the patients whose name, id or identifier contains `text`, by name."""
         words = text.casefold().strip()
         found: dict[str, Patient] = {}
-        for connection in self._open_connections():
+        connections = self._open_connections()
+        # Of several records, one patient may be in two, so that more are needed of each.
+        most = -1 if limit is None or len(connections) > 1 else offset + limit
+        for connection in connections:
             query = (
                 "SELECT p.pid, r.fields, f.path FROM patient p JOIN resource r ON r.id=p.resource "
                 "JOIN file f ON f.id=r.file WHERE instr(p.search, ?) > 0 ORDER BY p.name, p.pid "
                 "LIMIT ?"
             )
-            most = -1 if limit is None else offset + limit
             for row in connection.execute(query, (words, most)):
                 found.setdefault(row[0], _patient(*row))
         ordered = sorted(found.values(), key=lambda one: (one.name.casefold(), one.id))
@@ -516,7 +520,7 @@ class RecordLibrary:
                     why = (
                         f"this patient is in another open record, too, which is shown: {seen[pid]}"
                     )
-                    found.append(RecordProblem(path, f"Patient/{pid}", why))
+                    found.append(RecordProblem(path, f"Patient/{pid}", why, 0))
         return found
 
     def match(self, study: StudyIdentity) -> RecordMatch:
@@ -525,33 +529,36 @@ class RecordLibrary:
             return RecordMatch("none", "", "No record is open.")
         by_id: dict[str, Patient] = {}
         by_study: dict[str, Patient] = {}
+        by_accession: dict[str, Patient] = {}
         wanted = study.patient_id.strip()
+        listed = (
+            "SELECT DISTINCT p.pid FROM resource r JOIN patient p ON p.resource=r.patient "
+            "WHERE r.kind='imaging' AND json_extract(r.fields, '$.details.{}')=?1"
+        )
         for connection in self._open_connections():
             if wanted:
                 query = (
                     "SELECT pid FROM patient WHERE pid=?1 UNION SELECT p.pid FROM identifier i "
                     "JOIN patient p ON p.resource=i.patient WHERE i.value=?1"
                 )
-                self._collect(by_id, connection, query, (wanted,))
-            if study.study_instance_uid or study.accession_number:
-                query = (
-                    "SELECT DISTINCT p.pid FROM resource r JOIN patient p ON p.resource=r.patient "
-                    "WHERE r.kind='imaging' AND (json_extract(r.fields, "
-                    "'$.details.study_instance_uid')=?1 OR json_extract(r.fields, "
-                    "'$.details.accession_number')=?2)"
-                )
-                asked = (study.study_instance_uid or None, study.accession_number or None)
-                self._collect(by_study, connection, query, asked)
-        return match_study(study, list(by_id.values()), list(by_study.values()))
+                self._collect(by_id, connection, query, wanted)
+            if study.study_instance_uid:
+                query = listed.format("study_instance_uid")
+                self._collect(by_study, connection, query, study.study_instance_uid)
+            if study.accession_number:
+                query = listed.format("accession_number")
+                self._collect(by_accession, connection, query, study.accession_number)
+        found = (list(one.values()) for one in (by_id, by_study, by_accession))
+        return match_study(study, *found)
 
     def _collect(
         self,
         found: dict[str, Patient],
         connection: sqlite3.Connection,
         query: str,
-        values: tuple[Any, ...],
+        value: str,
     ) -> None:
-        for (pid,) in connection.execute(query, values).fetchall():
+        for (pid,) in connection.execute(query, (value,)).fetchall():
             patient = self.patient(pid)
             if patient is not None:
                 found[pid] = patient
@@ -611,7 +618,12 @@ def _reply(answer: Future[dict[str, Any]]) -> dict[str, Any]:
         why = f"it cannot be read: {error.reason}"
     except SightlineError as error:
         why = f"it cannot be read: {error.reason or 'an unexpected error'}"
-    return {"resources": "[]", "problems": [("", why)], "skip": -1, "line": 0}
+    return {"resources": b"", "problems": json.dumps(["", why]).encode(), "skip": -1, "line": 0}
+
+
+def _values(lines: Any) -> Iterator[Any]:
+    """Yield the values of lines of JSON, given as bytes or an array of bytes."""
+    return map(json.loads, io.BytesIO(memoryview(lines)))
 
 
 def _opened_record(connection: sqlite3.Connection) -> OpenedRecord:
@@ -686,4 +698,5 @@ def _patient(pid: str, text: str, path: str) -> Patient:
         private=tuple(fields["private"]),
         details=fields["details"],
         source=path,
+        civil=tuple(fields["civil"]),
     )

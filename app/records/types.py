@@ -142,6 +142,7 @@ class Patient:
             is removed before anything reaches a remote model.
         private: Further texts that identify the patient: addresses, phones, e-mail, relatives.
         details: Race, marital status, language and the like, as the file says.
+        civil: Values of identifiers that no hospital gave: of a driver's licence, a passport.
     """
 
     id: str
@@ -154,6 +155,7 @@ class Patient:
     private: tuple[str, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict[str, str])
     source: str = ""
+    civil: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ class RecordMatch:
     Attributes:
         status: "matched" (an identifier or a Study Instance UID agrees and nothing contradicts),
             "chosen" (the user said so), "ambiguous" (several patients fit), "contradicted" (an
-            identifier agrees, but birth date or sex differs) or "none".
+            identifier agrees, but birth date, name or sex differs) or "none".
         patient_id: The record's patient if matched or chosen, else "".
         reason: One sentence for the user.
     """

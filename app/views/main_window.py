@@ -186,6 +186,7 @@ class MainWindow(QMainWindow):
             self.record_opening = RecordOpening(
                 workspace, record_library, self.background, self.notices
             )
+            self.record_opening.files_opened.connect(self._keep_recent)
         self.opening.over_images.connect(lambda item: self.layer_loading.open_object(item))
         self.hanging = StudyHanging(
             workspace,

@@ -146,7 +146,7 @@ class Program:
         """The MCP servers, and what the user has allowed of them."""
         return McpServers(
             lambda: self.settings.mcp_servers,
-            lambda name: self.secrets.get(name, chosen=True),
+            self.secrets.get,
             paths.config_dir() / "mcp_consents.json",
             self._mcp_changed,
         )

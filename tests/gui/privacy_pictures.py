@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/privacy.md: `python -m tests.gui.privacy_pictures [FOLDER]`.
+"""Makes pictures of docs/privacy.md, record.md: `python -m tests.gui.privacy_pictures [FOLDER]`.
 
 The demo study's radiograph, pictured as for a model; the real dialogue, card and mark.
 """
@@ -22,6 +22,7 @@ from app.headless.common import open_program
 from app.headless.runs import open_images
 from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
+from app.tools.record.generated_analysis import NAME as ANALYSIS
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.chat.approval import ApprovalCard
@@ -49,6 +50,30 @@ CALL = {
             "note": "A link leads there from the folder reports.",
         }
     ],
+}
+
+
+CODE = '''def analyze():
+    """Patients whose systolic pressure rose by 20 mmHg."""
+    found = []
+    for pid in get_patients():
+        values = [
+            part["value"]["number"]
+            for one in get_vital_signs(pid, code="8480-6")
+            for part in one["components"]
+            if "Systolic" in part["name"]
+        ]
+        if values and values[0] - values[-1] >= 20:
+            found.append({"patient": pid, "values": values})
+    return {"patients": len(found), "rows": found}
+'''
+PROGRAM = {
+    "title": f"Allow {ANALYSIS}?",
+    "detail": "",
+    "tool": ANALYSIS,
+    "effect": "execute",
+    "scopes": ["once", "session"],
+    "arguments": {"code": CODE, "description": "In whom did the systolic pressure rise?"},
 }
 
 
@@ -84,6 +109,13 @@ def _cards(folder: Path, home: Path, shown: list[Shown]) -> None:
     assert isinstance(asked, ApprovalCard)
     _until(asked.allow.isEnabled)
     startup_actions.save_window(asked, folder / "approval.png")
+    chat.dock.resize(480, 1400)  # nothing can be allowed before all of it was on the screen
+    chat.runner.say(ApprovalRequested, approval_id="p", call_id="d", **PROGRAM)
+    _until(lambda: "p" in chat.run.approvals)
+    program = _card(chat.run, "p")
+    assert isinstance(program, ApprovalCard)
+    _until(program.allow.isEnabled)
+    startup_actions.save_window(program, folder / "generated-code.png")
     chat.runner.say(ApprovalRequested, approval_id="b", **risky_request(MODEL, HOST, shown))
     _until(lambda: "b" in chat.run.approvals)
     card = _card(chat.run, "b")

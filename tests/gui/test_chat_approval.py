@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -185,6 +186,7 @@ def test_a_program_is_shown_line_by_line_before_it_can_be_allowed(chat: Chat, wa
     )  # fmt: skip
     (program,) = card.programs
     assert program.plain() == code
+    assert program.font().featureValue(QFont.Tag("calt")) == 0  # ">=" is two signs
     assert json.loads(card.arguments.plain()) == {"description": "Counts."}
     assert says(card, '"code", 3 lines:')
     assert not says(card, _CODES)

@@ -22,6 +22,7 @@ from app.views.main_window import MainWindow
 from app.views.record.problem_dialog import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
+from tests.gui.heartbeat import Heartbeat, stall_ms
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
 from tests.unit.records.record_files import patient_bundle, write_bundles
 
@@ -85,9 +86,12 @@ def test_a_record_that_is_dropped_is_opened_and_no_image_is_missed(
     window: MainWindow, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
 ):
     write_bundles(tmp_path / "records", 2, visits=1)
+    window.recent.keep(True)
     drop(window, tmp_path / "records")
     wait_until(lambda: not window.busy)
     assert window.workspace.record.records.count() == 2
+    assert window.recent.all() == [(tmp_path / "records",)]
+    window.recent.keep(False)
     assert window.workspace.record.patient_id == ""  # two are open: it is not sure whose
     assert decoder.scans == []
     assert window.notices.all() == []
@@ -98,13 +102,13 @@ def test_a_folder_of_both_opens_both(
 ):
     (path,) = write_bundles(tmp_path, 1, visits=1)
     (tmp_path / "image.dcm").write_bytes(b"x")
-    image = instance(PatientID="MRN000000", PatientName="Any^Body")
+    person = json.loads(path.read_text())["entry"][0]["resource"]
+    image = instance(PatientID="MRN000000", PatientName=person["name"][0]["family"])
     decoder.result = found(study(image))
     drop(window, tmp_path)
     wait_until(lambda: not window.busy)
     assert decoder.scans == [(tmp_path,)]
-    bundle = json.loads(path.read_text())
-    assert window.workspace.record.patient_id == bundle["entry"][0]["resource"]["id"]
+    assert window.workspace.record.patient_id == person["id"]
 
 
 def test_the_record_follows_the_shown_study_and_a_wrong_one_is_refused(
@@ -115,8 +119,9 @@ def test_the_record_follows_the_shown_study_and_a_wrong_one_is_refused(
     wait_until(lambda: not window.busy)
     record = window.workspace.record
     first = patient_bundle(0, visits=1)["entry"][0]["resource"]
-    own = instance("1.1", PatientID="MRN000000")
-    wrong = instance("1.2", PatientID="MRN000000", PatientBirthDate="18000101")
+    name = first["name"][0]["family"]
+    own = instance("1.1", PatientID="MRN000000", PatientName=name)
+    wrong = instance("1.2", PatientID="MRN000000", PatientName=name, PatientBirthDate="18000101")
     nobody = instance("1.3", PatientID="4711")
     shown = {
         own.sop_instance_uid: ("matched", first["id"]),
@@ -205,6 +210,26 @@ def test_a_server_is_asked_only_after_a_yes(window: MainWindow, wait_until: Wait
     wait_until(lambda: not window.busy)
     assert [(one.base, one.patient) for one in asked] == [("https://hospital.example/fhir", "4711")]
     assert "valid token" in notices(window)
+
+
+def test_many_and_large_records_are_opened_without_a_stall(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat
+):
+    write_bundles(tmp_path, 30, visits=4)
+    large = patient_bundle(99, visits=1)
+    base = large["entry"][3:]
+    for number in range(150):
+        text = json.dumps(base)
+        for one in base:
+            own = one["resource"]["id"]
+            text = text.replace(own, f"{number:04}{own[4:]}")
+        large["entry"] += json.loads(text)
+    (tmp_path / "large.json").write_text(json.dumps(large))
+    gui_heartbeat.restart()
+    drop(window, tmp_path)
+    wait_until(lambda: not window.busy)
+    assert window.workspace.record.records.count() == 31
+    assert gui_heartbeat.longest_ms < stall_ms()
 
 
 def test_a_record_can_be_closed(window: MainWindow, tmp_path: Path, wait_until: WaitUntil):

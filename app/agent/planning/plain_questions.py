@@ -89,11 +89,17 @@ def plan_plain_question(
             if any(message.role == "tool" for message in scene.earlier):
                 return ToolPlan((), topics | {"warnings"})
             return Reply("No tool has run in this conversation, so there is no result to judge.")
-    if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
+    # "The discharge summary" is no summary of what was found.
+    claimed = any(kind.greedy and kind.name in topics for _, kind in scene.plans.kinds())
+    told = any(message.role == "tool" for message in scene.earlier)
+    if has_words(question, _SUMMARY) and told and not claimed:
         return ToolPlan((), topics | {"summary"})
     wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
     closed = [] if scene.records.count() else _record_tools(reading, scene)
+    if text != question:  # what a tool is to read may be quoted in the question
+        quoted = {rule.tool for rule in scene.plans.rules() if any(t.quoted for t in rule.texts)}
+        closed = [tool for tool in closed if tool not in quoted]
     notes: list[str] = []
     if closed and any(tool in closed for tool in wanted):
         wanted = [tool for tool in wanted if tool not in closed]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from app.settings import McpServer
 from app.tools.api import (
@@ -128,7 +128,7 @@ class ServerTool:
         answer = self._servers.call(
             self._server, self._tool, arguments, context.cancel, context.out_dir
         )
-        return result_of(answer, self._server, self._tool, context.out_dir)
+        return result_of(answer, self._server, self._tool, context)
 
 
 class AnalyzeInput(ToolInput):
@@ -144,6 +144,14 @@ class AnalyzeInput(ToolInput):
         description="basic: a quick extraction. comprehensive: reasoning in several steps. "
         "complicated: another word for comprehensive.",
     )
+
+    @field_validator("note_text", mode="before")
+    @classmethod
+    def _text_of_note(cls, value: Any) -> Any:
+        """Take the text of a note as the tools of the record return it, with entry and date."""
+        if isinstance(value, Mapping):
+            return cast("Mapping[str, Any]", value).get("text") or ""
+        return value
 
 
 class AnalyzeOutput(BaseModel):
@@ -200,7 +208,7 @@ class AnalyzeMedicalDocument:
         answer = self._servers.call(
             self._server, ANALYZE_NAME, arguments, context.cancel, context.out_dir
         )
-        result = result_of(answer, self._server, ANALYZE_NAME, context.out_dir)
+        result = result_of(answer, self._server, ANALYZE_NAME, context)
         output = {**result.output, "analysis_type": kind}
         return ToolResult(result.summary, output, result.metadata, artifacts=result.artifacts)
 
@@ -272,14 +280,19 @@ def assistant_tools(servers: McpServers) -> tuple[Tool, ...]:
 # -- results ----------------------------------------------------------------------------------
 
 
-def result_of(answer: Mapping[str, Any], server: McpServer, tool: str, out_dir: Path) -> ToolResult:
+def result_of(
+    answer: Mapping[str, Any], server: McpServer, tool: str, context: ToolContext
+) -> ToolResult:
     """Return an answer as a result: text, a table where the data is one, pictures of no image."""
     text, rows = str(answer["text"]), cast("list[dict[str, Value]]", answer["rows"])
     output: dict[str, Any] = {"text": text}
     artifacts = [Artifact(Path(path)) for path in answer["pictures"]]
+    for picture in artifacts:
+        context.images.add_derived(picture.path, None)
     if rows:
-        path = out_dir / f"mcp-{uuid4().hex[:8]}.csv"
+        path = context.out_dir / f"mcp-{uuid4().hex[:8]}.csv"
         artifacts.append(write_table(path, table_of(rows), f"{tool} ({server.name})"))
+        output["rows"] = len(rows)
     first = plain_line(text, 200) or f"{len(artifacts)} files."
     metadata: dict[str, Any] = {"server": server.name, "tool": tool, "host": host_of(server)}
     if answer.get("dropped"):

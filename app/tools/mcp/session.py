@@ -63,6 +63,9 @@ _HANDSHAKE_S = 10.0
 _TICK_S = 0.2
 _SAYS = 300  # characters of a server's own words in an error
 
+_SDK_WORDS = ("server returned an error response", "not found", "connection closed")
+"""What the SDK says where a server said nothing, in lower case."""
+
 Json = dict[str, Any]
 
 
@@ -151,6 +154,9 @@ class _Trouble:
         if self.status in (401, 403):
             remedy = "Enter its key under Settings > MCP servers."
             return ToolFailed(f"{name} refuses the key ({self.status})", remedy=remedy)
+        if isinstance(one, MCPError) and one.message.lower() not in _SDK_WORDS:
+            said = plain_line(one.message, _SAYS)
+            return ToolFailed(f'{name} answered with an error: "{said}"', remedy=ask)
         if self.status:
             remedy = "Check the address under Settings > MCP servers."
             reason = f"{name} answered with HTTP status {self.status}"
@@ -160,9 +166,6 @@ class _Trouble:
         if isinstance(one, httpx2.HTTPError | httpx2.InvalidURL):
             remedy = "Check the address under Settings > MCP servers, and the network."
             return ToolFailed(f"{self.host or name} cannot be reached", remedy=remedy)
-        if isinstance(one, MCPError) and "closed" not in one.message.lower():
-            said = plain_line(one.message, _SAYS)
-            return ToolFailed(f'{name} answered with an error: "{said}"', remedy=ask)
         if isinstance(one, ValidationError | ValueError | TypeError | KeyError):
             return ToolFailed(f"{name} answered with something that is not MCP", remedy=ask)
         if isinstance(one, OSError) and self.command and not isinstance(one, BrokenResourceError):
@@ -345,7 +348,8 @@ def _http(url: str, key: str, trouble: _Trouble) -> httpx2.AsyncClient:
             request.headers["authorization"] = f"Bearer {key}"
 
     async def on_response(response: httpx2.Response) -> None:
-        trouble.status = response.status_code if response.status_code >= 400 else 0
+        if response.request.method == "POST":  # a server need not have the stream that is got
+            trouble.status = response.status_code if response.status_code >= 400 else 0
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             raise httpx2.DecodingError("compressed", request=response.request)
         if isinstance(response.stream, httpx2.AsyncByteStream):

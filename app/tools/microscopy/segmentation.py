@@ -183,12 +183,13 @@ class ObjectSegmenter:
                 remedy="Use the maximum projection or the shown one.",
             )
         projected = bool(steps) and args.depth == "maximum"
+        guess: KindGuess | None = None
         if steps and (projected or not snapshot.frame.is_color):
-            pixels = _projection(args, snapshot, steps, context)
+            pixels, guess = _projection(args, snapshot, steps, context)
         pixels, missing = _finite(pixels)
+        guess = guess or guess_kind(pixels)
         if isinstance(args, CellSegmentationInput) and args.objects == "auto":
-            return self._of_picture(args, snapshot, pixels, context)
-        guess = guess_kind(pixels)
+            return self._of_picture(args, snapshot, pixels, guess, context)
         if args.image_type != "auto":
             guess = KindGuess(ImageKind(args.image_type), True)
         notes = [*_plane(snapshot, step), *self._notes(guess, snapshot, pixels)]
@@ -276,10 +277,10 @@ class ObjectSegmenter:
         args: CellSegmentationInput,
         snapshot: ImageSnapshot,
         pixels: NDArray[Any],
+        guess: KindGuess,
         context: ToolContext,
     ) -> ToolResult:
         """Outline what the picture shows; raise ToolRetry if it does not tell."""
-        guess = guess_kind(pixels)
         target = suggested_target(guess.kind) if guess.sure else ""
         if target == "nuclei" and guess.kind is ImageKind.FLUORESCENCE:
             named = _is_nuclear(snapshot, pixels)
@@ -612,19 +613,29 @@ def _steps(snapshot: ImageSnapshot, depth: str) -> tuple[range, str]:
 
 def _projection(
     args: SegmentationInput, snapshot: ImageSnapshot, steps: range, context: ToolContext
-) -> NDArray[Any]:
-    """Return the largest of the values at all steps, for each pixel."""
+) -> tuple[NDArray[Any], KindGuess]:
+    """Return the largest of the values at all steps for each pixel, and the kind of image.
+
+    The kind is that of most single planes: in a projection of many, little background is left.
+    """
     if snapshot.frame.is_color:
         raise ToolRetry(
             "colours of several depths have no brightest value",
             remedy="Use the shown depth, or all depths.",
         )
-    _, brightest = chosen_pixels(args.image_path, args.channel, context, steps[0])
-    for frame in steps[1:]:
+    brightest: NDArray[Any] | None = None
+    guesses: list[KindGuess] = []
+    for frame in steps:
         context.cancel.check()
         _, plane = chosen_pixels(args.image_path, args.channel, context, frame)
-        brightest = np.fmax(brightest, plane)
-    return brightest
+        brightest = plane if brightest is None else np.fmax(brightest, plane)
+        guesses.append(guess_kind(plane))
+    assert brightest is not None
+    kinds = [one.kind for one in guesses if one.kind is not ImageKind.BLANK]
+    if not kinds:
+        return brightest, guess_kind(brightest)
+    kind = max(dict.fromkeys(kinds), key=kinds.count)
+    return brightest, KindGuess(kind, all(one.sure for one in guesses if one.kind is kind))
 
 
 def _projection_note(depths: int, guess: KindGuess) -> str:

@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from app.tools.api import (
 )
 from app.tools.record.analysis_data import GivenData, write_data
 from app.tools.record.analysis_primitives import FUNCTIONS, KINDS
-from app.tools.sandbox.jobs import Limits, Outcome, make_job, remove_job
+from app.tools.sandbox.backends import Backend
+from app.tools.sandbox.jobs import Job, Limits, Outcome, make_job, remove_job
 from app.tools.sandbox.sandbox import find_sandbox, run_job
 
 NAME = "generate_and_run_analysis"
@@ -122,13 +124,10 @@ class GeneratedAnalysis:
             given = write_data(folder / "input" / "data", args.code, context, args.patient_limit)
             job = make_job(folder, args.code, primitives="app.tools.record.analysis_primitives")
             context.progress(0.3, "Running the code")
-            outcome = run_job(sandbox, job, LIMITS, context.cancel)
-        except OSError as error:
-            raise ToolFailed(
-                "the sandbox could not be started", detail=f"{type(error).__name__}"
-            ) from error
+            outcome = _run(sandbox, job, context)
         finally:
-            remove_job(folder)
+            with suppress(OSError):  # the result stands, and the conversation has the record anyway
+                remove_job(folder)
         if outcome.kind != "returned":
             raise _problem(outcome)
         output = AnalysisOutput(
@@ -142,6 +141,13 @@ class GeneratedAnalysis:
             "entries": given.entries,
         }
         return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
+
+
+def _run(sandbox: Backend, job: Job, context: ToolContext) -> Outcome:
+    try:
+        return run_job(sandbox, job, LIMITS, context.cancel)
+    except OSError as error:
+        raise ToolFailed("the sandbox could not be started", detail=type(error).__name__) from error
 
 
 def _problem(outcome: Outcome) -> SightlineError:

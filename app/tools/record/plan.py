@@ -13,6 +13,7 @@ from __future__ import annotations
 from app.tools.pack_plan import (
     AnyOf,
     Discovery,
+    Feed,
     NumberWords,
     PackPlan,
     QuestionKind,
@@ -25,7 +26,7 @@ from app.tools.pack_plan import (
     word_lists,
 )
 from app.tools.record import doubts
-from app.tools.record.result_wording import wordings
+from app.tools.record.result_wording import unanswered, wordings
 
 _TEXTS = word_lists("record")
 _WORDS = {section: phrases(words) for section, words in _TEXTS.items() if "=" not in words}
@@ -253,6 +254,7 @@ _TOOLS = (
         DOCUMENT,
         why="sends a document to the analysis server",
         texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
+        feeds=(Feed("note_text", (DISCHARGE,), "discharge_summary"),),
     ),
 )
 
@@ -263,5 +265,6 @@ PLAN = PackPlan(
     kinds=_KINDS,
     tools=_TOOLS,
     wordings=wordings(),
+    unanswered=unanswered,
     prompt=pack_prompt("record"),
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
@@ -226,9 +227,10 @@ class ApprovalCard(GuardedCard):
             others = {key: value for key, value in event.arguments.items() if key not in programs}
             text, hidden = _argument_text(others)
             self.arguments.append_plain(text)
-            self.arguments.setVisible(bool(others) or not programs)
             for part in (self.tool, *self.touched, self.arguments):
                 layout.addWidget(part)
+            if programs and not others:
+                self.arguments.hide()
             for name, program in programs.items():
                 hidden |= self._add_program(layout, name, program)
             if hidden:
@@ -245,6 +247,10 @@ class ApprovalCard(GuardedCard):
         heading = tr("{name}, {lines} lines:").format(name=json.dumps(name), lines=count)
         view = LongText(_PROGRAM_HEIGHT, tone="mono")
         view.setAccessibleName(tr("The program that would run"))
+        font = view.font()
+        for ligatures in ("calt", "liga"):  # ">=" is no single sign
+            font.setFeature(QFont.Tag(ligatures), 0)
+        view.setFont(font)
         view.append_plain(shown)
         layout.addWidget(label(heading, "caption"))
         layout.addWidget(view)

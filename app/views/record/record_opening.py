@@ -34,10 +34,12 @@ Opener = Callable[[Progress, CancelToken], OpenedRecord]
 class RecordOpening(QObject):
     """Opens records into the workspace's `record`, and notes whose the shown study is.
 
-    `opened` is emitted with the `OpenedRecord` when the workspace has it.
+    `opened` is emitted with the `OpenedRecord` when the workspace has it, then `files_opened` with
+    the paths if it came from files.
     """
 
     opened = Signal(object)
+    files_opened = Signal(object)
 
     def __init__(
         self,
@@ -77,9 +79,11 @@ class RecordOpening(QObject):
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Start to open files and folders of FHIR as one record, and return immediately."""
-        self.open_with(lambda progress, cancel: self._library.open(paths, progress, cancel))
+        self.open_with(
+            lambda progress, cancel: self._library.open(paths, progress, cancel), tuple(paths)
+        )
 
-    def open_with(self, opener: Opener) -> None:
+    def open_with(self, opener: Opener, paths: tuple[Path, ...] = ()) -> None:
         """Start to open a record, and return immediately; an opening that runs is stopped."""
         self.cancel()
         cancel = self._running = CancelToken()
@@ -105,7 +109,7 @@ class RecordOpening(QObject):
                 )
                 self._gui.send(partial(self._fail, cancel, told))
             else:
-                self._gui.send(partial(self._take, cancel, found))
+                self._gui.send(partial(self._take, cancel, found, paths))
 
         threading.Thread(target=work, name="sightline-record", daemon=True).start()
 
@@ -136,7 +140,9 @@ class RecordOpening(QObject):
             self._end()
             self._notices.show_error(error)
 
-    def _take(self, cancel: CancelToken, found: OpenedRecord) -> None:
+    def _take(
+        self, cancel: CancelToken, found: OpenedRecord, paths: tuple[Path, ...]
+    ) -> None:
         if cancel is not self._running:
             return
         self._end()
@@ -149,6 +155,8 @@ class RecordOpening(QObject):
             title = tr("There is no patient's record in it")
             self._notices.show_notice("warning", title, tr("Choose FHIR R4 in JSON or NDJSON."))
         self.opened.emit(found)
+        if paths and found.patients:
+            self.files_opened.emit(paths)
 
     def _tell(self, problems: Sequence[RecordProblem]) -> None:
         if not problems:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from pydantic import ValidationError
 
 from app import paths
@@ -61,12 +63,15 @@ class Server:
         self.sent: list[dict[str, Any]] = []
         self.digest = "as-seen"
         self.text = f"Done. {ORDERS}"
+        self.rows: list[dict[str, Any]] = []
+        self.pictures: list[str] = []
 
         def ask(_self: McpServers, _server: McpServer, wanted: Any, *_: Any) -> dict[str, Any]:
             self.sent.append(dict(wanted))
             if wanted.get("digest") != self.digest:
                 return {"tools": [], "left_out": [], "digest": self.digest}
-            return {"digest": self.digest, "text": self.text, "rows": [], "pictures": []}
+            found = {"digest": self.digest, "text": self.text}
+            return {**found, "rows": self.rows, "pictures": self.pictures}
 
         monkeypatch.setattr(McpServers, "_ask", ask)
 
@@ -319,10 +324,16 @@ def test_a_program_takes_allowed_tools_into_its_registry_and_cleans_calls_by_han
     program.mcp.allow(REMOTE, Listing((ECHO,), (), "as-seen"))
     assert program.registry.get("mcp_clinic_echo") is not None
     assert program.active.get("mcp_clinic_echo") is not None
+    before = program.active
+    without = before.without(["mcp", "record"])
+    assert without.get("mcp_clinic_echo") is None
+    assert without.get("analyze_medical_document") is None
     run_tool("mcp_clinic_echo", {"text": "mail a@b.org"}, (), tmp_path / "out", as_json=True)
     assert "a@b.org" not in json.dumps(server.sent)
     program.change_settings(Settings(mcp_servers=[]))
     assert program.registry.get("mcp_clinic_echo") is None
+    assert before.get("mcp_clinic_echo") is None, "a loop that is there already has it no more"
+    assert "mcp_clinic_echo" not in [tool.spec.name for tool in before.all()]
 
 
 def test_addresses_and_commands_are_shown_as_they_are():
@@ -332,3 +343,106 @@ def test_addresses_and_commands_are_shown_as_they_are():
     assert host_of(REMOTE) == "mcp.example.org"
     for wrong in ("ftp://x/mcp", "mcp.example.org", "https://user:pass@x/mcp", "http://[x"):
         assert host_of(REMOTE.model_copy(update={"url": wrong})) == ""
+
+
+def test_tables_and_pictures_of_an_answer_are_files_of_the_run_and_of_no_image(
+    tmp_path: Path, server: Server
+):
+    picture = tmp_path / "mcp-1.png"
+    Image.new("RGB", (4, 4)).save(picture)
+    server.rows = [{"name": "Na", "value": 141.0}, {"name": "K", "value": 4.1}]
+    server.pictures = [str(picture)]
+    turn = [call("mcp_clinic_echo", text="a")]
+    _, (finished,), _ = run(tmp_path, allowed(REMOTE, ECHO), turn, says("."))
+    drawn, table = finished.artifacts
+    assert (drawn.role, drawn.source, drawn.path) == ("image", None, picture)
+    assert (table.role, table.source) == ("table", None)
+    assert table.path.read_text().splitlines() == ["name,value", "Na,141.0", "K,4.1"]
+    assert finished.findings == []
+    assert finished.output["rows"] == 2
+    assert finished.metadata["host"] == "mcp.example.org"
+
+
+def test_a_model_that_forgets_a_server_that_was_asked_for_is_reminded(
+    tmp_path: Path, server: Server
+):
+    registry = load_packs([])
+    registry.set_guests(assistant_tools(allowed(REMOTE, ANALYZE)))
+    question = 'Submit to MCP: "Fever and a pulse of 130."'
+    made = [call("analyze_medical_document", note_text="Fever and a pulse of 130.")]
+    with ScriptedModel(says("It may be sepsis."), made, says("Sepsis is likely.")) as model:
+        loop = AgentLoop(model, registry, plans=registry.plans, rules_first=False)
+        asyncio.run(collect(loop, request(tmp_path, question, notes=())))
+    assert "analyze_medical_document" in model.requests[1][-1].text
+    assert len(server.sent) == 1
+
+
+def discharge_letter(folder: Path) -> Path:
+    """A bundle of a patient with a discharge summary that names the patient."""
+    letter = "Mrs Quillonia Abendrath, born 1950-01-02, was treated for pneumonia with amoxicillin."
+    content = {
+        "contentType": "text/plain",
+        "data": base64.b64encode(letter.encode()).decode(),
+    }
+    code = {"system": "http://loinc.org", "code": "18842-5", "display": "Discharge summary"}
+    resources: list[dict[str, Any]] = [
+        {
+            "resourceType": "Patient",
+            "id": "p1",
+            "name": [{"family": "Abendrath", "given": ["Quillonia"]}],
+            "birthDate": "1950-01-02",
+        },
+        {
+            "resourceType": "DocumentReference",
+            "id": "d1",
+            "status": "current",
+            "type": {"coding": [code]},
+            "subject": {"reference": "Patient/p1"},
+            "date": "2026-03-01T10:00:00Z",
+            "content": [{"attachment": content}],
+        },
+    ]
+    bundle = {
+        "resourceType": "Bundle",
+        "type": "collection",
+        "entry": [{"resource": one} for one in resources],
+    }
+    path = folder / "bundle.json"
+    path.write_text(json.dumps(bundle))
+    return path
+
+
+def test_without_a_language_model_an_earlier_discharge_summary_is_analysed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    program = Program()
+    program.change_settings(Settings(mcp_servers=[REMOTE]))
+    program.mcp.allow(REMOTE, Listing((ANALYZE,), (), "as-seen"))
+    program.record_library.open([discharge_letter(tmp_path)])
+    program.record.open(program.record_library)
+    thread = Thread.in_memory()
+    asked: list[ApprovalRequested] = []
+
+    async def approve(event: ApprovalRequested) -> bool:
+        asked.append(event)
+        return True
+
+    loop = program.loop(program.language_model("offline"))
+    answers = [
+        asyncio.run(collect(loop, program.request(question, (), thread=thread, approve=approve)))
+        for question in (
+            "What does the discharge summary say?",
+            "Send it to the MCP server for comprehensive analysis.",
+        )
+    ]
+    program.close()
+    assert "Abendrath" in str(answers[0][-1]), "people read the whole of it"
+    assert server.sent, [str(one)[:600] for one in answers[1] if one.kind != "text_delta"]
+    (sent,) = server.sent
+    assert sent["arguments"]["analysis_type"] == "comprehensive"
+    text = sent["arguments"]["document_content"]
+    assert "was treated for pneumonia with amoxicillin." in text
+    for secret in ("Quillonia", "Abendrath", "1950"):
+        assert secret not in text
+        assert secret not in asked[0].detail

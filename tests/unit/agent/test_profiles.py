@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_prompts_are_chosen_by_name_from_a_file_of_ones_own(tmp_path: Path):
     own = tmp_path / "prompts.txt"
     own.write_text("[TEACHER]\nExplain it.\n\n[TOOL_BLUR]\nOnly gently.\n")
     assert prompt_names(own) == ["TEACHER"]
-    assert prompt_names() == ["MEDICAL_ASSISTANT"]
+    assert prompt_names() == ["MEDICAL_ASSISTANT", "CLINICAL_CASE"]
     told = system_prompt("TEACHER", own)
     assert told.startswith("Explain it.\n\nText between <data>")
     assert tool_texts(own) == {"blur": "Only gently."}
@@ -91,3 +92,17 @@ def test_the_profile_is_read_from_the_settings_and_wrong_values_are_replaced():
     read = Settings.model_validate(data, context=[])
     assert read.profile.packs_off == ["chest"]
     assert read.profile.prompt == ""
+
+
+def test_the_prompt_for_clinical_cases_plans_acts_validates_and_answers():
+    """Document 003's four prompts are one text that can be chosen by name."""
+    assert "CLINICAL_CASE" in prompt_names()
+    text = system_prompt("CLINICAL_CASE")
+    parts = ("Plan\n", "Act\n", "Validate\n", "Answer\n", "Text between <data>")
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    for stated in ("patient_limit", "scan_dicom_directory", "analyze_medical_document"):
+        assert stated in text
+    tools = {tool.spec.name for tool in load_packs([]).all()}
+    named = {word for word in re.findall(r"\w+", text) if "_" in word}
+    assert named - tools <= {"patient_limit", "_truncated"}

@@ -52,6 +52,7 @@ def library(pool: WorkerPool, tmp_path_factory: pytest.TempPathFactory) -> Itera
         _patient(3, identifier=shared),
         _patient(4, identifier=shared),
         _patient(5, birthDate="1958"),
+        _patient(6, identifier=[{"type": {"coding": [{"code": "DL"}]}, "value": "S9991"}]),
     ]
     folder = tmp_path_factory.mktemp("records")
     for number, one in enumerate([*people, _STUDY]):
@@ -84,7 +85,24 @@ def _study(patient_id: str = "", **fields: str) -> StudyIdentity:
         (_study("MRN5", birth_date="19581231"), "matched", "p5"),
         (_study("SHARED"), "ambiguous", ""),
         (_study("", study_instance_uid=UID), "matched", "p1"),
-        (_study("", accession_number="ACC-9"), "matched", "p1"),
+        (_study("", accession_number="ACC-9"), "none", ""),
+        (_study("", accession_number="ACC-9", patient_name="Miller^Pat"), "matched", "p1"),
+        (_study("", accession_number="ACC-9", birth_date="19580301"), "matched", "p1"),
+        (_study("7", accession_number="ACC-9", birth_date="19580301"), "matched", "p1"),
+        (
+            _study("7", accession_number="ACC-9", birth_date="19580301", patient_name="Roth^Eva"),
+            "none",
+            "",
+        ),
+        (_study("MRN1", patient_name="Roth^Eva"), "contradicted", ""),
+        (_study("MRN1", patient_name="MÍLLER^P"), "matched", "p1"),
+        (_study("MRN1", patient_name="Roth^Pat", birth_date="19580301"), "matched", "p1"),
+        (_study("MRN1", patient_name="Roth^Eva", birth_date="19580301"), "matched", "p1"),
+        (_study("MRN1", patient_name="山田^太郎"), "matched", "p1"),
+        (_study("p1", patient_name="Roth^Eva"), "contradicted", ""),
+        (_study("S9991"), "none", ""),
+        (_study("S9991", patient_name="Roth^Eva"), "contradicted", ""),
+        (_study("S9991", patient_name="Miller^Pat"), "matched", "p6"),
         (_study("MRN2", study_instance_uid=UID), "ambiguous", ""),
         (_study("", study_instance_uid=UID, sex="M"), "contradicted", ""),
         (_study("MRN"), "none", ""),

@@ -561,6 +561,25 @@ def test_a_file_of_one_gigabyte_is_refused_and_the_rest_read(
     assert ["256 MiB" in one.reason for one in opened.problems] == [True]
 
 
+def test_two_records_are_open_beside_each_other(library: RecordLibrary, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    write_bundles(first, 2, visits=1)
+    write_bundles(second, 3, visits=1)  # the same two, and one more
+    library.open([first])
+    library.open([second])
+    names = [one.name.casefold() for one in library.patients()]
+    assert names == sorted(names)
+    assert library.count() == len(names) == 3
+    everybody = [one.id for one in library.patients()]
+    assert [one.id for one in library.patients(limit=2, offset=1)] == everybody[1:3]
+    twice = [one for one in library.problems() if "another open record" in one.reason]
+    assert [(Path(one.path).parent, one.count) for one in twice] == [(second, 0)] * 2
+    assert {Path(one.source).parent for one in library.patients()} == {first, second}
+    looked_at, counts = library.condition_counts()
+    assert (looked_at, sum(counts.values())) == (3, 3)  # each has one
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 def test_what_is_no_file_is_listed(library: RecordLibrary, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -52,21 +53,17 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def users(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+def users() -> dict[str, dict[str, str]]:
     """What an ordinary user's code gets, by sandbox."""
-    folder = tmp_path_factory.mktemp("user")
-    folder.chmod(0o755)
-    for above in folder.parents[:2]:
-        if above.owner() == folder.owner() and above.name.startswith("pytest-"):
-            above.chmod(0o711)
     if os.geteuid():
         pytest.skip("the other tests are an ordinary user's already")
-    try:
-        return json.loads(support.as_ordinary_user(USER, folder).splitlines()[-1])
-    except RuntimeError as error:
-        if "mount" in str(error) or "unshare" in str(error):
+    # Not in pytest's own folder, which that user may not enter.
+    with tempfile.TemporaryDirectory(prefix="s-user-", dir="/tmp") as folder:
+        try:
+            printed = support.as_ordinary_user(USER, Path(folder))
+        except support.NoOtherUser as error:
             pytest.skip(f"no other user here: {error}")
-        raise
+    return json.loads(printed.splitlines()[-1])
 
 
 def succeeded(found: dict[str, str]) -> list[str]:
