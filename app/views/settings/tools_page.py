@@ -190,12 +190,13 @@ class ToolsPage(SettingsPage):
         self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
         form.add_row(tr("Answers"), self.remember)
-        self.clean_notes = QCheckBox(
-            tr("Send the text of a record's notes to a remote model, with names removed")
-        )
+        self.clean_notes = QCheckBox(tr("Send notes of records, cleaned"))
         self.clean_notes.setChecked(self._clean_notes)
         self.clean_notes.setToolTip(
-            tr("Without it, notes and reports stay on this computer, and the model is told so.")
+            tr(
+                "To a language model on another computer, without names and unknown words. If this "
+                "is off, notes and reports stay here, and the model is told so."
+            )
         )
         form.add_row(tr("Notes"), self.clean_notes)
         self.column.addLayout(form)
