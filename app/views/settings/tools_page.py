@@ -190,15 +190,10 @@ class ToolsPage(SettingsPage):
         self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
         form.add_row(tr("Answers"), self.remember)
-        self.clean_notes = QCheckBox(tr("Send notes of records, cleaned"))
+        self.clean_notes = QCheckBox(tr("Send them to a remote model, without names"))
         self.clean_notes.setChecked(self._clean_notes)
-        self.clean_notes.setToolTip(
-            tr(
-                "To a language model on another computer, without names and unknown words. If this "
-                "is off, notes and reports stay here, and the model is told so."
-            )
-        )
-        form.add_row(tr("Notes"), self.clean_notes)
+        note = tr("Notes and reports of records. Otherwise they stay on this computer.")
+        form.add_row(tr("Notes"), self.clean_notes, note=note)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:
