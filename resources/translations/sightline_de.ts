@@ -14627,7 +14627,7 @@
             <translation>{0}% der Voxel mit Label liegen außerhalb des Bildes</translation>
         </message>
         <message>
-            <location filename="../../app/records/fhir_entries.py" />
+            <location filename="../../app/records/fhir_texts.py" />
             <source>{0}, cannot be shown as text</source>
             <translation>{0}, nicht als Text zu zeigen</translation>
         </message>
