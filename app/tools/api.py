@@ -571,6 +571,11 @@ class ToolModel(Protocol):
         """Return whether the model accepts pictures."""
         ...
 
+    @property
+    def remote(self) -> bool:
+        """Return whether the model runs on another machine, which results are sent to."""
+        ...
+
     def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
         """Return the model's answer to a prompt; blocks.
 

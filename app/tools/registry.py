@@ -51,7 +51,9 @@ class Registry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
-        self._guests: dict[str, Tool] = {}
+        # In a list that `without` shares: servers are allowed and change while the program runs.
+        self._guests: list[dict[str, Tool]] = [{}]
+        self._off: frozenset[str] = frozenset()
         self._names: dict[str, str] = {}
         self._plans: dict[str, PackPlan] = {}
         self.problems: tuple[PackProblem, ...] = ()
@@ -69,9 +71,10 @@ class Registry:
     def set_guests(self, tools: Iterable[Tool]) -> None:
         """Replace the tools that servers bring (`app.tools.mcp`), which come and go.
 
-        One with the name of a pack's tool takes its place while it is there.
+        One with the name of a pack's tool takes its place while it is there. Registries made by
+        `without` change with this one.
         """
-        self._guests = {tool.spec.name: RegisteredTool(tool) for tool in tools}
+        self._guests[0] = {tool.spec.name: RegisteredTool(tool) for tool in tools}
 
     def plan(self, plan: PackPlan) -> None:
         """Add a pack's plan; see `app.tools.api.Registrar`."""
@@ -93,18 +96,23 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         """Return the tool with exactly that name or other name; None if there is none."""
         own = self._names.get(name, name)
-        return self._guests.get(own) or self._tools.get(own)
+        guest = self._guests[0].get(own)
+        return guest if guest is not None and self._has(guest) else self._tools.get(own)
 
     def all(self) -> tuple[Tool, ...]:
         """Return every tool, in the order in which they were registered."""
-        return tuple({**self._tools, **self._guests}.values())
+        guests = {name: one for name, one in self._guests[0].items() if self._has(one)}
+        return tuple({**self._tools, **guests}.values())
+
+    def _has(self, guest: Tool) -> bool:
+        return guest.spec.pack not in self._off
 
     def without(self, packs: Collection[str]) -> Registry:
         """Return a registry without the tools and plans of these packs; "general" always stays."""
         off = set(packs) - {"general"}
         kept = Registry()
         kept._tools = {name: t for name, t in self._tools.items() if t.spec.pack not in off}
-        kept._guests = {name: t for name, t in self._guests.items() if t.spec.pack not in off}
+        kept._guests, kept._off = self._guests, self._off | off
         kept._plans = {name: plan for name, plan in self._plans.items() if name not in off}
         kept.problems = self.problems
         return kept

@@ -1255,7 +1255,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>analyze_medical_image can look at a picture of an ECG.</source>
-            <translation type="unfinished" />
+            <translation>analyze_medical_image kann ein Bild eines EKG ansehen.</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/browser/problem_list.py" />
@@ -1996,7 +1996,7 @@
         <message>
             <location filename="../../app/tools/record/patient_score.py" />
             <source>Calculate a score from the record</source>
-            <translation type="unfinished" />
+            <translation>Score aus der Akte berechnen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -2510,7 +2510,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>Clinical notes</source>
-            <translation type="unfinished" />
+            <translation>Klinische Notizen</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -2704,12 +2704,12 @@
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Conditions</source>
-            <translation type="unfinished" />
+            <translation>Diagnosen</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Conditions of many patients</source>
-            <translation type="unfinished" />
+            <translation>Diagnosen vieler Patienten</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3115,7 +3115,7 @@
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Demographics</source>
-            <translation type="unfinished" />
+            <translation>Stammdaten</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -3165,7 +3165,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>DICOM metadata</source>
-            <translation type="unfinished" />
+            <translation>DICOM-Metadaten</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -3215,7 +3215,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>Discharge summary</source>
-            <translation type="unfinished" />
+            <translation>Entlassungsbrief</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -3458,7 +3458,7 @@
         <message>
             <location filename="../../app/tools/record/medications.py" />
             <source>Drug interactions</source>
-            <translation type="unfinished" />
+            <translation>Wechselwirkungen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3953,7 +3953,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Find a patient's images</source>
-            <translation type="unfinished" />
+            <translation>Bilder eines Patienten suchen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -3973,7 +3973,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>find_patient_images tells which imaging studies the record names.</source>
-            <translation type="unfinished" />
+            <translation>find_patient_images sagt, welche Bildstudien die Akte nennt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
@@ -5376,8 +5376,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is a program that runs on this computer, with all your rights.</source>
-            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft.</translation>
+            <source>It is a program that runs on this computer, with all your rights. It gets what is sent as it is, with names and dates, and may hand that on.</source>
+            <translation>Es ist ein Programm, das auf diesem Rechner mit all Ihren Rechten läuft. Es bekommt, was gesendet wird, so wie es ist, mit Namen und Daten, und kann das weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
@@ -5407,8 +5407,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is at an address of this computer.</source>
-            <translation>Er hat eine Adresse dieses Rechners.</translation>
+            <source>It is at an address of this computer. It gets what is sent as it is, with names and dates, and may hand that on.</source>
+            <translation>Er hat eine Adresse dieses Rechners. Er bekommt, was gesendet wird, so wie es ist, mit Namen und Daten, und kann das weitergeben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -5542,8 +5542,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
-            <source>It is on another computer: names, ids and dates of the open studies are removed from what is sent to it.</source>
-            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien werden aus dem entfernt, was ihm gesendet wird.</translation>
+            <source>It is on another computer: names, ids and dates of the open studies and records are removed from what is sent to it.</source>
+            <translation>Er ist auf einem anderen Rechner: Namen, Kennungen und Daten der offenen Studien und Akten werden aus dem entfernt, was ihm gesendet wird.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -5773,7 +5773,7 @@
         <message>
             <location filename="../../app/tools/record/file_readers.py" />
             <source>its channels are not in millivolts, so that it is no ECG</source>
-            <translation type="unfinished" />
+            <translation>seine Kanäle sind nicht in Millivolt, es ist also kein EKG</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_image.py" />
@@ -6455,7 +6455,7 @@
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Laboratory results</source>
-            <translation type="unfinished" />
+            <translation>Laborwerte</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -6547,7 +6547,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>Leave patient_id out to measure the file for itself.</source>
-            <translation type="unfinished" />
+            <translation>Lassen Sie patient_id weg, um die Datei für sich zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/downloads.py" />
@@ -6745,7 +6745,7 @@
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
-            <translation type="unfinished" />
+            <translation>Patienten auflisten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -6780,12 +6780,12 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Load a DICOM image</source>
-            <translation type="unfinished" />
+            <translation>DICOM-Bild laden</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>Load an ECG</source>
-            <translation type="unfinished" />
+            <translation>EKG laden</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/network_models.py" />
@@ -6842,7 +6842,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Look at an image with the model</source>
-            <translation type="unfinished" />
+            <translation>Bild mit dem Modell ansehen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -7216,7 +7216,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>Measure the ECG's rhythm</source>
-            <translation type="unfinished" />
+            <translation>Rhythmus des EKG messen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7254,7 +7254,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>Measuring the ECG</source>
-            <translation type="unfinished" />
+            <translation>Das EKG wird gemessen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/dark_objects.py" />
@@ -7301,7 +7301,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Metadata of a DICOM file</source>
-            <translation type="unfinished" />
+            <translation>Metadaten einer DICOM-Datei</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -7593,12 +7593,12 @@
         <message>
             <location filename="../../app/tools/record/dicom_folder.py" />
             <source>no DICOM file is open and there is no DICOM folder</source>
-            <translation type="unfinished" />
+            <translation>keine DICOM-Datei ist offen, und es gibt keinen DICOM-Ordner</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>no DICOM image of {0} is open or in the DICOM folder</source>
-            <translation type="unfinished" />
+            <translation>kein DICOM-Bild von {0} ist offen oder im DICOM-Ordner</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -7733,7 +7733,7 @@
         <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>no patient's record is open</source>
-            <translation type="unfinished" />
+            <translation>keine Patientenakte ist offen</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />
@@ -8124,7 +8124,7 @@
         <message>
             <location filename="../../app/tools/record/file_readers.py" />
             <source>observations.csv has no column {0}</source>
-            <translation type="unfinished" />
+            <translation>observations.csv hat keine Spalte {0}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8365,7 +8365,7 @@
         <message>
             <location filename="../../app/tools/record/patient_results.py" />
             <source>Open a folder or file of FHIR bundles as the record (on the command line: --record PATH), then ask again.</source>
-            <translation type="unfinished" />
+            <translation>Öffnen Sie einen Ordner oder eine Datei mit FHIR-Bundles als Akte (auf der Befehlszeile: --record PFAD), und fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/grounding.py" />
@@ -9354,7 +9354,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Radiology reports</source>
-            <translation type="unfinished" />
+            <translation>Radiologische Befunde</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/colormaps.py" />
@@ -9476,7 +9476,7 @@
         <message>
             <location filename="../../app/tools/record/dicom_folder.py" />
             <source>Reading {0} DICOM headers</source>
-            <translation type="unfinished" />
+            <translation>{0} DICOM-Köpfe werden gelesen</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -10081,7 +10081,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Scan the DICOM folder</source>
-            <translation type="unfinished" />
+            <translation>DICOM-Ordner durchsuchen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/classifier.py" />
@@ -10800,7 +10800,7 @@
         <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>SOAP notes</source>
-            <translation type="unfinished" />
+            <translation>SOAP-Notizen</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -14327,7 +14327,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} cannot be read: {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} kann nicht gelesen werden: {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/api.py" />
@@ -14449,7 +14449,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>{0} is no waveform</source>
-            <translation type="unfinished" />
+            <translation>{0} ist keine Signalkurve</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/options.py" />
@@ -14464,7 +14464,7 @@
         <message>
             <location filename="../../app/tools/record/ecg.py" />
             <source>{0} is not known to be of {1}</source>
-            <translation type="unfinished" />
+            <translation>{0} ist nicht sicher von {1}</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/sources.py" />
@@ -14484,7 +14484,7 @@
         <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} looks at the image</source>
-            <translation type="unfinished" />
+            <translation>{0} sieht das Bild an</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -14499,12 +14499,12 @@
         <message>
             <location filename="../../app/tools/record/vision.py" />
             <source>{0} needs a vision model, and none is chosen</source>
-            <translation type="unfinished" />
+            <translation>{0} braucht ein Modell, das Bilder sieht, und keines ist gewählt</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/vision.py" />
             <source>{0} needs a vision model, and {1} accepts no pictures</source>
-            <translation type="unfinished" />
+            <translation>{0} braucht ein Modell, das Bilder sieht, und {1} nimmt keine Bilder</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />

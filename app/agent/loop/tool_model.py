@@ -57,6 +57,11 @@ class ToolModelOf:
         """Return whether the model accepts pictures."""
         return self._turns.window.info.images
 
+    @property
+    def remote(self) -> bool:
+        """Return whether the model runs on another machine."""
+        return bool(self._turns.model.remote_host)
+
     def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
         """Return the model's answer; see `app.tools.api.ToolModel`."""
         self._token.check()

@@ -2,13 +2,15 @@
 
 Only what the code names is written: entries of the kinds that its functions return, pixels where it
 asks for pixels. The analysis reads these files and nothing else; see `analysis_primitives`.
+
+What code returns is sent to the model that wrote it, and code can write a name as numbers, in which
+no cleaning finds it. So for a model on another machine nothing is written that must not leave.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -44,14 +46,19 @@ MOST_BYTES = 1024**3
 """Length of all entries, and of all pixels, that an analysis is given."""
 
 _ALL_KINDS = ("load_patient", "get_entries")
-_PIXELS = ("load_image_values", "image_statistics")
-_PICTURE = "load_dicom_image"
+_VALUES, _STATISTICS, _PICTURE = "load_image_values", "image_statistics", "load_dicom_image"
 _ECGS = ("load_ecg_image", "analyze_ecg_for_rhythm")
 _IMAGES = (
     *("find_patient_images", "scan_dicom_directory", "get_dicom_metadata"),
-    *("get_dicom_metadata_from_path", _PICTURE, *_PIXELS),
+    *("get_dicom_metadata_from_path", _PICTURE, _VALUES, _STATISTICS),
 )
 _LONGEST_SIDE = 1024
+_DETAILS = ("category", "verification", "interpretation", "class", "criticality", "modality")
+"""Details of entries that are codes."""
+_WITHHELD = (
+    "The model runs on another machine, so the code was not given names, numbers and addresses of "
+    "patients, days of birth and death, free text, pictures and pixels."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +84,18 @@ def write_data(
         raise ToolRetry(
             "there is nothing to analyse", remedy="Ask the user to open a record or images."
         )
+    remote = context.model is not None and context.model.remote
     limit = min(patient_limit or MOST_PATIENTS, MOST_PATIENTS)
     patients = context.records.patients(limit=limit)
-    entries, notes = _write_record(folder / "record.sqlite", words, patients, context)
+    entries, notes = _write_record(folder / "record.sqlite", words, patients, context, remote)
     if not words.isdisjoint(_IMAGES):
-        notes += _write_images(folder, words, patients, context)
-    notes += _write_ecgs(folder, words, patients, context)
-    return GivenData(len(patients), entries, tuple(notes))
+        notes += _write_images(folder, words, patients, context, remote)
+    notes += _write_ecgs(folder, words, patients, context, remote)
+    return GivenData(len(patients), entries, (*notes, *((_WITHHELD,) if remote else ())))
 
 
 def _write_record(
-    path: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+    path: Path, words: set[str], patients: Sequence[Patient], context: ToolContext, remote: bool
 ) -> tuple[int, list[str]]:
     records, notes = context.records, list[str]()
     if records.count() > len(patients):
@@ -107,12 +115,15 @@ def _write_record(
         file.executemany("INSERT INTO kind VALUES(?)", [(kind.value,) for kind in kinds])
         for one in patients:
             context.cancel.check()
-            text = json.dumps(patient_json(one))
+            told = patient_json(one, remote)
             file.execute(
-                "INSERT INTO patient(id, name, json) VALUES(?,?,?)", (one.id, one.name, text)
+                "INSERT INTO patient(id, name, json) VALUES(?,?,?)",
+                (one.id, told["name"], json.dumps(told)),
             )
             found = records.entries(one.id, kinds) if kinds and size < MOST_BYTES else ()
-            rows = [(one.id, entry.kind.value, json.dumps(entry_json(entry))) for entry in found]
+            rows = [
+                (one.id, entry.kind.value, json.dumps(entry_json(entry, remote))) for entry in found
+            ]
             file.executemany("INSERT INTO entry(patient, kind, json) VALUES(?,?,?)", rows)
             count += len(rows)
             size += sum(len(row[2]) for row in rows)
@@ -132,9 +143,9 @@ def _kinds(words: set[str]) -> Sequence[EntryKind]:
     return [kind for kind in EntryKind if kind in named]
 
 
-def patient_json(patient: Patient) -> dict[str, Any]:
-    """Return a patient as analyses see it."""
-    return {
+def patient_json(patient: Patient, remote: bool = False) -> dict[str, Any]:
+    """Return a patient as analyses see it; for a remote model, without what identifies it."""
+    told: dict[str, Any] = {
         "id": patient.id,
         "name": patient.name,
         "birth_date": patient.birth_date,
@@ -143,10 +154,20 @@ def patient_json(patient: Patient) -> dict[str, Any]:
         "identifiers": [{"system": one, "value": two} for one, two in patient.identifiers],
         "details": dict(patient.details),
     }
+    if remote:
+        told |= {"name": "", "identifiers": [], "details": {}}
+        told |= {"birth_date": patient.birth_date[:4], "deceased": patient.deceased[:4]}
+    return told
 
 
-def entry_json(entry: Entry) -> dict[str, Any]:
-    """Return an entry as analyses see it: its fields by name; see `app.records.types.Entry`."""
+def entry_json(entry: Entry, remote: bool = False) -> dict[str, Any]:
+    """Return an entry as analyses see it: its fields by name; see `app.records.types.Entry`.
+
+    For a remote model, without free text.
+    """
+    details = dict(entry.details)
+    if remote:
+        details = {key: text for key, text in details.items() if key in _DETAILS}
     return {
         **_coded(entry),
         "id": entry.id,
@@ -154,10 +175,10 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "start": entry.start,
         "end": entry.end,
         "status": entry.status,
-        "text": entry.text,
+        "text": "" if remote else entry.text,
         "encounter": entry.encounter,
         "links": list(entry.links),
-        "details": dict(entry.details),
+        "details": details,
         "components": [_coded(one) for one in entry.components],
     }
 
@@ -181,7 +202,7 @@ def _coded(one: Entry | Component) -> dict[str, Any]:
 
 
 def _write_images(
-    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext, remote: bool
 ) -> list[str]:
     """Write the images that the code asks for; return what was left out."""
     known = [
@@ -196,12 +217,12 @@ def _write_images(
     left_out = [one.id for one in known if "problem" in one.facts]
     notes = [f"{len(left_out)} DICOM files cannot be read."] if left_out else []
     size = given = 0
-    wanted = _PICTURE in words, not words.isdisjoint(_PIXELS)
+    wanted = words & {_PICTURE, _VALUES, _STATISTICS}
     for one in sorted(found, key=lambda one: not owners[one.id]):  # those of a patient first
         context.cancel.check()
         about = {"path": one.id, "patient_id": owners[one.id], "metadata": metadata(one)}
         told.append(about)
-        if any(wanted) and given < MOST_IMAGES and size < MOST_BYTES:
+        if wanted and given < MOST_IMAGES and size < MOST_BYTES:
             context.progress(0.2, "Reading images")
             try:
                 display, values = _pixels(one, context)
@@ -210,11 +231,13 @@ def _write_images(
                 continue
             given += 1
             size += values.nbytes + display.nbytes
-            if wanted[0]:
-                _save_picture(display, folder / f"{one.id}.png")
-            if wanted[1]:
+            if _PICTURE in words:
+                _save_picture(display, folder / f"{one.id}.png", remote)
+            if _STATISTICS in words:
+                (folder / f"{one.id}.json").write_text(json.dumps(_statistics(values)), "utf-8")
+            if _VALUES in words and not remote:
                 np.save(folder / f"{one.id}.npy", values, allow_pickle=False)
-    if any(wanted) and given < len(found):
+    if wanted and given < len(found):
         notes.append(f"The pixels of {given} of {len(found):,} images were given.")
     (folder / "images.json").write_text(json.dumps({"images": told, "ecg": sorted(ecgs)}), "utf-8")
     return notes
@@ -245,14 +268,28 @@ def _pixels(one: KnownImage, context: ToolContext) -> tuple[NDArray[np.uint8], N
     return image.display, frame_values(image.frame)
 
 
-def _save_picture(display: NDArray[np.uint8], path: Path) -> None:
+def _statistics(values: NDArray[Any]) -> dict[str, float]:
+    kept = values[np.isfinite(values)].astype(np.float64)
+    if not kept.size:
+        return {}
+    low, middle, high = np.percentile(kept, (5, 50, 95))
+    found = (kept.min(), kept.max(), kept.mean(), kept.std(), middle, low, high)
+    names = ("minimum", "maximum", "mean", "std", "median", "p5", "p95")
+    return dict(zip(names, map(float, found), strict=True))
+
+
+def _save_picture(display: NDArray[np.uint8], path: Path, remote: bool) -> None:
+    """Save what the code gets as a picture; for a remote model, an empty file in its place."""
+    if remote:
+        path.touch()
+        return
     picture = Image.fromarray(display)
     picture.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
     picture.save(path)
 
 
 def _write_ecgs(
-    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext
+    folder: Path, words: set[str], patients: Sequence[Patient], context: ToolContext, remote: bool
 ) -> list[str]:
     """Write what the ECG tools say of each patient, with the picture; return what was left out."""
     if words.isdisjoint(_ECGS):
@@ -263,11 +300,14 @@ def _write_ecgs(
     for patient in patients[:MOST_ECGS]:
         context.cancel.check()
         args = ecg.EcgInput(patient_id=patient.id)
-        found[patient.id] = tools["analyze_ecg_for_rhythm"].run(args, quiet).output
+        found[patient.id] = dict(tools["analyze_ecg_for_rhythm"].run(args, quiet).output)
+        if remote:  # texts of the file
+            found[patient.id]["raw_analysis"] = {}
         if "load_ecg_image" in words:
             shown = tools["load_ecg"].run(ecg.LoadEcgInput(patient_id=patient.id), quiet).output
             if shown["image_path"]:
-                shutil.copyfile(shown["image_path"], folder / f"ecg-{len(found)}.png")
+                pixels = np.asarray(Image.open(shown["image_path"]))
+                _save_picture(pixels, folder / f"ecg-{len(found)}.png", remote)
                 found[patient.id] |= {"picture": f"ecg-{len(found)}.png"}
     (folder / "ecgs.json").write_text(json.dumps(found), "utf-8")
     if len(patients) > MOST_ECGS:

@@ -462,11 +462,17 @@ _ASKED = translatable("You are asked before each call, and see what is sent.")
 _FOREIGN = translatable(
     "The texts below are the server's own. Allow them only if you trust whoever runs it."
 )
-_PROGRAM = translatable("It is a program that runs on this computer, with all your rights.")
-_HERE = translatable("It is at an address of this computer.")
+_PROGRAM = translatable(
+    "It is a program that runs on this computer, with all your rights. It gets what is sent as it "
+    "is, with names and dates, and may hand that on."
+)
+_HERE = translatable(
+    "It is at an address of this computer. It gets what is sent as it is, with names and dates, "
+    "and may hand that on."
+)
 _REMOTE = translatable(
-    "It is on another computer: names, ids and dates of the open studies are removed from what "
-    "is sent to it."
+    "It is on another computer: names, ids and dates of the open studies and records are removed "
+    "from what is sent to it."
 )
 
 

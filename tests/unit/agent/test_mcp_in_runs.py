@@ -324,10 +324,16 @@ def test_a_program_takes_allowed_tools_into_its_registry_and_cleans_calls_by_han
     program.mcp.allow(REMOTE, Listing((ECHO,), (), "as-seen"))
     assert program.registry.get("mcp_clinic_echo") is not None
     assert program.active.get("mcp_clinic_echo") is not None
+    before = program.active
+    without = before.without(["mcp", "record"])
+    assert without.get("mcp_clinic_echo") is None
+    assert without.get("analyze_medical_document") is None
     run_tool("mcp_clinic_echo", {"text": "mail a@b.org"}, (), tmp_path / "out", as_json=True)
     assert "a@b.org" not in json.dumps(server.sent)
     program.change_settings(Settings(mcp_servers=[]))
     assert program.registry.get("mcp_clinic_echo") is None
+    assert before.get("mcp_clinic_echo") is None, "a loop that is there already has it no more"
+    assert "mcp_clinic_echo" not in [tool.spec.name for tool in before.all()]
 
 
 def test_addresses_and_commands_are_shown_as_they_are():

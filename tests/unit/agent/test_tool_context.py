@@ -173,6 +173,20 @@ def test_a_tool_may_not_ask_beyond_the_limit(tmp_path: Path):
     assert played.events[-1].stopped_by == "tokens"
 
 
+@pytest.mark.parametrize("host", ["", "llm.example"])
+def test_a_tool_knows_whether_results_leave_this_machine(tmp_path: Path, host: str):
+    seen: list[bool] = []
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        assert context.model is not None
+        seen.append(context.model.remote)
+        return ToolResult("", {}, {})
+
+    tools = [FakeTool("asks", Nothing, run)]
+    play(tmp_path, [call("asks")], says("Done."), tools=tools, remote_host=host)
+    assert seen == [bool(host)]
+
+
 def test_names_are_removed_from_what_a_tool_sends_and_it_is_told(tmp_path: Path):
     sent = "The patient is Zbigniewska, in /data/Zbigniewska/x.dcm"
     played = play(

@@ -55,6 +55,7 @@ class Model:
 
     answer: str | Exception
     sees: bool = True
+    remote: bool = False
     name: str = "vision-1"
     asked: list[tuple[str, list[str]]] = field(default_factory=list)
 

@@ -246,6 +246,7 @@ class Eyes:
 
     def __init__(self, answer: str = "", *, sees: bool = True) -> None:
         self.answer, self.sees, self.asked = answer, sees, list[Any]()
+        self.remote = False
 
     name = "llava"
 

@@ -7,7 +7,7 @@ import io
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -287,6 +287,53 @@ def test_images_and_ecgs_of_the_data_folders(tmp_path: Path, monkeypatch: pytest
     assert found["mean"] == pytest.approx(gradient().mean(), rel=1e-6)
     assert (found["ecg"], found["no"]) == (False, None)
     assert done.output["notes"] == ["1 DICOM files cannot be read."]
+
+
+class Elsewhere:
+    """A model on another machine."""
+
+    name, sees, remote = "far", False, True
+
+    def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
+        raise AssertionError("it was asked")
+
+
+def test_code_of_a_remote_model_is_given_nothing_that_it_could_send_as_numbers(
+    bench: Bench, film: Path
+):
+    code = (
+        "import os, pathlib\n"
+        "def analyze():\n"
+        "    texts = [p.read_bytes() for p in pathlib.Path('..', 'input', 'data').rglob('*')\n"
+        "             if p.is_file()]\n"
+        "    numbers = [list(text) for text in texts]\n"
+        "    [get_notes(p) for p in get_patients()], load_dicom_image('anna')\n"
+        "    # find_patient_images load_image_values image_statistics load_patient\n"
+        "    return {'size': len(texts), 'data': [sum(numbers, [])[i:i+60000] for i in\n"
+        "            range(0, sum(map(len, texts)), 60000)],\n"
+        "            'labs': [x['value']['number'] for x in get_labs('anna')],\n"
+        "            'picture': load_dicom_image('anna'), 'who': get_demographics('anna'),\n"
+        "            'max': image_statistics('image-1')['maximum']}\n"
+    )
+    context = replace(bench.context(), records=MadeRecords(), model=Elsewhere())
+    done = GeneratedAnalysis().run(AnalysisInput(code=code), context)
+    found = done.output["result"]
+    data = bytes(number for part in found["data"] for number in part)
+    assert found["labs"] == [1.4, 1.0, 0.9]
+    assert found["max"] == 4095 * 2 - 1024
+    assert b"Creatinine" in data
+    for text in (b"Roth", b"4711", b"0815", b"Lindenweg", b"1950-06", b"Cough", b"twice a day"):
+        assert text not in data, text
+    assert b"PNG" not in data
+    assert gradient()[3].tobytes() not in data
+    assert found["picture"] == {"picture": "image-1"}
+    assert found["who"] == {
+        "id": "anna", "name": "", "birth_date": "1950", "gender": "female", "deceased": "",
+        "identifiers": [], "details": {},
+    }  # fmt: skip
+    assert "another machine" in done.output["notes"][-1]
+    here = run(bench, "def analyze(): return {'who': get_demographics('anna')['name']}")
+    assert here.output["result"] == {"who": "Anna Roth"}
 
 
 # -- asking

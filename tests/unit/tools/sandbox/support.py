@@ -130,7 +130,8 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     """Run a Python program as an ordinary user without any capability; return what it prints.
 
     Root's home and the project's folder may be closed to others. So the program gets a view of the
-    file system in which the folders above both are open, and nothing else is changed.
+    file system in which the top folder above Python is open, and in which the project and its
+    virtual environment are in `folder`, too; nothing else is changed.
 
     Raises:
         NoOtherUser: This machine does not let it, or that user cannot read the project.
@@ -138,29 +139,39 @@ def as_ordinary_user(program: str, folder: Path) -> str:
     """
     if os.geteuid() != 0 or not all(shutil.which(one) for one in ("unshare", "setpriv")):
         raise NoOtherUser("only root can become another user, by unshare and setpriv")
-    closed = {Path(os.path.realpath(one)).parts[1] for one in (sys.executable, sys.prefix, REPO)}
+    repo, prefix = folder / "repo", folder / "environment"
+    python = prefix / "bin" / Path(sys.executable).name
+    user = f"setpriv --reuid={ORDINARY_USER} --regid={ORDINARY_USER} --clear-groups --inh-caps=-all"
     lines = [
         "set -e",
         f"trap 'exit {_NOT_HERE}' EXIT",
         "mount --make-rprivate /",
-        f"mkdir -p {folder}/held",
+        f"mkdir {folder}/held {repo} {prefix}",
+        f"mount --rbind {REPO} {repo}",
+        f"mount --rbind {sys.prefix} {prefix}",
     ]
+    closed = {Path(os.path.realpath(one)).parts[1] for one in (sys.executable, sys.base_prefix)}
     for number, name in enumerate(sorted(closed - {"usr", "tmp", "opt"})):
         held = f"{folder}/held/{number}"
-        lines += [f"mkdir {held}", f"mount --rbind /{name} {held}"]
-        lines += [f"mount -t tmpfs -o mode=755 none /{name}"]
-        lines += [f"for one in {held}/.* {held}/*; do case ${{one##*/}} in .|..) continue;; esac"]
-        lines += [f'  [ -d "$one" ] && ! [ -L "$one" ] || continue; mkdir /{name}/"${{one##*/}}"']
-        lines += [f'  mount --rbind "$one" /{name}/"${{one##*/}}"; done', f"umount -l {held}"]
-    user = f"--reuid={ORDINARY_USER} --regid={ORDINARY_USER} --clear-groups"
+        lines += [
+            f"mkdir {held}",
+            f"mount --rbind /{name} {held}",
+            f"mount -t tmpfs -o mode=755 none /{name}",
+            f"for one in {held}/.* {held}/*; do case ${{one##*/}} in .|..) continue;; esac",
+            f'  [ -d "$one" ] && ! [ -L "$one" ] || continue; mkdir /{name}/"${{one##*/}}"',
+            f'  mount --rbind "$one" /{name}/"${{one##*/}}"; done',
+            f"umount -l {held}",
+        ]
     own = folder / "program.py"
     own.write_text(program, "utf-8")
     os.chown(folder, ORDINARY_USER, ORDINARY_USER)
-    readable = f"test -r {REPO}/pyproject.toml && test -x {sys.executable}"
-    lines += [f"setpriv {user} --inh-caps=-all sh -c '{readable}'"]
-    lines += [f"cd {REPO}", f"exec setpriv {user} --inh-caps=-all {sys.executable} -B {own}"]
+    lines += [
+        f"{user} sh -c 'test -r {repo}/pyproject.toml && {python} -c 0'",
+        f"cd {repo}",
+        f"exec {user} {python} -B {own}",
+    ]
     shell = ["unshare", "--mount", "sh", "-c", "\n".join(lines)]
-    variables = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(REPO)}
+    variables = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(repo)}
     variables |= {"TMPDIR": str(folder), "SIGHTLINE_HOME": str(folder / "profile")}
     done = subprocess.run(
         shell, capture_output=True, text=True, check=False, timeout=120, env=variables
