@@ -8042,6 +8042,11 @@
             <translation>Notizen</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/tools_page.py" />
+            <source>Notes and reports of records. Otherwise they stay on this computer.</source>
+            <translation>Notizen und Befunde von Akten. Sonst bleiben sie auf diesem Rechner.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
@@ -10372,8 +10377,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
-            <source>Send the text of a record's notes to a remote model, with names removed</source>
-            <translation>Den Text von Notizen einer Akte an ein entferntes Modell senden, ohne Namen</translation>
+            <source>Send them to a remote model, without names</source>
+            <translation>An ein fernes Modell senden, ohne Namen</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -14052,11 +14057,6 @@
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings/tools_page.py" />
-            <source>Without it, notes and reports stay on this computer, and the model is told so.</source>
-            <translation>Ohne dies bleiben Notizen und Befunde auf diesem Computer, und das Modell erfährt das.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/printing.py" />

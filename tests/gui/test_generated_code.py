@@ -132,7 +132,7 @@ def test_an_endless_loop_is_stopped_within_a_second_and_the_window_lives(
     with ScriptedModel([call(NAME, code=ENDLESS)]) as model:
         rig = make(model)
         rig.ask_and_allow(wait_until)
-        wait_until(lambda: list(rig.out.glob("analysis-*/scratch/begun")))
+        wait_until(lambda: list(rig.out.glob("generated-analysis-*/scratch/begun")))
         assert not rig.run.ended
         stopped = time.monotonic()
         QTest.keyClick(rig.dock.composer.edit, Qt.Key.Key_Escape)
@@ -140,7 +140,7 @@ def test_an_endless_loop_is_stopped_within_a_second_and_the_window_lives(
         took = time.monotonic() - stopped
         assert rig.run.ended == "run_cancelled"
     assert took < 1
-    wait_until(lambda: not list(rig.out.glob("analysis-*")))  # nothing is left behind
+    wait_until(lambda: not list(rig.out.glob("generated-analysis-*")))  # nothing is left behind
     assert heartbeat.computed_ms < stall_ms()
 
 

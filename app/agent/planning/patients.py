@@ -36,9 +36,19 @@ class NamedPatients:
     spans: tuple[tuple[int, int], ...] = ()
 
     def without_names(self, text: str) -> str:
-        """Return the question with spaces in place of the names, which may be ordinary words."""
-        for start, end in self.spans:
-            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        """Return the question with "patient" in place of names, which may be ordinary words.
+
+        Its length stays the same.
+        """
+        whole: list[tuple[int, int]] = []
+        for start, end in sorted(self.spans):
+            if whole and not text[whole[-1][1] : start].strip():
+                whole[-1] = (whole[-1][0], end)
+            else:
+                whole.append((start, end))
+        for start, end in whole:
+            said = "patient" if end - start >= len("patient") else "pt"
+            text = f"{text[:start]}{said.ljust(end - start)}{text[end:]}"
         return text
 
 

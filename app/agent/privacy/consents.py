@@ -183,7 +183,7 @@ def record_request(model: str, host: str, *, notes: bool = False) -> dict[str, A
     free = (
         "Notes and reports, without every word that is neither ordinary nor clinical"
         if notes
-        else "Of notes and reports only their kind: their text is held back (Settings > Assistant)"
+        else "Of notes and reports only their kind: their text is held back (Settings > Tools)"
     )
     return {
         "about": "record",
@@ -191,7 +191,7 @@ def record_request(model: str, host: str, *, notes: bool = False) -> dict[str, A
         "model": model,
         "sent": [
             "Values, diagnoses, medication and scores that tools read from the patient's record",
-            "Without names, numbers, addresses and people; dates as counted days of an unknown day",
+            "Without names, record numbers, addresses and dates; a date becomes a count of days",
             free,
         ],
         "title": f"Also send what the patient's record says to {host}?",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import logging
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +33,14 @@ from app.tools.sandbox.backends import Backend
 from app.tools.sandbox.jobs import Job, Limits, Outcome, make_job, remove_job
 from app.tools.sandbox.sandbox import find_sandbox, run_job
 
+_log = logging.getLogger(__name__)
+
 NAME = "generate_and_run_analysis"
 LIMITS = Limits()
 MOST_CODE = 40_000
 """Characters: what can be shown whole when it is asked whether the code may run."""
 _PRINTED = 8_000
+_FOLDER = "generated-analysis-"
 
 
 class AnalysisInput(ToolInput):
@@ -117,7 +120,9 @@ class GeneratedAnalysis:
         sandbox = find_sandbox()
         started = time.monotonic()
         # In the conversation's own folder, which nobody else can read.
-        folder = Path(tempfile.mkdtemp(prefix="analysis-", dir=context.out_dir))
+        for left in context.out_dir.glob(f"{_FOLDER}*"):  # by a program that was killed
+            _remove(left)
+        folder = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=context.out_dir))
         try:
             (folder / "input" / "data").mkdir(parents=True)
             context.progress(0.1, "Gathering the data")
@@ -126,8 +131,7 @@ class GeneratedAnalysis:
             context.progress(0.3, "Running the code")
             outcome = _run(sandbox, job, context)
         finally:
-            with suppress(OSError):  # the result stands, and the conversation has the record anyway
-                remove_job(folder)
+            _remove(folder)
         if outcome.kind != "returned":
             raise _problem(outcome)
         output = AnalysisOutput(
@@ -141,6 +145,13 @@ class GeneratedAnalysis:
             "entries": given.entries,
         }
         return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        remove_job(folder)
+    except OSError as error:  # the result stands; the next call tries again
+        _log.warning("the folder of an analysis stays: %s", type(error).__name__)
 
 
 def _run(sandbox: Backend, job: Job, context: ToolContext) -> Outcome:

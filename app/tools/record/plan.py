@@ -26,7 +26,7 @@ from app.tools.pack_plan import (
     word_lists,
 )
 from app.tools.record import doubts
-from app.tools.record.result_wording import wordings
+from app.tools.record.result_wording import unanswered, wordings
 
 _TEXTS = word_lists("record")
 _WORDS = {section: phrases(words) for section, words in _TEXTS.items() if "=" not in words}
@@ -265,5 +265,6 @@ PLAN = PackPlan(
     kinds=_KINDS,
     tools=_TOOLS,
     wordings=wordings(),
+    unanswered=unanswered,
     prompt=pack_prompt("record"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tools.result_wording import ResultWording
+from app.tools.result_wording import AnswerContext, ResultWording
 
 _TITLES = {
     "list_patients": "Patients",
@@ -34,3 +34,21 @@ _TITLES = {
 def wordings() -> tuple[ResultWording, ...]:
     """Return the wordings of the pack's tools."""
     return tuple(ResultWording(tool, title) for tool, title in _TITLES.items())
+
+
+_JUDGED = frozenset(
+    (
+        *("calculate_clinical_score", "calculate_patient_score", "check_drug_interactions"),
+        *("analyze_ecg_for_rhythm", "analyze_medical_document", "analyze_medical_image"),
+    )
+)
+
+
+def unanswered(told: AnswerContext) -> list[str]:
+    """Return what results about a patient never answer: what is to be done."""
+    if not told.ran & _JUDGED:
+        return []
+    return [
+        "What is to be done: that is for a physician, who sees the patient and the whole record. "
+        "This is for research and education."
+    ]

@@ -190,14 +190,10 @@ class ToolsPage(SettingsPage):
         self.remember = QCheckBox(tr("Offer an answer for the whole conversation"))
         self.remember.setChecked(self._policy.remember)
         form.add_row(tr("Answers"), self.remember)
-        self.clean_notes = QCheckBox(
-            tr("Send the text of a record's notes to a remote model, with names removed")
-        )
+        self.clean_notes = QCheckBox(tr("Send them to a remote model, without names"))
         self.clean_notes.setChecked(self._clean_notes)
-        self.clean_notes.setToolTip(
-            tr("Without it, notes and reports stay on this computer, and the model is told so.")
-        )
-        form.add_row(tr("Notes"), self.clean_notes)
+        note = tr("Notes and reports of records. Otherwise they stay on this computer.")
+        form.add_row(tr("Notes"), self.clean_notes, note=note)
         self.column.addLayout(form)
 
     def _add_effects(self, chosen: Mapping[Any, str]) -> None:

@@ -84,6 +84,15 @@ def test_the_code_reads_patients_and_their_entries(bench: Bench):
     assert list(bench.out.iterdir()) == []  # nothing of the record is left
 
 
+def test_what_a_killed_program_left_is_removed(bench: Bench):
+    left = bench.out / "generated-analysis-x" / "input" / "data"
+    left.mkdir(parents=True)
+    (left / "record.sqlite").write_bytes(b"a copy of the record")
+    (bench.out / "table.csv").touch()
+    run(bench, "def analyze(): return {}")
+    assert [one.name for one in bench.out.iterdir()] == ["table.csv"]
+
+
 def test_a_whole_patient_and_each_getter(bench: Bench):
     names = sorted(name for name in FUNCTIONS if name.startswith("get_") and "dicom" not in name)
     names = [name for name in names if name not in ("get_patients", "get_entries")]
