@@ -15,6 +15,8 @@ TWICE = "\x00twice"
 so the library refuses the resource."""
 
 _MAX_NESTED_BUNDLES = 4
+_MAX_EXPONENT = 400
+"""A float has 308."""
 
 
 class NumberText(Decimal):
@@ -23,10 +25,15 @@ class NumberText(Decimal):
     text: str
 
     def __new__(cls, text: str) -> NumberText:
-        """Return the number; one that cannot be told (an exponent of billions) is NaN."""
+        """Return the number; one that no measured value can have (1e999999999) is NaN.
+
+        As a whole number it would have as many digits as its exponent says, and take minutes.
+        """
         try:
             made = super().__new__(cls, text)
         except InvalidOperation:
+            made = super().__new__(cls, "NaN")
+        if made and abs(made.adjusted()) > _MAX_EXPONENT:
             made = super().__new__(cls, "NaN")
         made.text = text
         return made

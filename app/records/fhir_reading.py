@@ -148,7 +148,8 @@ def _lines(file: BinaryIO, skip: int, line: int) -> tuple[list[FoundResource], i
         file.seek(skip)
     found: list[FoundResource] = []
     taken = 0
-    for _ in range(CHUNK_LINES):
+    written = 0
+    while written < CHUNK_LINES:
         text = file.readline(MAX_LINE_BYTES + 1)
         if not text:
             if not skip and not taken:
@@ -160,6 +161,7 @@ def _lines(file: BinaryIO, skip: int, line: int) -> tuple[list[FoundResource], i
             why = f"the line has over {MAX_LINE_BYTES >> 20} MiB; what follows is not read"
             return [*found, FoundResource(f"line {line}", "", {}, why)], -1, line
         if text.strip():
+            written += 1
             found += _of_line(text, line)
         if taken > _CHUNK_BYTES:
             break
@@ -184,8 +186,12 @@ def _take(
     try:
         problem = found.problem or _refusal(found.resource)
         if not problem:
-            resources.append(read_resource(found))
+            kept = read_resource(found)
+            json.dumps(kept, ensure_ascii=False).encode()  # as the index will
+            resources.append(kept)
             return
+    except UnicodeEncodeError:
+        problem = "it has halves of characters, which are no Unicode text"
     except Exception as error:  # an odd form that the library lets pass: told, never dropped
         problem = f"it cannot be understood ({type(error).__name__})"
     kind = found.resource.get("resourceType")

@@ -5244,6 +5244,11 @@
             <translation>es hat weniger als zwei Schichten</translation>
         </message>
         <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it has halves of characters, which are no Unicode text</source>
+            <translation>sie enthält halbe Zeichen, die kein Unicode-Text sind</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/text_headers.py" />
             <source>it has no end</source>
             <translation>es hat kein Ende</translation>

@@ -140,9 +140,7 @@ class RecordOpening(QObject):
             self._end()
             self._notices.show_error(error)
 
-    def _take(
-        self, cancel: CancelToken, found: OpenedRecord, paths: tuple[Path, ...]
-    ) -> None:
+    def _take(self, cancel: CancelToken, found: OpenedRecord, paths: tuple[Path, ...]) -> None:
         if cancel is not self._running:
             return
         self._end()

@@ -469,6 +469,13 @@ def _texts(problems: tuple[RecordProblem, ...]) -> str:
         (b'{"resourceType": "Patient", "multipleBirthInteger": NaN}', "rules of FHIR"),
         (b'{"resourceType": "Patient", "gender": "male", "gender": "female"}', "twice"),
         (b'{"resourceType": "Patient", "id": "\\ud800"}', "rules of FHIR"),
+        (
+            b'{"resourceType": "Bundle", "type": "collection", "entry": '
+            b'[{"fullUrl": "\\ud800", "resource": {"resourceType": "Patient"}}]}',
+            "halves of characters",
+        ),
+        (b'{"resourceType": "Patient", "\\ud800": 1}', "rules of FHIR"),
+        (b'{"resourceType": "Patient", "multipleBirthInteger": 1e999999999}', "rules of FHIR"),
         (b'{"resourceType": 7}', "no resourceType"),
         (b'{"resourceType": "Patient", "extra": 1}', "rules of FHIR"),
     ],
