@@ -352,7 +352,7 @@ def run_tool(
                 }
             )
         else:
-            print(result.summary)
+            print(printable(result.summary, lines=True))
             print(json.dumps(result.output, indent=2, ensure_ascii=False))
             print(f"Files: {out_dir}", file=sys.stderr)
     return 0
