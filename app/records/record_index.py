@@ -306,7 +306,9 @@ def resolve(connection: sqlite3.Connection) -> None:
             "SELECT id, fields FROM resource WHERE role='shared'"
         )
     }
-    connection.execute("UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL")
+    connection.execute(
+        "UPDATE resource SET patient=NULL, entry=NULL, resolved=NULL WHERE patient IS NOT NULL"
+    )
     texts = connection.cursor().execute("SELECT id, fields FROM resource WHERE role='entry'")
     by_number = {row.number: row for row in rows}
     missing: dict[tuple[int, str], list[_Row]] = defaultdict(list)

@@ -223,7 +223,8 @@ def _waveform(context: ToolContext, image: KnownImage) -> Ecg:
         "waveform",
         f"DICOM waveform {image.id}",
         date=reply["date"],
-        owner=reply["patient_id"],
+        # Of an open file only: the numbers of others are not known to the removal of identifiers.
+        owner=reply["patient_id"] if image.id.startswith("image-") else "",
         samples=np.asarray(reply["samples"], np.float64),
         leads=tuple(reply["leads"]),
         rate=float(reply["rate"]),

@@ -172,31 +172,27 @@ class ImagesOutput(BaseModel):
     total: int = Field(description="Files that fit.")
     left_out: int
     values: dict[str, list[str]] = Field(
-        description="Values that really occur, the most frequent first, by argument."
+        description="Values of modality, body_part and series_description that really occur, the "
+        "most frequent first."
     )
-    counts: dict[str, dict[str, int]] = Field(description="How often each occurs.")
+    counts: dict[str, dict[str, int]] = Field(
+        description="How many files have each modality and content."
+    )
+    body_parts: list[JsonDict] = Field(description="Each body_part, and how many files have it.")
+    descriptions: list[JsonDict] = Field(
+        description="Each series_description, and how many files have it."
+    )
     problems: list[JsonDict] = Field(description="Files that cannot be read, with the reason.")
     folders: dict[str, str] = Field(description="Whether each data folder is there.")
 
 
 _NO_VALUE = "(none)"
+_MOST_VALUES = 100
 
 
-def _values(images: Sequence[KnownImage]) -> dict[str, dict[str, int]]:
-    found: dict[str, Counter[str]] = {
-        "modality": Counter(),
-        "body_part": Counter(),
-        "description": Counter(),
-        "content": Counter(),
-    }
-    for one in images:
-        facts = metadata(one)
-        found["modality"][facts["modality"] or _NO_VALUE] += 1
-        found["body_part"][facts["body_part"] or _NO_VALUE] += 1
-        said = facts["series_description"] or facts["study_description"]
-        found["description"][said or _NO_VALUE] += 1
-        found["content"][facts["content"]] += 1
-    return {name: dict(counts.most_common(100)) for name, counts in found.items()}
+def _counter(images: Sequence[KnownImage], key: str) -> list[tuple[str, int]]:
+    found = Counter(str(metadata(one)[key] or _NO_VALUE) for one in images)
+    return found.most_common(_MOST_VALUES)
 
 
 def _fits(image: KnownImage, args: ScanInput) -> bool:
@@ -216,28 +212,33 @@ def _images_output(
     found: Sequence[KnownImage],
     limit: int,
 ) -> JsonDict:
-    counts = _values(readable)
+    # Free texts may name people: they stand under keys by which they are kept from remote models,
+    # never as keys themselves.
+    parts = _counter(readable, "body_part")
+    described = _counter(readable, "series_description")
+    modalities = _counter(readable, "modality")
+    values = {"modality": modalities, "body_part": parts, "series_description": described}
     return {
         "images": [metadata(one) for one in found[:limit]],
         "total": len(found),
         "left_out": max(len(found) - limit, 0),
         "values": {
-            name: [value for value in values if value != _NO_VALUE]
-            for name, values in counts.items()
+            name: [value for value, _ in counts if value != _NO_VALUE]
+            for name, counts in values.items()
         },
-        "counts": counts,
+        "counts": {"modality": dict(modalities), "content": dict(_counter(readable, "content"))},
+        "body_parts": [{"body_part": value, "files": count} for value, count in parts],
+        "descriptions": [{"series_description": one, "files": count} for one, count in described],
         "problems": [metadata(one) for one in images if "problem" in one.facts][:_SAID],
         "folders": validate_paths(),
     }
 
 
-def _counts_text(counts: dict[str, dict[str, int]]) -> str:
-    titles = {"modality": "Modality", "body_part": "BodyPartExamined"}
-    parts: list[str] = []
-    for key, title in titles.items():
-        told = [f"{value} {count}" for value, count in list(counts[key].items())[:8]]
-        parts += [f"{title}: {', '.join(told)}"] if told else []
-    return "; ".join(parts)
+def _counts_text(output: JsonDict) -> str:
+    kinds = [f"{value} {count}" for value, count in output["counts"]["modality"].items()]
+    parts = [f"{one['body_part']} {one['files']}" for one in output["body_parts"]]
+    told = (("Modality", kinds), ("BodyPartExamined", parts))
+    return "; ".join(f"{title}: {', '.join(some[:_SAID])}" for title, some in told if some)
 
 
 def _scan_dicom_directory(args: ScanInput, context: ToolContext) -> ToolResult:
@@ -246,7 +247,7 @@ def _scan_dicom_directory(args: ScanInput, context: ToolContext) -> ToolResult:
     found = [one for one in readable if _fits(one, args)]
     output = _images_output(images, readable, found, args.limit)
     broken = len(images) - len(readable)
-    summary = f"{counted(len(readable), 'DICOM file')}. {_counts_text(output['counts'])}."
+    summary = f"{counted(len(readable), 'DICOM file')}. {_counts_text(output)}."
     if len(found) < len(readable):
         summary += f" {counted(len(found), 'file')} fit the filters."
     summary += f" {counted(broken, 'file')} cannot be read." if broken else ""
@@ -303,7 +304,7 @@ def _get_dicom_metadata(args: MetadataInput, context: ToolContext) -> ToolResult
     summary = f"{counted(len(found), 'image')} {of}fit."
     summary += " ".join(f" {_image_text(one)}." for one in found[:3])
     if not found:
-        summary += f" There are: {_counts_text(output['counts']) or 'none'}."
+        summary += f" There are: {_counts_text(output) or 'none'}."
     return result(context, summary, output)
 
 

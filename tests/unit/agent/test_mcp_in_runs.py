@@ -433,7 +433,7 @@ def test_without_a_language_model_an_earlier_discharge_summary_is_analysed(
         asyncio.run(collect(loop, program.request(question, (), thread=thread, approve=approve)))
         for question in (
             "What does the discharge summary say?",
-            "Send it to the MCP server for comprehensive analysis.",
+            "Submit the discharge summary to the MCP server for comprehensive analysis.",
         )
     ]
     program.close()

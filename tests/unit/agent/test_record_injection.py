@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,9 @@ def planted_notes(places: Places) -> list[tuple[Order, str]]:
 
 def write_record(folder: Path, notes: list[str]) -> Path:
     """Write a bundle of a patient with these notes."""
-    entries = [{"resource": {"resourceType": "Patient", "id": "p", "name": [{"text": "Ada Berg"}]}}]
+    entries: list[dict[str, Any]] = [
+        {"resource": {"resourceType": "Patient", "id": "p", "name": [{"text": "Ada Berg"}]}}
+    ]
     for number, note in enumerate(notes):
         data = base64.b64encode(note.encode()).decode()
         content = [{"attachment": {"contentType": "text/plain; charset=utf-8", "data": data}}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from app.agent.messages import Message
+from app.agent.privacy.redaction import Redactor
 from app.tools.api import ToolFailed, ToolRetry
 from app.tools.record.dicom_folder import validate_paths
 from tests.unit.tools.record.charts import Charts, lab
@@ -47,7 +50,10 @@ def charts(opens: Opens, folder: Path) -> Charts:
 def test_the_scan_counts_the_values_that_really_occur(charts: Charts):
     result = charts.run("scan_dicom_directory")
     assert result.output["counts"]["modality"] == {"OT": 2, "DX": 1}
-    assert result.output["counts"]["body_part"] == {"Unknown": 2, "CHEST": 1}
+    assert result.output["body_parts"] == [
+        {"body_part": "Unknown", "files": 2},
+        {"body_part": "CHEST", "files": 1},
+    ]
     assert result.output["values"]["modality"] == ["OT", "DX"]
     assert result.output["folders"]["dicom"] == "ok"
     (problem,) = result.output["problems"]
@@ -157,3 +163,22 @@ def test_the_data_folders_are_checked(tmp_path: Path):
     assert found["fhir"] == "ok"
     assert found["csv"] == "COHERENT_CSV_PATH names no folder"
     assert found["dna"] == "COHERENT_DNA_PATH is not set"
+
+
+def test_free_text_of_files_is_kept_from_a_remote_model(opens: Opens, folder: Path):
+    secret = {"BodyPartExamined": "KOWALCZYK KNEE", "SeriesDescription": "Zbigniew t1"}
+    write_dicom(folder / "more.dcm", gradient(), StudyDescription="Kowalczyk follow-up", **secret)
+    charts = opens(POTASSIUM)
+    for tool, arguments in (
+        ("scan_dicom_directory", {}),
+        ("scan_dicom_directory", {"modality": "OT", "limit": 1}),
+        ("get_dicom_metadata", {"modality": "XX"}),
+    ):
+        result = charts.run(tool, **arguments)
+        data = {"summary": result.summary, "output": result.output, "metadata": result.metadata}
+        message = Message(role="tool", tool=tool, text=json.dumps(data), data=data)
+        (sent,) = Redactor([message]).messages([message])
+        told = f"{sent.text}{sent.data}".casefold()
+        assert "kowalczyk" not in told
+        assert "zbigniew" not in told
+        assert "OT" in sent.text  # codes are told

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from app.agent.events import RunFinished, ToolFinished
-from app.agent.llm.base import ModelEvent, ModelInfo, ToolSchema
+from app.agent.llm.base import ModelEvent, ModelInfo, Text, ToolSchema
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message
 from tests.support import fake_tools
-from tests.support.scripted_model import call, says
+from tests.support.scripted_model import call
 from tests.unit.records.record_files import SNOMED, coding
 from tests.unit.tools.record.charts import REGISTRY, Charts, Json
 from tests.unit.tools.record.conftest import Opens
@@ -43,8 +43,7 @@ class Eyes:
         """Play the next turn; a request with a picture and without tools is a look at it."""
         if not tools:
             self.looked += [picture.path for picture in messages[-1].pictures]
-            for event in says("An old infarct on the left is possible."):
-                yield event
+            yield Text("An old infarct on the left is possible.")
             return
         for event in self.turns.pop(0)(messages):
             yield event
@@ -65,7 +64,7 @@ def looks(question: str) -> Turn:
 
 
 def answers(text: str) -> Turn:
-    return lambda _messages: says(text)
+    return lambda _messages: [Text(text)]
 
 
 def condition(own: str, code: str, name: str) -> Json:
