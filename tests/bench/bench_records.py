@@ -57,7 +57,8 @@ def table_of(paths: list[Path]) -> pd.DataFrame:
             code = one.get("code", {})
             value = one.get("valueQuantity", {}).get("value")
             rows.append((patient, one["resourceType"], category, code.get("text"), value))
-    return pd.DataFrame(rows, columns=["patient", "type", "category", "text", "value"])
+    names = pd.Index(["patient", "type", "category", "text", "value"])
+    return pd.DataFrame(rows, columns=names)
 
 
 def main() -> None:

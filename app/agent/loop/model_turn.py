@@ -250,7 +250,8 @@ class ModelTurns:
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
             self.emitter.emit(Noted, text=prompt.notice)
-        if prompt.use.warning and not self.window.info.rules and not self._told_full:
+        full = prompt.use.warning and not (self.window.info.rules or self.told_shortened)
+        if full and not self._told_full:
             self._told_full = True
             self.emitter.emit(Noted, text=prompt.use.warning)
         return prompt

@@ -68,7 +68,7 @@ def write_record(folder: Path, notes: list[str]) -> Path:
     for number, note in enumerate(notes):
         data = base64.b64encode(note.encode()).decode()
         content = [{"attachment": {"contentType": "text/plain; charset=utf-8", "data": data}}]
-        note_of = {
+        note_of: dict[str, Any] = {
             "resourceType": "DocumentReference",
             "id": f"n{number}",
             "status": "current",

@@ -52,5 +52,5 @@ def test_every_direct_dependency_is_listed_with_its_licence(repo: Path) -> None:
     ]
     names = {re.split(r"[\[<>=!~; ]", requirement)[0] for requirement in wanted}
     page = (repo / "docs" / "third-party.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"^\| ([\w-]+) \| \S", page, flags=re.MULTILINE))
+    listed = set(re.findall(r"^\| ([\w.-]+) \| \S", page, flags=re.MULTILINE))
     assert names <= listed
