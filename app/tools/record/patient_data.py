@@ -369,7 +369,8 @@ def _get_patient_conditions(args: ConditionsInput, context: ToolContext) -> Tool
         for one in (*active, *(one for one in found if not is_active(one)))
     ]
     like = f' called "{args.text.strip()}"' if args.text.strip() else ""
-    summary = f"Record of {named(patient)}: {counted(len(found), 'condition')}{like}"
+    which = "" if args.status == "all" else f"{args.status} "
+    summary = f"Record of {named(patient)}: {counted(len(found), f'{which}condition')}{like}"
     summary += f" ({len(active)} active, {len(found) - len(active)} past)" if found else ""
     summary += f": {'; '.join(told[:_SAID])}" if told else ""
     summary += "; ..." if len(told) > _SAID else ""

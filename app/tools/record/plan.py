@@ -101,7 +101,8 @@ def _kind(
 
 
 _GIVEN = tuple(
-    f"{word} .. 0"
+    f"{word} {link}0"
+    for link in ("", "of ", "is ")
     for section in ("ANALYTES", "VITAL_NAMES")
     for word in _all_words(section)
     if not word.endswith("*")

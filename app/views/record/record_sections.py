@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from app.records.types import Entry, EntryKind, Patient, Value
+from app.records.types import Entry, EntryKind, Patient, Value, as_read
 from app.views.translation import tr, translatable
 from app.views.wording import DOT
 
@@ -137,7 +137,7 @@ def details_of(entry: Entry, entries: dict[str, Entry]) -> str:
     if entry.value is not None:
         rows.append((tr("Value"), value_text(entry.value)))
         rows.append((tr("Reference range"), _range_text(entry.value)))
-    for part in entry.components:
+    for part in as_read(entry.components):
         rows.append((part.name, value_text(part.value)))
         rows.append((tr("Reference range"), _range_text(part.value)))
     rows.append((tr("Date"), " – ".join(part for part in (entry.start, entry.end) if part)))
@@ -285,7 +285,7 @@ def _short(entry: Entry) -> str:
     if entry.value is None and len(entry.components) > 1 and len(units) == 1:
         numbers = [
             short_value(part.value).removesuffix(part.value.unit).strip()
-            for part in entry.components
+            for part in as_read(entry.components)
         ]
         return f"{' / '.join(numbers)} {units.pop()}".strip()
     return ", ".join(_each(entry, short_value))
