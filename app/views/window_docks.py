@@ -222,7 +222,7 @@ class WindowDocks(QObject):
         if needed and not self.narrow:
             self._resize({"Record": self._width_of("Record")}, _ACROSS)
             height = self._middle.height()
-            shares = {"Record": 0.72, "Findings": 0.28}
+            shares = {"Record": 0.76, "Findings": 0.24}
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

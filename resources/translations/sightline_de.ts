@@ -7721,6 +7721,11 @@
             <translation>kein geöffnetes Bild, das der Bericht nennt, liegt in ihrer Ebene</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>No open record has this entry.</source>
+            <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -11543,6 +11548,11 @@
             <location filename="../../app/records/fhir_json.py" />
             <source>the entry has the key {0} twice</source>
             <translation>der Eintrag hat den Schlüssel {0} zweimal</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_panel.py" />
+            <source>The entry is in the record of {name}.</source>
+            <translation>Der Eintrag steht in der Akte von {name}.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />

@@ -39,12 +39,12 @@ def main(folder: Path) -> None:
             tifffile.imwrite(images / f"{one.replicate.replace('-', '_')}.tif", one.pixels)
         stack = Path(made) / "stack.ome.tif"
         _write_stack(stack)
-        channels = _MicroscopyPictures(folder, [stack], "dark")
+        channels = QuestionPictures(folder, [stack], "dark")
         channels.window.resize(1280, 800)
         channels.settle(lambda: bool(channels.window.workspace.studies.all))
         channels.save("microscopy-channels")
         channels.close()
-        states = _MicroscopyPictures(folder, [images], "dark")
+        states = QuestionPictures(folder, [images], "dark")
         states.window.resize(1440, 900)
         states.settle(lambda: bool(states.window.workspace.studies.all))
         states.run("How many cells are there?")
@@ -57,7 +57,7 @@ def main(folder: Path) -> None:
         states.close()
 
 
-class _MicroscopyPictures(Pictures):
+class QuestionPictures(Pictures):
     """The window, with the questions that are asked in it."""
 
     def run(self, question: str) -> None:

@@ -231,3 +231,27 @@ def test_a_record_of_ten_thousand_entries_is_listed_without_a_stall(
     assert procedures.text(0) == "Procedures  10,000"
     unfold(window, procedures, wait_until)
     assert procedures.childCount() == 2001, "the rest is found by the search"
+
+
+def test_an_entry_of_a_record_that_is_not_in_use_is_shown_once_the_user_chose_it(
+    window: MainWindow, wait_until: WaitUntil
+):
+    open_record(window, wait_until, "9999")
+    panel = window.record_panel
+    window.workspace.record.entry_wanted.emit("Observation/creatinine-2026-03-02")
+    wait_until(lambda: panel.people.use.isEnabled())
+    assert panel.people.reason.text() == "The entry is in the record of Anna Roth."
+    assert window.workspace.record.patient_id == "", "nobody's record is used unasked"
+    QTest.mouseClick(panel.people.use, Qt.MouseButton.LeftButton)
+    wait_until(lambda: panel.shown is not None)
+    assert "Value: 1.4 mg/dL" in panel.text.toPlainText()
+
+
+def test_an_entry_that_no_open_record_has_changes_nothing(
+    window: MainWindow, wait_until: WaitUntil
+):
+    open_record(window, wait_until)
+    window.workspace.record.entry_wanted.emit("Observation/invented")
+    panel = window.record_panel
+    wait_until(lambda: panel.belongs.text() == "No open record has this entry.")
+    assert panel.name.text() == "Anna Roth"

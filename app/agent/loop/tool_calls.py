@@ -27,6 +27,7 @@ from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.json_forms import finding_json, plain
 from app.agent.llm.base import ModelFailed
 from app.agent.loop.audit_trail import ACTING
+from app.agent.loop.available_tools import READ_RESULT
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
@@ -45,7 +46,7 @@ from app.agent.loop.tool_execution import (
     schema_of,
 )
 from app.agent.loop.transcript import Transcript
-from app.agent.messages import Message, ToolCall
+from app.agent.messages import Message, RecordContent, ToolCall
 from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, ask
@@ -463,6 +464,9 @@ class ToolCalls:
         message = outcome.message(call)
         if not ready.own:
             message = self.evidence.take(message)
+        elif call.name == READ_RESULT and self._reads_record():
+            # A page of a result may be of one that holds a patient's record.
+            message = message.model_copy(update={"record": RecordContent()})
         judged = self.director.judge_result(call, message)
         if judged.note or judged.advice:
             message = with_note(message, judged.note, judged.advice)
@@ -488,6 +492,10 @@ class ToolCalls:
         )
         self.plan.finish(call.id, outcome.status == "ok", judged.state, judged.verdict)
         self.tell_plan()
+
+    def _reads_record(self) -> bool:
+        history = self.request.thread.history
+        return any(item.role == "tool" and item.record is not None for item in history)
 
     def _keep(self, result: ToolResult) -> dict[str, Any]:
         """Return findings and artifacts for the session file; called in the tool's thread."""

@@ -355,7 +355,8 @@ class Redactor:
         if isinstance(value, str):
             if is_path_key(key):
                 return self._names.get(value) or self._named(value)
-            if not self._notes and _is_free_text(value, key, note):
+            free = _is_free_text(value, key, note) or _quotes(_one_line(value), self._held)
+            if not self._notes and free:
                 return f"[held back: {len(value):,} characters of free text]"
             assert self.placeholders is not None
             return self.text(self.placeholders.year(value))

@@ -350,19 +350,31 @@ class RecordPanel(QWidget):
             self.study_wanted.emit(uid)
 
     def show_entry(self, entry_id: str) -> None:
-        """Show an entry and select its row, whatever is searched."""
-        if self.contents is None:
-            self._wanted = entry_id
-            return
-        self._wanted = ""
-        entry = self.contents.entries.get(entry_id)
+        """Show an entry and select its row, whatever is searched.
+
+        Of an entry in a record that is not in use, the user is told whose it is, and chooses.
+        """
+        entry = self.contents.entries.get(entry_id) if self.contents is not None else None
+        self._wanted = "" if entry is not None else entry_id
         if entry is None:
+            if self._loading is None:
+                records = self._record.records
+                self._background.submit(partial(_owner_of, records, entry_id), self._offer)
             return
         if self.search.text():
             self.search.clear()
             self._fill()
         self._show(entry)
         self._select(entry_id)
+
+    def _offer(self, owner: Patient | None) -> None:
+        """Offer to use the record of the patient who has the entry that was asked for."""
+        if owner is None:
+            self._wanted = ""
+            self.belongs.setText(tr("No open record has this entry."))
+            return
+        self.choose_other()
+        self.people.offer(owner)
 
     def _select(self, entry_id: str) -> None:
         """Select the row of an entry in its section, unfolding what holds it."""
@@ -505,6 +517,13 @@ class _People(QWidget):
         self.use.setEnabled(False)
         self._list()
 
+    def offer(self, patient: Patient) -> None:
+        """List one patient, whose record has an entry that the user wants to see."""
+        text = tr("The entry is in the record of {name}.").format(name=patient.name or patient.id)
+        self.reason.setText(text)
+        self.reason.show()
+        self.search.setText(patient.name)
+
     def _list(self) -> None:
         self._asked += 1
         asked, records, text = self._asked, self._record.records, self.search.text().strip()
@@ -523,6 +542,8 @@ class _People(QWidget):
             item.setData(0, _LINE, patient.id)
             item.setToolTip(0, plain_tip(f"{patient.name}\n{patient.id}"))
             self.list.addTopLevelItem(item)
+            if len(people) == 1:
+                self.list.setCurrentItem(item)
         if len(people) > _MOST_PEOPLE:
             note = tr("The first {count} are listed: search for others.").format(count=_MOST_PEOPLE)
         else:
@@ -540,6 +561,12 @@ class _People(QWidget):
         if chosen == self._record.patient_id:
             self.cancelled()
         self._record.choose(chosen)
+
+
+def _owner_of(records: Records, entry_id: str) -> Patient | None:
+    """Return the only patient who has an entry, or None."""
+    owners = [one for one in records.patients() if records.entry(one.id, entry_id) is not None]
+    return owners[0] if len(owners) == 1 else None
 
 
 def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:

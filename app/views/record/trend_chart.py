@@ -18,7 +18,7 @@ from app.views.widgets import label
 TrendPoint = tuple[float, float, str, str]
 """POSIX time, value, id of the entry, and name of the line ("" for the only one)."""
 
-_LEAST_HEIGHT = 120
+_LEAST_HEIGHT = 100
 _DOT, _RING = 7, 14  # px
 
 

@@ -311,3 +311,24 @@ def test_what_rules_answered_before_is_cleaned_as_well(library: RecordLibrary, t
         talk.ask(server, "Is that so?")
         assert leaked(server) == []
     assert [one.about for one in talk.asked] == ["conversation", "record"]
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_page_of_an_earlier_result_is_no_way_round(
+    library: RecordLibrary, tmp_path: Path, allowed: bool
+):
+    """`read_result` gives any part of any result: what was held back or withheld stays so."""
+    pages = ("", "output", "output/entries", "output/entries/0", "output/entries/0/text", "summary")
+    calls = [call_reply("get_clinical_notes", {})]
+    calls += [
+        call_reply("read_result", {"id": "1", "path": path}, f"page_{at}")
+        for at, path in enumerate(pages)
+    ]
+    limits = Limits(steps=40, tool_calls=40, calls_per_task=40)
+    talk = Talk(library, tmp_path, record=allowed, limits=limits)
+    with OpenAIServer((*calls, text_reply("Done."), text_reply("Done."))) as server:
+        talk.ask(server, "Read the notes")
+        assert leaked(server) == []
+        assert "cough" not in sent(server).split('"messages"')[-1]
+    read = [item for item in talk.thread.history if item.tool == "read_result"]
+    assert any(item.ok and "cough" in item.text for item in read), "it is there to be read"
