@@ -283,12 +283,16 @@ def _each(entry: Entry, text: Callable[[Value], str]) -> list[str]:
 def _short(entry: Entry) -> str:
     units = {value.unit for _name, value in _values(entry)}
     if entry.value is None and len(entry.components) > 1 and len(units) == 1:
-        numbers = [
-            short_value(part.value).removesuffix(part.value.unit).strip()
-            for part in as_read(entry.components)
-        ]
+        numbers = [_shortest(part.value) for part in as_read(entry.components)]
         return f"{' / '.join(numbers)} {units.pop()}".strip()
     return ", ".join(_each(entry, short_value))
+
+
+def _shortest(value: Value) -> str:
+    """Return a value without its unit, so that two of them fit a column."""
+    if value.number is not None and len(value.text) > 5 and abs(value.number) < 1000:
+        return f"{value.comparator}{value.number:.3g}"
+    return short_value(value).removesuffix(value.unit).strip()
 
 
 def _flag(entry: Entry) -> str:
