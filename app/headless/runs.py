@@ -147,7 +147,7 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
     return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
-_LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{23}\]")
+_LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{22}\]")
 """An entry of a record cited by a UUID, of which its start will do for a person."""
 
 

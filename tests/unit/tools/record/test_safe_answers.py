@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.agent.events import TextDelta
+from app.headless.runs import _print_for_people
 from app.records.types import LOINC, Code, Component, Entry, EntryKind, Patient, Value
 from app.tools.record.patient_results import named, said_entry, said_value
 from tests.unit.tools.record.test_patient_choice import POTASSIUM, Opens
@@ -64,3 +66,12 @@ def test_values_that_nobody_could_judge_are_counted(opens: Opens):
     told = opens(POTASSIUM, odd).run("get_patient_labs", abnormal_only=True)
     assert told.output["not_judged"] == 1
     assert "1 value could not be judged" in told.summary
+
+
+def test_a_long_id_is_shortened_for_people(capsys: pytest.CaptureFixture[str]):
+    entry = "Observation/21866369-5567-4e46-a39a-b2e04ad9b61f"
+    _print_for_people(
+        TextDelta(run_id="r", seq=1, time="", text=f"LDL [{entry}], HDL [Observation/7] [1]."),
+        False,
+    )
+    assert capsys.readouterr().out == "LDL [Observation/21866369…], HDL [Observation/7] [1]."
