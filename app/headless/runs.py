@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -146,6 +147,10 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
     return 0 if last == "run_finished" and (not results or "ok" in results) else 1
 
 
+_LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{22}\]")
+"""An entry of a record cited by a UUID, of which its start will do for a person."""
+
+
 def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     """Print an event as text: the answer to stdout, progress to stderr.
 
@@ -154,7 +159,8 @@ def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
     """
     if isinstance(event, events.TextDelta):
         # What a model writes must not steer the terminal.
-        print(printable(event.text.expandtabs(4), lines=True), end="", flush=True)
+        text = _LONG_ENTRY.sub(r"[\1…]", event.text.expandtabs(4))
+        print(printable(text, lines=True), end="", flush=True)
         return True
     if streaming:
         print(flush=True)
@@ -352,7 +358,7 @@ def run_tool(
                 }
             )
         else:
-            print(result.summary)
+            print(printable(result.summary, lines=True))
             print(json.dumps(result.output, indent=2, ensure_ascii=False))
             print(f"Files: {out_dir}", file=sys.stderr)
     return 0

@@ -6,7 +6,7 @@ dates and units are the file's own; nothing is converted or rounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -124,6 +124,12 @@ class Entry:
     links: tuple[str, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict[str, str])
     source: str = ""
+
+
+def as_read(components: Iterable[Component]) -> list[Component]:
+    """Return components in the order in which people read them: systolic before diastolic."""
+    diastolic = {"8462-4"}
+    return sorted(components, key=lambda one: any(code.code in diastolic for code in one.codes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ def test_a_value_is_drawn_with_its_reference_range_and_a_click_on_a_point_shows_
     panel.show_entry("Observation/creatinine-2025-03-02")
     assert panel.chart.isVisible()
     assert panel.chart.note.text() == "3 values"
-    wait_until(lambda: panel.chart.plot is not None and panel.chart.plot.height() > 100)
+    wait_until(lambda: panel.chart.plot is not None and panel.chart.plot.height() >= 100)
     plot = panel.chart.plot
     assert plot is not None
     when = moment_of("2026-03-02T08:00:00+01:00")

@@ -150,7 +150,8 @@ class ObservationsOutput(EntriesOutput):
         description="All tests that this record has and how often, if something was not found."
     )
     not_judged: int = Field(
-        description="Values without a critical limit or reference range: neither normal nor not."
+        description="Values that were looked at and have no critical limit or reference range: "
+        "neither normal nor not."
     )
 
 
@@ -176,6 +177,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     found, missing = _wanted(args, context, patient, kind, wanted)
     flagged = {one.id: _flags(patient, one) for one in found}
     children = [one for one in found if _is_child(patient, one)]
+    not_judged = sum(1 for one in found if not flagged[one.id] and not _has_limits(one))
     if args.abnormal_only:
         found = [one for one in found if flagged[one.id]]
     if args.latest_only:
@@ -195,7 +197,7 @@ def _observations(args: ObservationsInput, context: ToolContext, kind: EntryKind
     if missing or not found:
         every = context.records.entries(patient.id, (kind,))
         output["recorded"] = dict(Counter(one.name for one in every).most_common(_MOST_NAMES))
-    output["not_judged"] = sum(1 for one in found if not flagged[one.id] and not _has_limits(one))
+    output["not_judged"] = not_judged
     warnings = []
     if children:
         warnings.append(
@@ -292,8 +294,11 @@ def _observation_summary(
         parts.append(f"Latest: {said}{more}.")
     if output["not_found"]:
         parts.append(f"The record has no value of: {', '.join(output['not_found'])}.")
-    if abnormal and output["not_judged"] == 0 and not found:
-        parts.append("Values without a limit to compare with are not counted.")
+    if abnormal and output["not_judged"]:
+        parts.append(
+            f"{counted(output['not_judged'], 'value')} could not be judged: the record gives no "
+            "reference range, and there is no critical limit to compare with."
+        )
     return " ".join(parts) + left_out_text(output)
 
 
@@ -312,6 +317,9 @@ class ConditionsOutput(EntriesOutput):
     active: int
     past: int
     recorded: dict[str, int] = Field(description="All conditions of this record, if none fits.")
+    allergies: list[JsonDict] = Field(
+        description="All allergies of the record; none recorded does not mean that there are none."
+    )
 
 
 _ACTIVE = frozenset(("active", "recurrence", "relapse"))
@@ -350,18 +358,35 @@ def _get_patient_conditions(args: ConditionsInput, context: ToolContext) -> Tool
     if not found:
         every = context.records.entries(patient.id, (EntryKind.CONDITION,))
         output["recorded"] = dict(Counter(one.name for one in every).most_common(_MOST_NAMES))
+    allergies = context.records.entries(patient.id, (EntryKind.ALLERGY,))
+    output["allergies"] = [
+        {**entry_json(one), "verification": one.details.get("verification", "")}
+        for one in allergies
+    ]
     told = [
         f"{one.name}, {one.status or ('active' if is_active(one) else 'past')}, since "
         f"{one.start[:10] or 'an unknown date'}{_unsure(one)} [{one.id}]"
         for one in (*active, *(one for one in found if not is_active(one)))
     ]
     like = f' called "{args.text.strip()}"' if args.text.strip() else ""
-    summary = f"Record of {named(patient)}: {counted(len(found), 'condition')}{like}"
+    which = "" if args.status == "all" else f"{args.status} "
+    summary = f"Record of {named(patient)}: {counted(len(found), f'{which}condition')}{like}"
     summary += f" ({len(active)} active, {len(found) - len(active)} past)" if found else ""
     summary += f": {'; '.join(told[:_SAID])}" if told else ""
     summary += "; ..." if len(told) > _SAID else ""
     artifacts = entries_table(context, patient, found, "Conditions", "conditions")
-    return result(context, f"{summary}.{left_out_text(output)}", output, artifacts)
+    said = f"{summary}. {_allergies_text(allergies)}{left_out_text(output)}"
+    return result(context, said, output, artifacts)
+
+
+def _allergies_text(allergies: Sequence[Entry]) -> str:
+    told = [
+        f"{one.name}{f', {one.status}' if one.status else ''}{_unsure(one)} [{one.id}]"
+        for one in allergies
+    ]
+    if not told:
+        return "The record has no entry on allergies, which does not mean that there are none."
+    return f"Allergies: {'; '.join(told)}."
 
 
 def _unsure(entry: Entry) -> str:

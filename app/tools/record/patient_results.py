@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, Field
 
-from app.records.types import Component, Entry, Patient, Value
+from app.records.types import Component, Entry, Patient, Value, as_read
 from app.tools.api import (
     Artifact,
     JsonDict,
@@ -163,8 +163,9 @@ def whose(patient: Patient) -> dict[str, str]:
 
 
 def named(patient: Patient) -> str:
-    """Return "Louis Erdman (76bc2bcd-...)", for summaries."""
-    return f"{patient.name or 'Patient without a name'} ({patient.id})"
+    """Return "Louis Erdman (born 1989-07-27)", for summaries; without a birth date the id."""
+    known = f"born {patient.birth_date}" if patient.birth_date else patient.id
+    return f"{patient.name or 'Patient without a name'} ({known})"
 
 
 def checked_date(text: str | None, argument: str) -> str:
@@ -249,17 +250,23 @@ def entry_json(entry: Entry) -> JsonDict:
 
 
 def said_value(value: Value | None) -> str:
-    """Return a value for a sentence: "<0.5 mg/dL"."""
+    """Return a value for a sentence: "<0.5 mg/dL".
+
+    Decimals are said to four digits; the table and the output have all that the record has.
+    """
     if value is None:
         return ""
     text = value.text if len(value.text) <= _LONGEST else f"({len(value.text)} characters)"
+    if value.number is not None and "." in text and len(text.strip("-0.")) > 5:
+        whole = abs(value.number) >= 1000
+        text = f"{value.number:.0f}" if whole else f"{value.number:.4g}"
     return f"{value.comparator}{text} {value.unit}".strip()
 
 
 def said_entry(entry: Entry) -> str:
     """Return an entry for a sentence, cited: "Glucose 90 mg/dL (2012-02-09) [Observation/1]"."""
     parts = [entry.name, said_value(entry.value)]
-    inner = [f"{one.name} {said_value(one.value)}".strip() for one in entry.components]
+    inner = [f"{one.name} {said_value(one.value)}".strip() for one in as_read(entry.components)]
     parts.append(", ".join(inner))
     parts.append(f"({entry.start[:10]})" if entry.start else "(no date)")
     return f"{' '.join(filter(None, parts))} [{entry.id}]"

@@ -10,6 +10,7 @@ somebody wrote, and not for a report to be written.
 
 from __future__ import annotations
 
+from app.paths import shipped_table
 from app.tools.pack_plan import (
     AnyOf,
     Discovery,
@@ -100,7 +101,8 @@ def _kind(
 
 
 _GIVEN = tuple(
-    f"{word} 0"
+    f"{word} {link}0"
+    for link in ("", "of ", "is ")
     for section in ("ANALYTES", "VITAL_NAMES")
     for word in _all_words(section)
     if not word.endswith("*")
@@ -177,6 +179,8 @@ _LIMIT = NumberWords(
 )
 
 _SINCE = NumberWords(("since",), phrases("since, from, after, seit, ab"))
+_UNTIL = NumberWords(("until",), phrases("until, before, up to, bis, vor"))
+_DRUGS: dict[str, dict[str, list[str]]] = shipped_table("drug_interactions", "drugs")
 _NARROWED = (
     ValueWords("abnormal_only", "true", phrases("abnormal, pathological, out of range")),
     ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),
@@ -192,7 +196,7 @@ _TOOLS = (
         LABS,
         why="reads laboratory results",
         values=(*_values("tests", "ANALYTES"), *_NARROWED),
-        numbers=(_SINCE,),
+        numbers=(_SINCE, _UNTIL),
         empty=("entries",),
         discovery=_NAMES,
         doubt=doubts.of_entries,
@@ -201,7 +205,7 @@ _TOOLS = (
         VITALS,
         why="reads vital signs",
         values=(*_values("tests", "VITAL_NAMES"), *_NARROWED),
-        numbers=(_SINCE,),
+        numbers=(_SINCE, _UNTIL),
         empty=("entries",),
         discovery=_NAMES,
         doubt=doubts.of_entries,
@@ -221,16 +225,22 @@ _TOOLS = (
         numbers=(_LIMIT,),
         doubt=doubts.of_batch,
     ),
-    ToolRule(NOTES, why="reads notes", numbers=(_SINCE,), doubt=doubts.of_entries),
+    ToolRule(NOTES, why="reads notes", numbers=(_SINCE, _UNTIL), doubt=doubts.of_entries),
     ToolRule(SOAP, why="reads notes by their parts"),
     ToolRule(DISCHARGE, why="reads discharge summaries"),
     ToolRule(
         MEDICATION,
         why="reads the medication",
         values=(ValueWords("status", "current", phrases("current, currently, aktuelle, home")),),
-        numbers=(_SINCE,),
+        numbers=(_SINCE, _UNTIL),
     ),
-    ToolRule(INTERACTIONS, why="looks drugs up in the table of interactions"),
+    ToolRule(
+        INTERACTIONS,
+        why="looks drugs up in the table of interactions",
+        values=tuple(
+            ValueWords("drugs", name, tuple(facts["names"])) for name, facts in _DRUGS.items()
+        ),
+    ),
     ToolRule(REPORTS, why="reads reports that somebody wrote"),
     ToolRule(SCAN, why="looks what DICOM files there are, and what their fields say", stage=-1),
     ToolRule(

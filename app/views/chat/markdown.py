@@ -42,8 +42,17 @@ _FENCE = re.compile(r"\s*```")
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 _INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
-_ENTRY = re.compile(r"\[(?P<id>[A-Z][A-Za-z]{3,40}/[A-Za-z0-9\-.]{1,64})\]")
-"""An entry of the record, cited by its FHIR resource type and id."""
+_ENTRY = re.compile(
+    r"\[(?P<id>(?:AdverseEvent|AllergyIntolerance|Appointment|CarePlan|CareTeam|Claim|"
+    r"ClinicalImpression|Communication|Composition|Condition|Consent|Coverage|DetectedIssue|Device"
+    r"|DeviceUseStatement|DiagnosticReport|DocumentReference|Encounter|EpisodeOfCare|"
+    r"ExplanationOfBenefit|FamilyMemberHistory|Flag|Goal|ImagingStudy|Immunization|List|Media|"
+    r"MedicationAdministration|MedicationDispense|MedicationRequest|MedicationStatement|"
+    r"NutritionOrder|Observation|Patient|Procedure|Provenance|QuestionnaireResponse|"
+    r"RiskAssessment|ServiceRequest|Specimen)/[A-Za-z0-9\-.]{1,64})\]"
+)
+"""An entry of the record, cited by its FHIR resource type and id; not "[Mass/volume]", as in names
+of LOINC."""
 
 _BAR = re.compile(r"(?<!\\)\|")
 _OUTER_BARS = re.compile(r"^\||(?<!\\)\|$")

@@ -302,7 +302,8 @@ class ToolCard(QFrame):
     def _results(self, event: ToolFinished) -> list[QWidget]:
         """Return buttons that open the call's tables and plots beside the image."""
         for artifact in event.artifacts:
-            title = one_line(artifact.title, 60) or artifact.path.name
+            whole = artifact.title or artifact.path.name
+            title = one_line(whole, 32)  # a dock is hardly wider
             if artifact.role == "table":
                 rows = artifact.options.get("rows")
                 text = tr("Table: {title}").format(title=title)
@@ -316,7 +317,9 @@ class ToolCard(QFrame):
             else:
                 continue
             show = partial(self._tools.open_artifact, artifact, self.tool)
-            self.results.append(link_button(text, icon, show))
+            button = link_button(text, icon, show)
+            button.setToolTip(plain_tip(whole) if title != whole else "")
+            self.results.append(button)
         return [_flow(self.results)] if self.results else []
 
     def _missing(self, event: ToolFinished) -> list[QWidget]:

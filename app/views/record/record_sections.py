@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from app.records.types import Entry, EntryKind, Patient, Value
+from app.records.types import Entry, EntryKind, Patient, Value, as_read
 from app.views.translation import tr, translatable
 from app.views.wording import DOT
 
@@ -137,7 +137,7 @@ def details_of(entry: Entry, entries: dict[str, Entry]) -> str:
     if entry.value is not None:
         rows.append((tr("Value"), value_text(entry.value)))
         rows.append((tr("Reference range"), _range_text(entry.value)))
-    for part in entry.components:
+    for part in as_read(entry.components):
         rows.append((part.name, value_text(part.value)))
         rows.append((tr("Reference range"), _range_text(part.value)))
     rows.append((tr("Date"), " – ".join(part for part in (entry.start, entry.end) if part)))
@@ -283,12 +283,16 @@ def _each(entry: Entry, text: Callable[[Value], str]) -> list[str]:
 def _short(entry: Entry) -> str:
     units = {value.unit for _name, value in _values(entry)}
     if entry.value is None and len(entry.components) > 1 and len(units) == 1:
-        numbers = [
-            short_value(part.value).removesuffix(part.value.unit).strip()
-            for part in entry.components
-        ]
+        numbers = [_shortest(part.value) for part in as_read(entry.components)]
         return f"{' / '.join(numbers)} {units.pop()}".strip()
     return ", ".join(_each(entry, short_value))
+
+
+def _shortest(value: Value) -> str:
+    """Return a value without its unit, so that two of them fit a column."""
+    if value.number is not None and len(value.text) > 5 and abs(value.number) < 1000:
+        return f"{value.comparator}{value.number:.3g}"
+    return short_value(value).removesuffix(value.unit).strip()
 
 
 def _flag(entry: Entry) -> str:

@@ -319,7 +319,7 @@ def test_without_an_ecg_that_is_the_answer(opens: Opens):
     for tool in ("load_ecg", "analyze_ecg_for_rhythm"):
         result = charts.run(tool)
         assert result.output["ecg_available"] is False
-        assert result.summary.startswith("No ECG of John Okafor (p1)")
+        assert result.summary.startswith("No ECG of John Okafor (born 1950-06-15)")
 
 
 def test_an_image_is_looked_at_by_a_model_that_sees_or_not_at_all(opens: Opens, tmp_path: Path):

@@ -35,7 +35,7 @@ def test_the_patient_in_use_is_the_default_and_is_named(opens: Opens):
     charts = opens(POTASSIUM)
     result = charts.run("get_patient_labs")
     assert result.output["patient"] == {"id": "p1", "name": "John Okafor"}
-    assert "John Okafor (p1)" in result.summary
+    assert "John Okafor (born 1950-06-15)" in result.summary
     assert "[Observation/k1]" in result.summary
 
 

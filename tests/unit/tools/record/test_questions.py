@@ -219,3 +219,32 @@ def test_the_pack_takes_no_question_from_the_others_where_no_record_is_open(
         if "chest_xray_compare" not in row.answers[0]
     ]
     assert after == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("Any known allergies?", "get_patient_conditions", {}),
+        ("Hat der Patient Allergien?", "get_patient_conditions", {}),
+        (
+            "Check interactions between warfarin and ibuprofen",
+            "check_drug_interactions",
+            {"drugs": ["warfarin", "ibuprofen"]},
+        ),
+        ("What is her LDL?", "get_patient_labs", {"tests": ["ldl"]}),
+        ("HDL cholesterol", "get_patient_labs", {"tests": ["hdl"]}),
+        ("LDL trend since 2015", "get_patient_labs", {"tests": ["ldl"], "since": "2015"}),
+        ("Labs until 2015", "get_patient_labs", {"until": "2015"}),
+        (
+            "eGFR for a creatinine of 1.4 mg/dL",
+            "calculate_clinical_score",
+            {"score_name": "eGFR"},
+        ),
+    ],
+)
+def test_what_the_question_names_is_what_is_asked(
+    registry: Registry, text: str, tool: str, arguments: dict[str, Any]
+):
+    (step,) = steps_of(Planner().interpret(text, scene(registry)).plan)
+    assert step[0] == tool
+    assert {key: value for key, value in step[1].items() if key != "patient_id"} == arguments
