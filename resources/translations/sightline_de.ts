@@ -807,6 +807,11 @@
             <translation>Ein Anführungszeichen im Befehl ist nicht geschlossen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>A record is open, no image</source>
+            <translation>Eine Akte ist geöffnet, kein Bild</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>A request is on its way to {host}, as you allowed.</source>
             <translation>Eine Anfrage ist unterwegs zu {host}, wie Sie es erlaubt haben.</translation>
@@ -1521,6 +1526,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Ask about this image…</source>
             <translation>Fragen Sie zu diesem Bild…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>Ask about this record</source>
+            <translation>Fragen Sie zu dieser Akte</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/message.py" />
@@ -11333,6 +11343,11 @@
             <location filename="../../app/imaging/files/archives.py" />
             <source>the archive contains too many files</source>
             <translation>das Archiv enthält zu viele Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>The assistant answers from the record, and each value links to its entry.</source>
+            <translation>Der Assistent antwortet aus der Akte, und jeder Wert führt zu seinem Eintrag.</translation>
         </message>
         <message>
             <location filename="../../app/views/agent_thread.py" />

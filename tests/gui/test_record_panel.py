@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+from PySide6.QtWidgets import QApplication, QLabel, QTreeWidgetItem
 
 from app.records.types import Entry, EntryKind, NoRecords, StudyIdentity
 from app.views.chat.answer import AnswerView
+from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.views.record.record_sections import moment_of
 from app.wiring import Program, ViewRequest, build_window
@@ -255,3 +256,15 @@ def test_an_entry_that_no_open_record_has_changes_nothing(
     panel = window.record_panel
     wait_until(lambda: panel.belongs.text() == "No open record has this entry.")
     assert panel.name.text() == "Anna Roth"
+
+
+def test_the_chat_offers_to_ask_about_a_record_without_an_image(
+    window: MainWindow, wait_until: WaitUntil
+):
+    chat = window.chat
+    assert isinstance(chat, ChatDock)
+    assert "Open an image, then ask" in [one.text() for one in chat.empty.findChildren(QLabel)]
+    open_record(window, wait_until)
+    assert "Ask about this record" in [one.text() for one in chat.empty.findChildren(QLabel)]
+    window.workspace.record.open(NoRecords())
+    assert "Open an image, then ask" in [one.text() for one in chat.empty.findChildren(QLabel)]

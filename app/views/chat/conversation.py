@@ -298,14 +298,22 @@ class Invitation(QWidget):
         layout.addStretch(3)
         self.set_image(None)
 
-    def set_image(self, instance: Instance | None) -> None:
-        """Adapt the text and the questions offered to the shown image; None if none is shown."""
+    def set_image(self, instance: Instance | None, *, record: bool = False) -> None:
+        """Adapt the text and the questions offered to the shown image; None if none is shown.
+
+        `record` says that a patient's record is open.
+        """
         for button, accepts in zip(self.buttons, self._suited, strict=True):
             button.setVisible(accepts == Accepts() or _suits(accepts, instance))
         if instance is not None:
             self._head.setText(tr("Ask about this image"))
             self._text.setText(
                 tr("The assistant runs imaging tools on it. What they find is drawn on the image.")
+            )
+        elif record:
+            self._head.setText(tr("Ask about this record"))
+            self._text.setText(
+                tr("The assistant answers from the record, and each value links to its entry.")
             )
         else:
             self._head.setText(tr("Open an image, then ask"))

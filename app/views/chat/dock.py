@@ -230,7 +230,8 @@ class ChatDock(QWidget):
         self._threads.opened.connect(self._on_opened)
         self._threads.failed.connect(self._on_not_opened)
         self._disconnect: list[Callable[[], None]] = [
-            self._workspace.image_changed.connect(self._show_image)
+            self._workspace.image_changed.connect(self._show_image),
+            self._workspace.record.changed.connect(self._show_image),
         ]
 
     # -- runs
@@ -273,9 +274,11 @@ class ChatDock(QWidget):
 
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
-        self.empty.set_image(instance)
+        record = self._workspace.record.is_open
+        self.empty.set_image(instance, record=record)
         if instance is None:
-            self.composer.set_about(tr("No image open"), tr("Ask a question…"))
+            about = tr("A record is open, no image") if record else tr("No image open")
+            self.composer.set_about(about, tr("Ask a question…"))
             return
         parts = (
             instance.get("Modality"),
