@@ -36,6 +36,7 @@ from app.tools.record.patient_results import (
     age_on,
     checked_date,
     day_of,
+    named,
     patient_of,
     result,
     said_value,
@@ -405,7 +406,9 @@ def _calculate_patient_score(args: PatientScoreInput, context: ToolContext) -> T
         assumed_absent=assumed,
         remarks=remarks,
     ).model_dump()
-    return result(context, _summary(output, statement_of(outcome), grounds_of(score)), output)
+    return result(
+        context, _summary(named(patient), output, statement_of(outcome), grounds_of(score)), output
+    )
 
 
 def _matters(name: str, missing: Sequence[str], score: Score) -> bool:
@@ -446,12 +449,11 @@ def _cite(items: Sequence[JsonDict], sources: Mapping[str, Entry]) -> None:
             ]
 
 
-def _summary(output: Mapping[str, Any], statement: str, grounds: str) -> str:
-    patient = output["patient"]
-    parts = [f"Record of {patient['name'] or 'patient'} ({patient['id']}), {output['as_of']}."]
+def _summary(who: str, output: Mapping[str, Any], statement: str, grounds: str) -> str:
+    parts = [f"Record of {who}, {output['as_of']}."]
     parts.append(statement)
     told = [
-        f"{one['input']} {one['value']}"
+        f"{_words(one['input'])} {one['value']}"
         + (f" ({(one['date'] or 'no date')[:10]}) [{one['entry']}]" if "entry" in one else "")
         + (" (given)" if one["from"] == "given in the call" else "")
         for one in output["filled"]
@@ -460,15 +462,19 @@ def _summary(output: Mapping[str, Any], statement: str, grounds: str) -> str:
         parts.append(f"From: {'; '.join(told)}.")
     reasons: dict[str, list[str]] = {}
     for one in output["not_recorded"]:
-        reasons.setdefault(one["why"], []).append(one["input"])
+        reasons.setdefault(one["why"], []).append(_words(one["input"]))
     if reasons:
         open_ones = "; ".join(f"{', '.join(names)}: {why}" for why, names in reasons.items())
         parts.append(f"Missing: {open_ones}.")
     if output["assumed_absent"]:
-        names = ", ".join(output["assumed_absent"])
+        names = ", ".join(map(_words, output["assumed_absent"]))
         parts.append(f"Counted as absent because not recorded, as you confirmed: {names}.")
     parts += [f"Note: {remark}." for remark in output["remarks"]]
     return " ".join((*parts, grounds))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 CALCULATE_PATIENT_SCORE = RecordTool(
