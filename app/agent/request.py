@@ -107,6 +107,7 @@ class RunRequest:
             do not count as results.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
+        record_unlinked: Whether the user chose that record though it is not the shown study's.
     """
 
     run_id: str
@@ -124,6 +125,7 @@ class RunRequest:
     rejected_calls: tuple[str, ...] = ()
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
+    record_unlinked: bool = False
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
@@ -146,6 +148,7 @@ class Question:
     rejected_calls: tuple[str, ...] = ()
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
+    record_unlinked: bool = False
 
     def request(
         self,

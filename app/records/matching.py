@@ -62,7 +62,12 @@ def match_study(
     if not strong and not _is_confirmed(study, patient):
         why = "Only a number agrees that others may have, too; the name does not."
         return RecordMatch("none", "", why)
-    why = "The record lists this study." if by_study or not numbered else "The patient ID agrees."
+    if by_study or not numbered:
+        why = "The record lists this study."
+    elif _births_agree(study, patient) is None and _names_agree(study, patient) is None:
+        why = "The patient ID agrees; name and birth date could not be compared."
+    else:
+        why = "The patient ID agrees."
     return RecordMatch("matched", patient.id, why)
 
 

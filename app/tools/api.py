@@ -667,6 +667,7 @@ class ToolContext:
         records: The patients' records that are open.
         record_patient: The id of the patient whose record the user has chosen or whose study is
             shown; "" for none.
+        record_unlinked: Whether the user chose that record though it is not the shown study's.
     """
 
     run_id: str
@@ -686,6 +687,7 @@ class ToolContext:
     model: ToolModel | None = None
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
+    record_unlinked: bool = False
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

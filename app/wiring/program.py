@@ -397,6 +397,7 @@ class Program:
             rejected_calls=rejected_calls(images, thread.run_ids),
             records=self.record.records,
             record_patient=self.record.patient_id,
+            record_unlinked=self.record.is_unlinked,
         )
 
     def tool_context(
@@ -424,6 +425,7 @@ class Program:
             ),
             records=self.record.records,
             record_patient=self.record.patient_id,
+            record_unlinked=self.record.is_unlinked,
         )
 
     def _files_dir(self, thread: Thread) -> Path:

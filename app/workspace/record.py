@@ -69,3 +69,8 @@ class OpenRecord:
         if match is None or not self._chosen or self._chosen == match.patient_id:
             return match
         return RecordMatch("chosen", self._chosen, match.reason)
+
+    @property
+    def is_unlinked(self) -> bool:
+        """Whether the user chose the record in use and it is not that of the shown study."""
+        return self.match is not None and self.match.status == "chosen"

@@ -12137,6 +12137,11 @@
         </message>
         <message>
             <location filename="../../app/records/matching.py" />
+            <source>The patient ID agrees; name and birth date could not be compared.</source>
+            <translation>Die Patienten-ID stimmt überein; Name und Geburtsdatum ließen sich nicht vergleichen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/matching.py" />
             <source>The patient ID or study agrees, but {0}.</source>
             <translation>Patienten-ID oder Studie stimmt überein, aber {0}.</translation>
         </message>

@@ -556,6 +556,7 @@ class ToolCalls:
             model=self.model_for(cancel, records),
             records=records,
             record_patient=request.record_patient,
+            record_unlinked=request.record_unlinked,
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:

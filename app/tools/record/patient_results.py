@@ -28,6 +28,7 @@ from app.tools.tables import Value as Cell
 from app.tools.tables import table_of, write_table
 
 MOST_CANDIDATES = 10
+UNLINKED = "You chose this record; it is not linked to the shown study."
 _MOST_PLOTS = 6
 _LONGEST = 2000
 """Characters of a value that a result has."""
@@ -316,10 +317,16 @@ def result(
     artifacts: Iterable[Artifact] = (),
     warnings: Iterable[str] = (),
 ) -> ToolResult:
-    """Return a tool's result; what could not be read of the records is among its warnings."""
+    """Return a tool's result; what could not be read of the records is among its warnings.
+
+    The summary begins by saying so if the record is not that of the shown study's patient.
+    """
     told = [*warnings, *problems_warnings(context)]
+    of = output.get("patient")
+    is_in_use = isinstance(of, Mapping) and of.get("id") == context.record_patient
+    link = [UNLINKED] if context.record_unlinked and is_in_use else []
     return ToolResult(
-        summary=" ".join([summary, *(f"Note: {one}." for one in told)]),
+        summary=" ".join([*link, summary, *(f"Note: {one}." for one in told)]),
         output=plain(output),
         metadata={"status": "completed", "warnings": told},
         artifacts=tuple(artifacts),

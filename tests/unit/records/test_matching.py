@@ -122,6 +122,21 @@ def test_a_study_is_matched_by_identifiers_only(
     assert match.reason.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("study", "reason"),
+    [
+        (_study("MRN1"), "The patient ID agrees; name and birth date could not be compared."),
+        (_study("MRN1", patient_name="Miller^Pat"), "The patient ID agrees."),
+        (_study("MRN1", birth_date="19580301"), "The patient ID agrees."),
+        (_study("MRN1", study_instance_uid=UID), "The record lists this study."),
+    ],
+)
+def test_a_match_says_if_only_the_patient_id_could_be_compared(
+    library: RecordLibrary, study: StudyIdentity, reason: str
+) -> None:
+    assert library.match(study).reason == reason
+
+
 def test_without_a_record_nothing_matches() -> None:
     assert RecordLibrary().match(_study("MRN1")).status == "none"
 

@@ -47,9 +47,12 @@ def test_the_shown_study_decides_between_several_and_the_user_over_it():
     record.set_match(MATCHED)
     record.choose("1")
     assert record.match == RecordMatch("chosen", "1", "The Patient ID agrees.")
+    assert record.is_unlinked
+    record.choose("2")
+    assert not record.is_unlinked
     record.choose("")
     assert record.match == MATCHED
-    assert seen == ["", "2", "1", "2"]
+    assert seen == ["", "2", "1", "2", "2"]
 
 
 def test_what_contradicts_gives_no_patient():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,14 @@ def test_results_of_one_patient_never_hold_another_ones(twelve: RecordLibrary, t
 def test_a_wrong_date_is_explained(opens: Opens, wrong: str):
     with pytest.raises(ToolRetry, match="since is not a date"):
         opens(POTASSIUM).run("get_patient_labs", since=wrong)
+
+
+def test_a_chosen_record_of_another_than_the_shown_study_says_so_first(opens: Opens):
+    charts = opens(POTASSIUM)
+    said = "You chose this record; it is not linked to the shown study."
+    tool = REGISTRY.get("get_patient_labs")
+    assert tool is not None
+    for unlinked, patient in ((True, "p1"), (True, ""), (False, "p1")):
+        context = replace(charts.context(), record_unlinked=unlinked, record_patient=patient)
+        result = tool.run(tool.spec.Input.model_validate({"patient_id": "p1"}), context)
+        assert result.summary.startswith(said) == (unlinked and patient == "p1")
