@@ -74,7 +74,16 @@ MAX_VOLUME_BYTES = 2 * 1024**3
 
 
 class ToolRetry(SightlineError):
-    """The error for wrong arguments; its text tells the language model how to correct them."""
+    """The error for wrong arguments; its text tells the language model how to correct them.
+
+    Args:
+        for_model: What only the language model is told, such as ids, for the arguments.
+        more: As of `SightlineError`.
+    """
+
+    def __init__(self, reason: str, *, for_model: str = "", **more: str) -> None:
+        super().__init__(reason, **more)
+        self.for_model = for_model
 
 
 class ToolFailed(SightlineError):

@@ -233,7 +233,8 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
     if isinstance(error, Cancelled):
         return Outcome("cancelled", "Stopped.", error="Stopped.")
     if isinstance(error, ToolRetry):
-        told = failed(_reason(error), f"{error.remedy} {MEND} {_expected(spec)}".strip())
+        parts = (error.remedy, MEND, error.for_model, _expected(spec))
+        told = failed(_reason(error), " ".join(filter(None, parts)))
         return dataclasses.replace(told, wrong_arguments=True)
     if isinstance(error, SightlineError):
         if not isinstance(error, ToolFailed) and error.detail:

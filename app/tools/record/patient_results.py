@@ -113,7 +113,12 @@ def patient_of(context: ToolContext, wanted: str | None) -> Patient:
     if not name:
         if records.count() == 1 and not context.images.names():
             return records.patients(limit=1)[0]
-        raise ToolRetry("it is not clear whose record is meant", remedy=_offer(context, ""))
+        why = (
+            "no open record is linked to the shown study"
+            if context.images.names()
+            else "the records of several patients are open"
+        )
+        raise _which(f"it is not clear whose record is meant: {why}", *_offer(context, ""))
     found = records.patient(name)
     if found is not None:
         return found
@@ -124,10 +129,8 @@ def patient_of(context: ToolContext, wanted: str | None) -> Patient:
         return fitting[0]
     if fitting:
         reason = f"{len(fitting)} patients of the record fit that name or number"
-        raise ToolRetry(reason, remedy=_listed(fitting, len(fitting)))
-    raise ToolRetry(
-        "the record has no patient with that id or full name", remedy=_offer(context, name)
-    )
+        raise _which(reason, fitting, len(fitting))
+    raise _which("the record has no patient with that id or full name", *_offer(context, name))
 
 
 def _is_called(patient: Patient, wanted: str) -> bool:
@@ -140,22 +143,32 @@ def _is_called(patient: Patient, wanted: str) -> bool:
     return len(words) > 1 and set(words) <= own
 
 
-def _offer(context: ToolContext, text: str) -> str:
+def _offer(context: ToolContext, text: str) -> tuple[Sequence[Patient], int]:
+    """Return patients that may be meant by a text, and how many there are."""
     like = list(context.records.patients(text, limit=MOST_CANDIDATES)) if text else []
     for word in re.findall(r"\w{3,}", text):
         like += context.records.patients(word, limit=MOST_CANDIDATES)
     unique = list({one.id: one for one in like}.values())
     if unique:
-        return _listed(unique, len(unique))
+        return unique, len(unique)
     some = context.records.patients(limit=MOST_CANDIDATES)
-    return _listed(some, context.records.count())
+    return some, context.records.count()
 
 
-def _listed(patients: Sequence[Patient], count: int) -> str:
+def _which(reason: str, patients: Sequence[Patient], count: int) -> ToolRetry:
+    """Return the error that asks which of some patients is meant; only the model sees their ids."""
     shown = patients[:MOST_CANDIDATES]
-    names = ", ".join(f"{one.name or 'no name'} ({one.id})" for one in shown)
-    more = f", and {count - len(shown)} more (list_patients)" if count > len(shown) else ""
-    return f"Give patient_id as one of: {names}{more}."
+    more = f", and {count - len(shown)} more" if count > len(shown) else ""
+    people = ", ".join(
+        f"{one.name or 'no name'} (born {one.birth_date or 'unknown'})" for one in shown
+    )
+    ids = ", ".join(f"{one.name or 'no name'} ({one.id})" for one in shown)
+    return ToolRetry(
+        reason,
+        remedy="Choose the patient in the record panel, or name the patient in the question: "
+        f"{people}{more}.",
+        for_model=f"Give patient_id as one of: {ids}{f'{more} (list_patients)' if more else ''}.",
+    )
 
 
 def whose(patient: Patient) -> dict[str, str]:

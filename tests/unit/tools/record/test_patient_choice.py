@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.agent.loop.tool_execution import run_tool
+from app.agent.messages import for_people
 from app.records.record_library import RecordLibrary
 from app.records.types import NoRecords
 from app.tools.api import ToolFailed, ToolRetry
@@ -45,8 +48,16 @@ def test_the_only_patient_is_taken_unless_a_film_is_open(opens: Opens):
     charts.patient = ""
     assert charts.run("get_patient_labs").output["patient"]["id"] == "p1"
     charts.bench.open(write_dicom(charts.bench.folder / "film.dcm", gradient()))
-    with pytest.raises(ToolRetry, match="not clear whose record"):
+    with pytest.raises(ToolRetry, match="no open record is linked to the shown study") as caught:
         charts.run("get_patient_labs")
+    remedy = "Choose the patient in the record panel, or name the patient in the question: "
+    assert caught.value.remedy == f"{remedy}John Okafor (born 1950-06-15)."
+    tool = REGISTRY.get("get_patient_labs")
+    assert tool is not None
+    arguments = tool.spec.Input.model_validate({})
+    told = asyncio.run(run_tool(tool, arguments, charts.context())).remedy
+    assert for_people(told) == caught.value.remedy
+    assert "John Okafor (p1)" in told
 
 
 @pytest.mark.parametrize("named", ["p1", "John Okafor", "okafor, JOHN", "MRN-7"])
@@ -61,7 +72,9 @@ def test_a_part_of_a_name_is_no_patient_but_a_suggestion(opens: Opens, named: st
     charts = opens(POTASSIUM, identifier=[{"system": "urn:x", "value": "MRN-7"}])
     with pytest.raises(ToolRetry, match="no patient with that id or full name") as caught:
         charts.run("get_patient_labs", patient_id=named)
-    assert "John Okafor (p1)" in caught.value.remedy
+    assert "John Okafor (p1)" in caught.value.for_model
+    assert "John Okafor (born 1950-06-15)" in caught.value.remedy
+    assert "p1" not in caught.value.text
 
 
 def test_of_many_namesakes_at_most_ten_are_listed(tmp_path: Path):
@@ -73,8 +86,10 @@ def test_of_many_namesakes_at_most_ten_are_listed(tmp_path: Path):
     charts = Charts(tmp_path / "run", library)
     with pytest.raises(ToolRetry, match="13 patients") as caught:
         charts.run("get_patient_labs", patient_id="John Okafor")
-    assert caught.value.remedy.count("John Okafor (p") == 10
+    assert caught.value.for_model.count("John Okafor (p") == 10
+    assert caught.value.remedy.count("John Okafor (born 1950-06-15)") == 10
     assert "3 more" in caught.value.remedy
+    assert "3 more" in caught.value.for_model
     library.close()
 
 
