@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.tool_execution import run_tool
 from app.agent.messages import for_people
 from app.records.record_library import RecordLibrary
 from app.records.types import NoRecords
 from app.tools.api import ToolFailed, ToolRetry
+from tests.support import fake_tools
 from tests.unit.tools.record.charts import REGISTRY, Charts, bundles, lab, write
 from tests.unit.tools.record.conftest import Opens
 from tests.unit.tools.support import gradient, write_dicom
@@ -122,3 +125,21 @@ def test_a_chosen_record_of_another_than_the_shown_study_says_so_first(opens: Op
         context = replace(charts.context(), record_unlinked=unlinked, record_patient=patient)
         result = tool.run(tool.spec.Input.model_validate({"patient_id": "p1"}), context)
         assert result.summary.startswith(said) == (unlinked and patient == "p1")
+
+
+def test_the_answer_from_an_unlinked_record_begins_with_it(opens: Opens, tmp_path: Path):
+    charts = opens(POTASSIUM)
+    loop = AgentLoop(OfflineModel(REGISTRY.plans), REGISTRY, plans=REGISTRY.plans)
+    asked = fake_tools.request(
+        tmp_path / "out",
+        "last potassium of this patient",
+        notes=(),
+        records=charts.library,
+        record_patient="p1",
+        record_unlinked=True,
+    )
+    asyncio.run(fake_tools.collect(loop, asked))
+    answer = asked.thread.history[-1].text
+    first = "You chose this record; it is not linked to the shown study."
+    assert answer.startswith(f"**Laboratory results**\n- {first}"), answer
+    assert "4.2 mmol/L" in answer
