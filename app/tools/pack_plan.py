@@ -231,6 +231,34 @@ class NumberWords:
 
 
 @dataclass(frozen=True, slots=True)
+class DateWords:
+    """The first and the last day that a question is about: "since 2018", "before 2015", "in 2016".
+
+    A date is a year or an ISO date ("2015-03", "2015-03-01"). Both arguments include their day,
+    month or year; `after` and `before` leave it out.
+
+    Attributes:
+        first: Name of the argument for the first day.
+        last: Name of the argument for the last day.
+        since: Words before the first date.
+        after: Words before the date after which it begins.
+        until: Words before the last date.
+        before: Words before the date before which it ends.
+        during: Words before the only date.
+        between: Words before the first of two dates.
+    """
+
+    first: str
+    last: str
+    since: tuple[str, ...]
+    after: tuple[str, ...]
+    until: tuple[str, ...]
+    before: tuple[str, ...]
+    during: tuple[str, ...]
+    between: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TextWords:
     """An argument whose value is text from the question: "a box around the left effusion".
 
@@ -300,6 +328,7 @@ class ToolRule:
         stage: Order among the tools for a question: tools below 0 run before the others, tools
             above 0 after them.
         numbers: Arguments given as numbers after a word: "window 40/400".
+        dates: Arguments for the first and last day of what is asked for; None for none.
         usual: Pairs (argument, default values); an argument that takes one value gets the first.
         texts: Arguments whose values are text from the question.
         missing_image_clause: For a tool that compares images: what the answer says if the patient
@@ -326,6 +355,7 @@ class ToolRule:
     converts: bool = False
     stage: int = 0
     numbers: tuple[NumberWords, ...] = ()
+    dates: DateWords | None = None
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
     texts: tuple[TextWords, ...] = ()
     missing_image_clause: str = ""

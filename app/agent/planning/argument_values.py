@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from app.agent.planning.vocabulary import (
     tokens_of,
 )
 from app.paths import question_words
-from app.tools.pack_plan import TextWords, ToolRule, ValueWords
+from app.tools.pack_plan import DateWords, TextWords, ToolRule, ValueWords
 
 _SIDE_WORDS = {
     "Left": "left l lt linke linken linker linkes links li lings linx lincs lefft",
@@ -113,7 +114,52 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, An
         counted = re.search(rf"(?<![\w.])(\d{{1,7}})\s+(?:\w+\s+)?(?:{units})(?!\w)", blank, re.I)
         if units and counted and item.arguments[0] in known:
             found.setdefault(item.arguments[0], float(counted[1]))
-    return {name: _in_type(number, known[name]) for name, number in found.items()}
+    dates = find_dates(rule.dates, blank) if rule.dates is not None else {}
+    return {name: _in_type(number, known[name]) for name, number in found.items()} | {
+        name: text for name, text in dates.items() if name in known
+    }
+
+
+_DATE = r"((?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?)(?![\w.-]*\d)"
+
+
+def find_dates(words: DateWords, blank: str) -> dict[str, str]:
+    """Return the first and the last date that a question names, by argument; see `DateWords`."""
+
+    def dates_after(which: Sequence[str], count: int = 1) -> Sequence[str]:
+        said = "|".join(_word_pattern(word) for word in sorted(which, key=len, reverse=True))
+        more = rf"\s*(?:and|to|until|till|und|bis|-)\s*{_DATE}" * (count - 1)
+        found = re.search(rf"(?<![\w.])(?:{said})\s+{_DATE}{more}", blank, re.IGNORECASE)
+        return found.groups() if found else ()
+
+    if both := dates_after((*words.between, *words.during), 2):
+        return {words.first: both[0], words.last: both[1]}
+    if only := dates_after(words.during):
+        return {words.first: only[0], words.last: only[0]}
+    found: dict[str, str] = {}
+    for name, which, step in (
+        (words.first, words.since, 0),
+        (words.first, words.after, 1),
+        (words.last, words.until, 0),
+        (words.last, words.before, -1),
+    ):
+        if given := dates_after(which):
+            found.setdefault(name, _stepped(given[0], step))
+    return found
+
+
+def _stepped(text: str, step: int) -> str:
+    """Return the year, month or day after (`step` 1) or before (-1) a date of that precision."""
+    parts = [int(part) for part in text.split("-")]
+    if len(parts) == 1:
+        return str(parts[0] + step)
+    if len(parts) == 2:
+        months = 12 * parts[0] + parts[1] - 1 + step
+        return f"{months // 12}-{months % 12 + 1:02}"
+    try:
+        return (date(*parts) + timedelta(days=step)).isoformat()
+    except ValueError:  # there is no such day
+        return text
 
 
 def _in_type(number: float, field: Mapping[str, Any]) -> Any:

@@ -117,7 +117,7 @@ def read_arguments(
 def _add_pack_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: Scene) -> None:
     """Add the values that the pack's words and numbers name: "collarbones", "window 40/400"."""
     rule = scene.plans.rule(schema.name)
-    if not (rule.values or rule.numbers):
+    if not (rule.values or rule.numbers or rule.dates):
         return
     tokens, denied = words_in(blank, scene.plans)
     for name, values in find_values(rule, tokens, denied).items():

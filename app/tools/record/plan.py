@@ -13,6 +13,7 @@ from __future__ import annotations
 from app.paths import shipped_table
 from app.tools.pack_plan import (
     AnyOf,
+    DateWords,
     Discovery,
     Feed,
     NumberWords,
@@ -178,8 +179,16 @@ _LIMIT = NumberWords(
     phrases("patients, patient records, pts, people, patienten, cases, records"),
 )
 
-_SINCE = NumberWords(("since",), phrases("since, from, after, seit, ab"))
-_UNTIL = NumberWords(("until",), phrases("until, before, up to, bis, vor"))
+_DATES = DateWords(
+    "since",
+    "until",
+    since=phrases("since, from, starting, seit, ab"),
+    after=phrases("after, nach"),
+    until=phrases("until, till, up to, bis"),
+    before=phrases("before, prior to, vor"),
+    during=phrases("in, during, of, im jahr, in the year, während"),
+    between=phrases("between, from, zwischen, von"),
+)
 _DRUGS: dict[str, dict[str, list[str]]] = shipped_table("drug_interactions", "drugs")
 _NARROWED = (
     ValueWords("abnormal_only", "true", phrases("abnormal, pathological, out of range")),
@@ -196,7 +205,7 @@ _TOOLS = (
         LABS,
         why="reads laboratory results",
         values=(*_values("tests", "ANALYTES"), *_NARROWED),
-        numbers=(_SINCE, _UNTIL),
+        dates=_DATES,
         empty=("entries",),
         discovery=_NAMES,
         doubt=doubts.of_entries,
@@ -205,7 +214,7 @@ _TOOLS = (
         VITALS,
         why="reads vital signs",
         values=(*_values("tests", "VITAL_NAMES"), *_NARROWED),
-        numbers=(_SINCE, _UNTIL),
+        dates=_DATES,
         empty=("entries",),
         discovery=_NAMES,
         doubt=doubts.of_entries,
@@ -225,14 +234,14 @@ _TOOLS = (
         numbers=(_LIMIT,),
         doubt=doubts.of_batch,
     ),
-    ToolRule(NOTES, why="reads notes", numbers=(_SINCE, _UNTIL), doubt=doubts.of_entries),
+    ToolRule(NOTES, why="reads notes", dates=_DATES, doubt=doubts.of_entries),
     ToolRule(SOAP, why="reads notes by their parts"),
     ToolRule(DISCHARGE, why="reads discharge summaries"),
     ToolRule(
         MEDICATION,
         why="reads the medication",
         values=(ValueWords("status", "current", phrases("current, currently, aktuelle, home")),),
-        numbers=(_SINCE, _UNTIL),
+        dates=_DATES,
     ),
     ToolRule(
         INTERACTIONS,
