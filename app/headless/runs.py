@@ -251,7 +251,10 @@ def _plan_only(
         )
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         notes = RunImages(images, Path(folder), program.decoder).notes(remote=False)
-        calls = Planner(program.active.plans).planned_calls(prompt, notes, program.active.all())
+        used = program.record
+        calls = Planner(program.active.plans).planned_calls(
+            prompt, notes, program.active.all(), used.records, used.patient_id
+        )
     if as_json:
         print_json([plain(call) for call in calls])
     for number, call in enumerate(() if as_json else calls, start=1):

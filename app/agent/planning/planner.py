@@ -43,6 +43,7 @@ from app.agent.planning.plan import (
 from app.agent.planning.question_text import MAX_QUESTION, masked, normalised
 from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
+from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
 from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
 
@@ -113,10 +114,14 @@ class Planner:
         question: str,
         image_notes: Sequence[Mapping[str, Any]],
         tools: Sequence[Tool] | Sequence[ToolSchema],
+        records: Records | None = None,
+        record_patient: str = "",
     ) -> list[PlannedCall]:
         """Return the calls with which rules answer a question, without steps that cannot run."""
         schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
-        scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
+        named = {schema.name: schema for schema in schemas}
+        opened = NoRecords() if records is None else records
+        scene = Scene(tuple(image_notes), named, records=opened, record_patient=record_patient)
         plan = self.interpret(question, scene).plan
         if not isinstance(plan, ToolPlan):
             return []

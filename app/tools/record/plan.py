@@ -60,9 +60,15 @@ ANALYSIS = "generate_and_run_analysis"
 DOCUMENT = "analyze_medical_document"
 
 # What a film may show as well: "does he have pneumonia?" asks about the film.
+_DRUGS: dict[str, dict[str, list[str]]] = shipped_table("drug_interactions", "drugs")
+_TAKEN = tuple(
+    f"{verb} {drug}" for drug in _DRUGS for verb in ("on", "taking", "takes", "take", "nimmt")
+)
+"""A question whether the patient takes a certain drug."""
+
 _SEEN_ON_IMAGES = (
     *("pneumonia", "lung cancer", "heart failure", "cancer", "chronic obstructive", "arthritis"),
-    *("pulmonary embolism", "osteoporosis"),
+    *("pulmonary embolism", "osteoporosis", "fracture", "bronchitis"),
 )
 
 
@@ -132,7 +138,7 @@ _KINDS = (
     _kind("notes", _WORDS["NOTES"], NOTES),
     _kind("soap", _WORDS["SOAP"], SOAP, beats=("notes",)),
     _kind("discharge", _WORDS["DISCHARGE"], DISCHARGE, beats=("notes",)),
-    _kind("medication", _WORDS["MEDICATION"], MEDICATION, greedy=False),
+    _kind("medication", (*_WORDS["MEDICATION"], *_TAKEN), MEDICATION, greedy=False),
     _kind("interactions", _WORDS["INTERACTIONS"], INTERACTIONS, beats=("medication",)),
     _kind(
         "radiology reports",
@@ -189,7 +195,6 @@ _DATES = DateWords(
     during=phrases("in, during, of, im jahr, in the year, während"),
     between=phrases("between, from, zwischen, von"),
 )
-_DRUGS: dict[str, dict[str, list[str]]] = shipped_table("drug_interactions", "drugs")
 _NARROWED = (
     ValueWords("abnormal_only", "true", phrases("abnormal, pathological, out of range")),
     ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),

@@ -245,6 +245,14 @@ def test_the_pack_takes_no_question_from_the_others_where_no_record_is_open(
         ("Labs from 2015 to 2017", "get_patient_labs", {"since": "2015", "until": "2017"}),
         ("Labs in 2015 and 2016", "get_patient_labs", {"since": "2015", "until": "2016"}),
         ("Laborwerte vor 2015", "get_patient_labs", {"until": "2014"}),
+        ("Is he on warfarin?", "get_medication_list", {}),
+        ("Does she take metformin?", "get_medication_list", {}),
+        ("How much does she weigh?", "get_vital_signs", {"tests": ["body weight"]}),
+        (
+            "How many patients have sinusitis?",
+            "analyze_batch_conditions",
+            {"condition": "sinusitis"},
+        ),
         (
             "eGFR for a creatinine of 1.4 mg/dL",
             "calculate_clinical_score",
@@ -258,3 +266,12 @@ def test_what_the_question_names_is_what_is_asked(
     (step,) = steps_of(Planner().interpret(text, scene(registry)).plan)
     assert step[0] == tool
     assert {key: value for key, value in step[1].items() if key != "patient_id"} == arguments
+
+
+def test_the_calls_are_listed_with_the_open_record(registry: Registry):
+    records, tools = scene(registry).records, [*registry.all()]
+    patient = records.patients(limit=1)[0].id
+    text = "What was the last creatinine?"
+    (call,) = Planner(registry.plans).planned_calls(text, (), tools, records, patient)
+    assert call.tool == "get_patient_labs"
+    assert call.arguments["patient_id"] == patient
