@@ -37,6 +37,7 @@ from app.agent.loop.available_tools import (
     may_need,
     missing_needs,
     related_tools,
+    without_record,
 )
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
@@ -384,7 +385,8 @@ class _Run:
         ready = AvailableTools(agent.tools, intent.named, lacks)
         self.calls.tools = OfferedTools(ready, self.own)
         several = len(self.request.image_notes) > 1
-        schemas = [s for s in self.calls.tools.schemas() if several or s.name != REPEATED]
+        idle = without_record(intent) | (set() if several else {REPEATED})
+        schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         self.director.offered = frozenset(item.name for item in schemas)
         texts = agent.tool_texts

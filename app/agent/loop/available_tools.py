@@ -120,6 +120,19 @@ ROOM_TOKENS, FIRST_TOKENS = 1_100, 300
 """Room for all tools together, and for the first of those to which rules see no question lead."""
 
 
+def without_record(intent: Intent) -> frozenset[str]:
+    """Return the tools that have nothing to read, since no patient's record is open.
+
+    They are those that packs list only for questions about a record, unless the question names one.
+    """
+    if intent.scene.records.count():
+        return frozenset()
+    kinds = [kind for _, kind in intent.scene.plans.kinds()]
+    of_records = {name for kind in kinds if kind.needs_record for name in kind.tool_names}
+    others = {name for kind in kinds if not kind.needs_record for name in kind.tool_names}
+    return frozenset(of_records - others - set(intent.named))
+
+
 def related_tools(intent: Intent) -> frozenset[str]:
     """Return the tools that a question may need, as found by rules; none if rules find no tool.
 

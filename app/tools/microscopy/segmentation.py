@@ -63,41 +63,35 @@ class SegmentationInput(ToolInput):
 
     image_path: Annotated[str, takes(Resource.IMAGE, "The image id or path.")]
     channel: Annotated[
-        int | str | None,
-        takes(
-            Resource.CHANNEL,
-            "The channel, by its number from 1 or its name; the shown one when left out.",
-        ),
+        int | str | None, takes(Resource.CHANNEL, "Number from 1, or name; else the shown one.")
     ] = None
     diameter: float | None = Field(
         default=None,
         gt=0,
-        description="Typical width of one object in `unit`; taken from the image when left out.",
+        description="Typical width of an object in `unit`; else from the image.",
     )
     min_area: float | None = Field(
         default=None,
         ge=0,
-        description="Least area of an object, in px or µm² by `unit`; by the diameter when left "
-        "out.",
+        description="Least area of an object, px or µm² by `unit`; else by the diameter.",
     )
     unit: Literal["px", "um"] = Field(
-        default="px", description="Unit of diameter and min_area: px, or um for µm and µm²."
+        default="px", description="Of diameter and min_area; um: µm and µm²."
     )
     image_type: KindName = Field(
         default="auto",
-        description="How the image was made: fluorescence (bright on dark), phase (phase contrast "
-        "or brightfield), tissue (H&E), blood (stained smear); auto to tell by the pixels.",
+        description="phase: phase contrast, brightfield; tissue: H&E; blood: smear; auto: by the "
+        "pixels.",
     )
     depth: DepthName = Field(
         default="shown",
-        description="Of a stack: the shown depth; the maximum projection (brightest value over all "
-        "depths); or all depths, each counted separately. In a time series of one depth, all is "
-        "each time point.",
+        description="Of a stack: the shown depth, the maximum projection, or all depths (or "
+        "time points), each on its own.",
     )
     model: ModelName = Field(
         default="auto",
-        description="classical needs no weights and is what auto takes; cellpose, stardist and "
-        "instanseg are networks, if their packages are installed.",
+        description="classical (auto) needs no weights; the others are networks whose packages "
+        "are needed.",
     )
 
 
