@@ -164,7 +164,8 @@ def as_ordinary_user(program: str, folder: Path) -> str:
         ]
     own = folder / "program.py"
     own.write_text(program, "utf-8")
-    os.chown(folder, ORDINARY_USER, ORDINARY_USER)
+    for one in (folder, own):  # whatever the process's umask
+        os.chown(one, ORDINARY_USER, ORDINARY_USER)
     lines += [
         f"{user} sh -c 'test -r {repo}/pyproject.toml && {python} -c 0'",
         f"cd {repo}",
