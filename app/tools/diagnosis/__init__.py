@@ -1,0 +1,1 @@
+"""The diagnosis pack: a differential diagnosis computed from published likelihood ratios."""
