@@ -138,8 +138,6 @@ def test_the_seed_s_five_steps(program: Program) -> None:
     assert "\n\n[Step 2]\n" in data["accumulated_notes"]
     left = ["costochondritis (trauma + reproducible pain confirms)"]
     assert data["current_uncertainties"] == left
-        "costochondritis (trauma + reproducible pain confirms)"
-    ]
     assert data["final_diagnosis"]["diagnosis"] == "Costochondritis"
     assert data["final_diagnosis"]["synthesis_prompt"] == prompt
 
