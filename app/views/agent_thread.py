@@ -110,7 +110,6 @@ class AgentThread(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a run has started and has not ended yet."""
         return self._current is not None
 
     @property
@@ -120,7 +119,6 @@ class AgentThread(QObject):
 
     @property
     def pending(self) -> tuple[Question, ...]:
-        """The queued questions; the first one runs next."""
         return tuple(self._pending)
 
     def is_idle(self) -> bool:
@@ -147,7 +145,6 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def clear_pending(self) -> None:
-        """Remove all questions from the queue."""
         self._pending.clear()
         self.changed.emit()
 
@@ -163,7 +160,6 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass the user's decision on an approval request to the runner; True means "allow"."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 

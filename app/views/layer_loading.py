@@ -58,7 +58,6 @@ class LayerLoading(QObject):
 
     @property
     def applied(self) -> Instance | None:
-        """The presentation state applied to the shown image or being read for it, or None."""
         state = self._viewport.presentation
         return self._applying or (state.layer.instance if state else None)
 
@@ -119,7 +118,6 @@ class LayerLoading(QObject):
         self._background.watch(self._decoder.scan([path]), found, failed or self._tell)
 
     def apply(self, instance: Instance | None) -> None:
-        """Apply a presentation state to the shown image; None removes the applied one."""
         self._applying = instance
         if instance is None:
             self._viewport.present(None)
@@ -168,7 +166,6 @@ class LayerLoading(QObject):
         self._picture_changed()
 
     def _learn(self) -> None:
-        """Collect the open objects."""
         self._objects, self._all_states = [], []
         for study in self._workspace.studies.all:
             for series in study.series:
@@ -204,7 +201,6 @@ class LayerLoading(QObject):
         self._drop_old()
 
     def _drop_old(self) -> None:
-        """Cancel requests for frames that are no longer shown."""
         place = self._layers.place
         for wanted, (request, future) in list(self._reading.items()):
             if wanted[1:] != place and future.cancel():

@@ -77,7 +77,6 @@ class MarkKeeping(QObject):
         return self._work.pending > 0 or self._soon.isActive() or self._pause.isActive()
 
     def close(self) -> None:
-        """Write what has changed, and stop."""
         for disconnect in self._connections:
             disconnect()
         self._pause.stop()
@@ -220,7 +219,6 @@ class MarkKeeping(QObject):
             self._soon.start()
 
     def _ask(self) -> None:
-        """Ask what is kept, as another program may have added marks."""
         self._work.submit(self._store.images, self._learn, self._fail_to_read)
 
     def _learn(self, images: dict[str, str]) -> None:

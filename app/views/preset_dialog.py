@@ -135,7 +135,6 @@ class PresetDialog(QDialog):
         self.down.setEnabled(0 <= at < count - 1)
 
     def _add(self) -> None:
-        """Add a row with the window of the shown image, and let its name be typed."""
         shown = self._shown
         center, width = (shown.center, shown.width) if shown is not None else (40.0, 400.0)
         self._append(tr("Preset {number}").format(number=self.table.rowCount() + 1), center, width)

@@ -72,7 +72,6 @@ class ReviewMenu(QMenu):
         self.refresh()
 
     def refresh(self) -> None:
-        """Enable and check the commands according to the selected finding."""
         annotations = self._annotations
         self.originals.setChecked(annotations.originals_shown)
         self.rejected.setChecked(annotations.rejected_shown)

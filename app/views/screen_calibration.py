@@ -132,7 +132,6 @@ class ScreenCalibration(QDialog):
 
     @property
     def pixel_mm(self) -> float:
-        """Width in mm of a physical pixel of the screen."""
         return self.measured.value() / (self.bar.length * self.screen().devicePixelRatio())
 
     def _update(self) -> None:

@@ -89,11 +89,9 @@ class PlainTextBrowser(QTextBrowser):
         menu.popup(event.globalPos())
 
     def copy_all(self) -> None:
-        """Put the whole text on the clipboard."""
         QGuiApplication.clipboard().setText(self.plain())
 
     def plain(self) -> str:
-        """Return the whole text."""
         return self.toPlainText()
 
 
@@ -226,7 +224,6 @@ class LongText(TextView):
 
     @property
     def complete(self) -> bool:
-        """Whether all appended text is shown."""
         return not self._waiting
 
     def append_plain(self, text: str) -> None:
@@ -237,7 +234,6 @@ class LongText(TextView):
             self._fill()
 
     def restart(self, text: str) -> None:
-        """Replace the whole text with `text`."""
         self._waiting.clear()
         self._timer.stop()
         self.clear()

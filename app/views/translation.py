@@ -86,10 +86,7 @@ _SOURCE = re.compile(r"<source>([^<]*\{0\}[^<]*)</source>")
 
 @cache
 def _patterns(file: Path) -> list[tuple[str, list[str]]]:
-    """Return the sources with values in a file of Qt Linguist, and their pieces between values.
-
-    The source that says most is first.
-    """
+    """Return the sources with values in a .ts file and their pieces between; the fullest first."""
     try:
         found = map(html.unescape, _SOURCE.findall(file.read_text("utf-8")))
     except OSError:

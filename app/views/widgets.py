@@ -162,7 +162,6 @@ class RowModel(QAbstractTableModel):
         self.rows: Sequence[Any] = ()
 
     def show_rows(self, rows: Sequence[Any]) -> None:
-        """Replace all rows of the table with `rows`."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -288,7 +287,6 @@ class ProgressRow(QFrame):
         self.hide()
 
     def set_progress(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Show a text and the progress; a `total` of 0 means unknown: the bar is only animated."""
         self.text.setText(text)
         self._bar.setRange(0, total)
         self._bar.setValue(done)
@@ -326,6 +324,5 @@ class PanelTitle(QWidget):
         row(label(title, "section"), self.count, 1, close, margins=margins, parent=self)
 
     def set_count(self, count: int) -> None:
-        """Show a count; nothing is shown for 0."""
         self.count.setText(str(count))
         self.count.setVisible(count > 0)

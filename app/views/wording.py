@@ -207,7 +207,6 @@ _UNMEASURED = {
 
 
 def _unmeasured_text(finding: Finding) -> str:
-    """Return why a mark has no figures at present; "" if it has."""
     why = _UNMEASURED.get(finding.description.partition(";")[0], "")
     return tr(why) if why and drawing.by_hand(finding) else ""
 

@@ -395,7 +395,6 @@ class AuditWindow(QDialog):
     # Reading
 
     def refresh(self) -> None:
-        """Read the log again."""
         self.count.setText(tr("Reading…"))
         self._read()
 
@@ -519,7 +518,6 @@ class AuditWindow(QDialog):
     # Saving
 
     def export(self) -> None:
-        """Ask the user for a file, and save the listed lines there."""
         dialog = QFileDialog(self, tr("Export the audit log"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         filters = {tr(name): suffix for name, suffix in SAVE_FILTERS.items()}

@@ -148,7 +148,6 @@ class ThresholdFill(QObject):
 
     @property
     def active(self) -> bool:
-        """Whether the button is held down."""
         return self._held
 
     def press(self, frame: Frame, position: QPointF) -> None:
@@ -184,7 +183,6 @@ class ThresholdFill(QObject):
         self._request()
 
     def cancel(self) -> bool:
-        """Drop a mask that is not kept yet, and the strip; return whether there was one."""
         was = self._held
         self._target = None
         self._held = self._again = False
@@ -196,7 +194,6 @@ class ThresholdFill(QObject):
         return was
 
     def put_away(self) -> None:
-        """Free the memory of the image's values, as another tool is taken in hand."""
         self.cancel()
         self._filler = None
 

@@ -97,7 +97,6 @@ class ImageView(pg.GraphicsView):
         return self.layer.size
 
     def set_turn(self, display: Display) -> None:
-        """Flip and rotate the image and its items about the middle of the view."""
         turn = replace(display, window=None, invert=False, colormap="")
         if turn == self.turn:
             return
@@ -151,11 +150,9 @@ class ImageView(pg.GraphicsView):
         self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
-        """Add an item over the image; its coordinates are image pixels."""
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
-        """Remove an item that `add_item` has added."""
         self.scene().removeItem(item)
 
     # Coordinates
@@ -287,7 +284,6 @@ class ImageView(pg.GraphicsView):
         return other
 
     def one_to_one(self) -> None:
-        """Show each image pixel as one physical screen pixel; the view's centre stays in place."""
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:

@@ -72,12 +72,10 @@ class Magnifier(QWidget):
         return event.key() == wanted.key() if released else event.keyCombination() == wanted
 
     def hold(self, position: QPointF | None) -> None:
-        """Show it at a position in the canvas (px) as long as its key is held."""
         self._held = not self.on
         self._switch(True, position)
 
     def release(self) -> None:
-        """Hide it if its key was held."""
         if self._held:
             self._switch(False, None)
 
@@ -101,7 +99,6 @@ class Magnifier(QWidget):
             self.refresh()
 
     def refresh(self) -> None:
-        """Show or hide it, and draw what is under the mouse now."""
         seen = self.on and self._at is not None and self._canvas.frame is not None
         if seen and self._at is not None:
             middle = self._at.toPoint()

@@ -186,10 +186,7 @@ class ObjectOutlines:
         return QRectF(x0 - 0.5, y0 - 0.5, x1 - x0 + 1, y1 - y0 + 1)
 
     def draw(self, painter: QPainter, pen: QPen) -> None:
-        """Draw all outlines that are in view; `painter` is in image coordinates.
-
-        The width of `pen` is in screen px. A picture of borders shows its colour only.
-        """
+        """Draw the outlines in view, in image coordinates; the width of `pen` is in screen px."""
         rows, columns = self.labels.shape
         extent = QRectF(-0.5, -0.5, columns, rows)
         transform = painter.worldTransform()

@@ -88,7 +88,6 @@ class PictureView(ImageView):
         self._press: tuple[QPointF, Drag, Window] | None = None
 
     def show_picture(self, levels: Levels) -> None:
-        """Show a picture and fit it."""
         self._levels = levels
         rows, columns = levels[0].shape[:2]
         self.show_patches(whole_patches(levels), (columns, rows), 1.0, refit=True)
@@ -195,7 +194,6 @@ class PaneView(QWidget):
         column(head, (content, 1), foot, spacing=0, parent=self)
 
     def tell(self, text: str) -> None:
-        """Show a note below the content; "" for none."""
         self.note.setText(text)
         self.note.setVisible(bool(text))
 
@@ -206,7 +204,6 @@ class PaneView(QWidget):
         """Set the tool that the left button has in hand, where the content has use for it."""
 
     def fail(self, error: SightlineError) -> None:
-        """Show why the file cannot be read."""
         if isValid(self):
             self.ready = True
             self.tell(wording.error_text(error))

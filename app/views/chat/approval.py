@@ -87,22 +87,18 @@ class RequestCard(QFrame):
         self._close(f"{text}: {reason}" if reason else text, *mark)
 
     def expire(self) -> None:
-        """Close the question, because the run ended without an answer."""
         if not self.state.full:
             self._close(tr("Not answered; nothing was done."), "ban", THEME.text_faint)
 
     # -- for each kind of question
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        """Add the widgets that show the question."""
         raise NotImplementedError
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        """Add the widgets that answer."""
         raise NotImplementedError
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        """Return the answer in words."""
         raise NotImplementedError
 
     # -- building

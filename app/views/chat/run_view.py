@@ -97,7 +97,6 @@ class ActivityBar(QWidget):
         self.tick()
 
     def tick(self) -> None:
-        """Show the number of seconds that are left until the next request."""
         if self._retry is not None:
             reason, count, until = self._retry
             left = math.ceil(until - time.monotonic())
@@ -158,7 +157,6 @@ class RunView(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether the run is still in progress."""
         return self._live and not self.ended
 
     @property
@@ -167,7 +165,6 @@ class RunView(QWidget):
         return self._stream.open
 
     def tick(self) -> None:
-        """Update elapsed times and activity bars."""
         self.activity.tick()
         self._stream.tick()
         for card in self.cards.values():
@@ -175,7 +172,6 @@ class RunView(QWidget):
                 card.tick()
 
     def stopping(self, how: str) -> None:
-        """Show that the run stops, `how`: "now", or "after_tool" (after its running calls)."""
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]
@@ -190,7 +186,6 @@ class RunView(QWidget):
         self.activity.say("")
 
     def handle(self, event: RunEvent) -> None:
-        """Show an event of the run."""
         if isinstance(event, DataSent):
             return  # the status bar shows it
         if isinstance(event, ModelRetry):
@@ -234,7 +229,6 @@ class RunView(QWidget):
     # -- the model
 
     def _insert(self, widget: QWidget, before: QWidget | None = None) -> None:
-        """Insert a widget before another one, or at the end, above the moving bar."""
         self._layout.insertWidget(self._layout.indexOf(before or self.activity), widget)
 
     def _note(self, event: Noted) -> None:
@@ -246,7 +240,6 @@ class RunView(QWidget):
         self.activity.say(text, passing=event.passing)
 
     def _results(self) -> dict[int, str]:
-        """Return the results that the answer may cite, including cited ones of earlier runs."""
         found = {
             card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence
         }

@@ -97,7 +97,6 @@ class PictureButton(QPushButton):
         self.setFixedSize(size.expandedTo(_SMALLEST) + QSize(2, 2))  # and the border
 
     def fail(self) -> None:
-        """Show that the picture could not be loaded."""
         self.failed = True
         self.setEnabled(False)
         self.setIcon(icons.icon("image-off", THEME.text_faint))

@@ -45,7 +45,6 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
 
 
 def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
-    """Add to a model's activity that its files are not the published ones."""
     if status.state != "other":
         return doing
     what, tone, icon = _STATES["other"]

@@ -129,7 +129,6 @@ class TemporaryFile:
         self.path.replace(self._target)
 
     def discard(self) -> None:
-        """Delete it."""
         self.path.unlink(missing_ok=True)
 
 

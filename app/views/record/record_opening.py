@@ -62,7 +62,6 @@ class RecordOpening(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a record is being opened."""
         return self._running is not None
 
     def split(self, paths: Sequence[Path], others: Callable[[Sequence[Path]], object]) -> None:
@@ -78,7 +77,6 @@ class RecordOpening(QObject):
         self._background.submit(partial(split_sources, paths), take)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
-        """Start to open files and folders of FHIR as one record, and return immediately."""
         self.open_with(
             lambda progress, cancel: self._library.open(paths, progress, cancel), tuple(paths)
         )

@@ -170,13 +170,11 @@ class RecordPanel(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether the record is still being read or listed."""
         return self._loading is not None or bool(self._unfinished) or self._soon.isActive()
 
     # Whose record
 
     def refresh(self) -> None:
-        """Show the record that is in use now."""
         record = self._record
         if not record.is_open:
             self._forget()
@@ -254,7 +252,6 @@ class RecordPanel(QWidget):
     # Entries
 
     def _fill(self) -> None:
-        """List the sections, opened where something is searched."""
         self._soon.stop()
         if self.contents is None:
             return
@@ -368,7 +365,6 @@ class RecordPanel(QWidget):
         self._select(entry_id)
 
     def _offer(self, owner: Patient | None) -> None:
-        """Offer to use the record of the patient who has the entry that was asked for."""
         if owner is None:
             self._wanted = ""
             self.belongs.setText(tr("No open record has this entry."))
@@ -377,7 +373,6 @@ class RecordPanel(QWidget):
         self.people.offer(owner)
 
     def _select(self, entry_id: str) -> None:
-        """Select the row of an entry in its section, unfolding what holds it."""
         for top in self._top_items():
             path = _path_to(entry_id, self._line_of(top).below)
             if path is None:
@@ -452,7 +447,6 @@ class RecordPanel(QWidget):
             menu.popup(self.tree.viewport().mapToGlobal(place))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu | None:
-        """Return the menu of a row, or None for a row without an entry."""
         entry = self._line_of(item).entry
         if entry is None:
             return None

@@ -55,7 +55,6 @@ class ResultCommands:
         dialog.open()
 
     def save(self, pane: TablePane | PlotPane, path: Path, shown: bool = False) -> None:
-        """Save a pane's table or plot; a notice says when it is done, or why it is not."""
         window = self._window
         if isinstance(pane, TablePane):
             found = pane.exported(shown=shown)

@@ -122,7 +122,6 @@ class PlotPane(PaneView):
         self._draw_next()
 
     def _draw_next(self) -> None:
-        """Draw the next of many points, in a turn of the event loop of its own; at last, fit."""
         if self._parts:
             self._parts.popleft()()
         if self._parts:
@@ -340,7 +339,6 @@ class PlotPane(PaneView):
         item.setTicks([list(enumerate(names))])
 
     def _tint(self) -> None:
-        """Draw in the colours of the shown theme."""
         if not isValid(self.chart):
             return
         self.chart.setBackground(THEME.panel)
@@ -426,7 +424,6 @@ class PlotPane(PaneView):
 
     @property
     def marked(self) -> tuple[float, float] | None:
-        """Where the marked point is; None without one."""
         x, y = self._ring.getData()
         return (float(x[0]), float(y[0])) if len(x) else None
 

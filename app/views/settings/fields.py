@@ -68,18 +68,15 @@ class SettingsPage(QScrollArea):
         self.setWidget(inside)
 
     def add_heading(self, text: str, hint: str = "") -> None:
-        """Add the page's title, and below it an explanation."""
         self.column.addWidget(label(text, "title"))
         if hint:
             self.column.addWidget(wrapped_label(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
 
     def tab_fields(self) -> list[QWidget]:
-        """Return the fields that the Tab key goes through, in order."""
         return tab_fields(self)
 
     def add_section(self, text: str) -> None:
-        """Add the title of a group of fields."""
         self.column.addSpacing(SPACE.m)
         self.column.addWidget(label(text, "section"))
 
@@ -116,7 +113,6 @@ class Form(QGridLayout):
             field.setAccessibleDescription(note)
 
     def add_note(self, text: str = "") -> QLabel:
-        """Add a help text below the last row, and return its label."""
         made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         return made
@@ -143,7 +139,6 @@ class Choice(_IgnoreWheel, QComboBox):
 
     @property
     def value(self) -> str:
-        """The value of the selected item."""
         return str(self.currentData())
 
     def choose(self, value: str) -> None:
@@ -185,7 +180,6 @@ class NameField(_IgnoreWheel, QComboBox):
         return self.currentText().strip()
 
     def set_suggestions(self, names: tuple[str, ...]) -> None:
-        """Replace the names in the list; the typed text stays."""
         typed = self.currentText()
         self.blockSignals(True)
         self.clear()
@@ -246,8 +240,6 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row: `name`, `what`, a button `action` that calls `undo` and removes the row."""
-
         def undo_and_remove() -> None:
             undo()
             self.remove(key)
@@ -260,7 +252,6 @@ class GrantList(QWidget):
         return button
 
     def remove(self, key: Any) -> None:
-        """Remove the row with the given key; the other rows keep their places in the Tab order."""
         at = list(self.buttons).index(key)
         button, line = self.buttons.pop(key), self._lines.pop(key)
         if button.hasFocus() and self.buttons:
@@ -271,7 +262,6 @@ class GrantList(QWidget):
         self.update_none()
 
     def update_none(self) -> None:
-        """Show the text `none` if the list is empty, and hide it otherwise."""
         self._none.setVisible(not self.buttons)
 
 
@@ -299,7 +289,6 @@ class PriceField(QLineEdit):
         return not self.text().strip() or self.price is not None
 
     def show_price(self, price: float | None) -> None:
-        """Show a price in US dollars; None empties the field."""
         self.setText("" if price is None else f"{price:g}")
 
 

@@ -139,12 +139,10 @@ class ModelPage(SettingsPage):
 
     @property
     def kind(self) -> Kind:
-        """The chosen provider."""
         return next(kind for kind, _title in PROVIDERS if kind == self.provider.value)
 
     @property
     def form(self) -> ProviderForm | None:
-        """The fields of the chosen provider; None for the offline planner, which has none."""
         return self.forms.get(self.kind)
 
     def tab_fields(self) -> list[QWidget]:
@@ -175,7 +173,6 @@ class ModelPage(SettingsPage):
         return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
     def problem(self) -> str:
-        """Return why the entered model cannot be used; "" if it can."""
         wanted, form = self.entered_model(), self.form
         if form is None:
             return ""
@@ -188,7 +185,6 @@ class ModelPage(SettingsPage):
         return form.problem()
 
     def test(self) -> None:
-        """Test the entered model and show the result."""
         if self.problem() or self.kind == "offline":
             return
         wanted = self.entered_model()
@@ -425,7 +421,6 @@ class ProviderForm(QWidget):
         return self.key.problem() if self.key is not None else ""
 
     def choose_file(self, path: str) -> None:
-        """Enter the path of a model file or folder."""
         if path:
             self.path.setText(path)
             self.edited.emit()
@@ -437,7 +432,6 @@ class ProviderForm(QWidget):
         read: Callable[[], object],
         changed: SignalInstance,
     ) -> None:
-        """Connect a field with the setting `name`, and show its value."""
         show(getattr(self._kept, name))
         self._readers[name] = read
         changed.connect(lambda *_: self.edited.emit())

@@ -149,12 +149,10 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def limits(self) -> LimitsPage:
-        """The page with the limits."""
         return LimitsPage(self._settings.limits)
 
     @cached_property
     def tools(self) -> ToolsPage:
-        """The page with the rules for tools."""
         sources = self._sources
         return ToolsPage(
             self._settings,
@@ -167,7 +165,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def mcp(self) -> McpPage:
-        """The page with the MCP servers."""
         sources = self._sources
         return McpPage(
             self._settings.mcp_servers, sources.mcp, sources.keys, self._tasks, self._update
@@ -175,7 +172,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def privacy(self) -> PrivacyPage:
-        """The page about data that may leave the computer."""
         sources = self._sources
         return PrivacyPage(
             self._settings.llm, sources.consents, sources.keys, self._tasks, sources.show_audit
@@ -183,7 +179,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def appearance(self) -> AppearancePage:
-        """The page about how the windows look."""
         return AppearancePage(self._settings.theme, self._settings.reviewer)
 
     def show_page(self, name: str) -> None:
@@ -356,7 +351,6 @@ class LimitsPage(SettingsPage):
         self.show_limits(limits)
 
     def limits(self) -> LimitSettings:
-        """Return the entered limits; the fields accept only values in range."""
         numbers: dict[str, Any] = {name: field.value() for name, field in self.fields.items()}
         return LimitSettings(**numbers, rules_first=self.rules_first.isChecked())
 

@@ -53,7 +53,6 @@ class ViewportBar(QFrame):
         self.hide()
 
     def show_state(self, *, linked: bool, maximised: bool) -> None:
-        """Show whether the viewport is linked and whether it is maximised."""
         self.link.setChecked(linked)
         self.link.setIcon(icons.icon("link" if linked else "unlink"))
         tip = (
@@ -91,7 +90,6 @@ class Grip(QToolButton):
         self.setAccessibleName(tip)
 
     def drag_data(self) -> QMimeData:
-        """Return the data of a drag of this viewport."""
         data = QMimeData()
         data.setData(VIEWPORT_MIME, self._bar.token)
         return data

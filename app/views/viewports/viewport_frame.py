@@ -153,7 +153,6 @@ class ViewportFrame(QWidget):
             page.show()
 
     def focus_page(self) -> None:
-        """Give the keyboard focus to what the viewport shows."""
         if self._held is None:
             self.documents.focus_page()
         else:
@@ -167,11 +166,9 @@ class ViewportFrame(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, drawing or report is still unfinished."""
         return self.canvas.busy or self.documents.busy
 
     def close_models(self) -> None:
-        """Stop what runs in the background for this viewport."""
         self.planes.cancel()
         self.canvas.close_models()
         self.documents.close_models()
