@@ -58,6 +58,7 @@ class LayerLoading(QObject):
 
     @property
     def applied(self) -> Instance | None:
+        """The presentation state applied to the shown image or being read for it, or None."""
         state = self._viewport.presentation
         return self._applying or (state.layer.instance if state else None)
 
@@ -118,6 +119,7 @@ class LayerLoading(QObject):
         self._background.watch(self._decoder.scan([path]), found, failed or self._tell)
 
     def apply(self, instance: Instance | None) -> None:
+        """Apply a presentation state to the shown image; None removes the applied one."""
         self._applying = instance
         if instance is None:
             self._viewport.present(None)

@@ -192,6 +192,7 @@ class Loader:
         done: Callable[[T], object],
         failed: OnError,
     ) -> None:
+        """Decode frame `index` (from 0) when the workers are idle; pass `work(frame)` to `done`."""
         future = self._decoder.frame(instance, index, Priority.PREFETCH)
         self._background.watch(
             future, lambda frame: self.compute(partial(work, frame), done), failed
@@ -203,6 +204,7 @@ class Loader:
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
     ) -> Future[Thumbnail]:
+        """Pass a thumbnail of at most `size` px to `done`; the returned future can be cancelled."""
         future = self._decoder.thumbnail(instance, size)
         self._background.watch(future, done, failed)
         return future

@@ -132,6 +132,7 @@ class ScreenCalibration(QDialog):
 
     @property
     def pixel_mm(self) -> float:
+        """Width in mm of a physical pixel of the screen."""
         return self.measured.value() / (self.bar.length * self.screen().devicePixelRatio())
 
     def _update(self) -> None:

@@ -255,6 +255,7 @@ class ShortcutsDialog(QDialog):
 
     @property
     def chosen(self) -> str:
+        """The name of the selected command; "" for none."""
         number = self.table.currentIndex().row()
         return self.model.rows[number][0] if 0 <= number < len(self.model.rows) else ""
 

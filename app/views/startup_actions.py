@@ -60,6 +60,7 @@ class StartupActions(QObject):
         self._timer: QTimer | None = None
 
     def start(self) -> None:
+        """Start the first action and return immediately."""
         if self._request.screenshot and QApplication.platformName() == "offscreen":
             self._window.resize(*PICTURE_SIZE)
         if self._request.screenshot:

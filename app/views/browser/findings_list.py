@@ -637,6 +637,7 @@ class FindingsModel(QAbstractListModel):
         return found
 
     def heading(self, title: str) -> QModelIndex:
+        """Return the index of a group's heading; an invalid index if there is none."""
         for number, row in enumerate(self._rows):
             if isinstance(row, GroupRow) and row.title == title:
                 return self.index(number)
@@ -740,6 +741,7 @@ class FindingsModel(QAbstractListModel):
         return self._rows[index.row()]
 
     def index_of(self, finding_id: str) -> QModelIndex:
+        """Return the index of a finding's row; an invalid index if the finding is not listed."""
         for number, row in enumerate(self._rows):
             if isinstance(row, FindingRow) and row.finding.id == finding_id:
                 return self.index(number)

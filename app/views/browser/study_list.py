@@ -354,10 +354,12 @@ class StudyModel(QAbstractListModel):
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
+        """Return the index of the row that has this `key`; an invalid index if none has it."""
         number = self._places.get(key)
         return QModelIndex() if number is None else self.index(number)
 
     def index_of(self, instance: Instance | None) -> QModelIndex:
+        """Return the index of the row for an instance's series; invalid if there is no such row."""
         studies = self._workspace.studies
         series = studies.series_of(instance) if instance else None
         study = studies.study_of(instance) if instance and series else None

@@ -313,6 +313,7 @@ class AnnotationLayer(QObject):
         self.changed.emit()
 
     def hit(self, at: QPointF) -> str:
+        """Return the id of the topmost finding within 8 screen px of an image point; "" if none."""
         best, best_key = "", (math.inf, math.inf)
         scale = self._view.pixel_scale
         for finding_id, item in self._items.items():
@@ -323,6 +324,7 @@ class AnnotationLayer(QObject):
         return best
 
     def object_at(self, finding_id: str, at: QPointF) -> int:
+        """Return the number of a finding's object at an image point; 0 if there is none."""
         item = self._items.get(finding_id)
         return item.object_at(at) if isinstance(item, ObjectsItem) else 0
 

@@ -211,6 +211,7 @@ class Canvas(ImageView):
             self._frame_changed()
 
     def close_models(self) -> None:
+        """Stop rendering; call before the canvas is deleted."""
         self._texts.stop()
         self._renderer.drop()
         self._rendering.close()
@@ -507,6 +508,7 @@ class Canvas(ImageView):
         self._set_display(colormap=name)
 
     def set_smooth(self, smooth: bool) -> None:
+        """Set whether enlarged pixels are interpolated."""
         if smooth != self.layer.smooth:
             self.layer.smooth = smooth
             self.layer.update()
@@ -679,6 +681,7 @@ class Canvas(ImageView):
             self.set_window(presets[number - 1])
 
     def set_link_text(self, text: str) -> None:
+        """Set the line that says how the viewport's scrolling is linked; "" if it is not."""
         if text != self._link_text:
             self._link_text = text
             self._update_overlay()

@@ -97,6 +97,7 @@ class SnapSign(QWidget):
         self.hide()
 
     def show_at(self, place: QPointF) -> None:
+        """Show the sign around a place in the parent (px)."""
         self.move((place - QPointF(_SIGN, _SIGN) / 2).toPoint())
         self.show()
         self.raise_()
@@ -234,6 +235,7 @@ class DrawingTool(QObject):
         self.radius = min(max(self.radius * _BRUSH_STEP**steps, low), high)
 
     def cancel(self) -> bool:
+        """Discard an unfinished drawing or moved point; return whether there was one."""
         was = self.active or self._texted is not None
         self.filling.cancel()
         self._texted = None
@@ -313,6 +315,7 @@ class DrawingTool(QObject):
         return at_last and self.tool != drawing.FREEHAND and self.finish()
 
     def step_back(self) -> bool:
+        """Take the last point of an unfinished drawing back; return whether there was one."""
         frame = self._frame()
         if frame is None or not self._points or self.tool == drawing.FREEHAND:
             return False

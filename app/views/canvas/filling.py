@@ -183,6 +183,7 @@ class ThresholdFill(QObject):
         self._request()
 
     def cancel(self) -> bool:
+        """Drop a mask that is not kept yet, and the strip; return whether there was one."""
         was = self._held
         self._target = None
         self._held = self._again = False

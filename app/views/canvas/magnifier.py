@@ -72,6 +72,7 @@ class Magnifier(QWidget):
         return event.key() == wanted.key() if released else event.keyCombination() == wanted
 
     def hold(self, position: QPointF | None) -> None:
+        """Show it at a position in the canvas (px) as long as its key is held."""
         self._held = not self.on
         self._switch(True, position)
 

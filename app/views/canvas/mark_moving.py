@@ -68,6 +68,7 @@ class MarkMover:
         return False
 
     def move(self, position: QPointF) -> None:
+        """Move the mark that is held to a position (px)."""
         if self._start is None:
             return
         finding, start = self._start
@@ -85,6 +86,7 @@ class MarkMover:
         self._layer.set_draft(self._now)
 
     def release(self) -> bool:
+        """Let go of the mark; return whether it was moved."""
         held, now = self._start, self._now
         self.cancel()
         if held is None or now is None:
@@ -95,6 +97,7 @@ class MarkMover:
         return True
 
     def cancel(self) -> bool:
+        """Put the mark back; return whether one was held."""
         was, moving = self.active, self._now is not None
         self._start = self._now = None
         if moving:

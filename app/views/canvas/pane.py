@@ -194,6 +194,7 @@ class PaneView(QWidget):
         column(head, (content, 1), foot, spacing=0, parent=self)
 
     def tell(self, text: str) -> None:
+        """Show a note below the content; "" for none."""
         self.note.setText(text)
         self.note.setVisible(bool(text))
 

@@ -125,6 +125,7 @@ class Scroller(QObject):
         self.to_time(self.times[0] + steps)
 
     def to_time(self, time: int) -> None:
+        """Go to a time point, from 0, at the shown depth."""
         instance = self.model.instance
         axes = instance.axes if instance is not None else None
         if axes is not None and self.times[1] > 1:
@@ -135,6 +136,7 @@ class Scroller(QObject):
             self.model.scroll_to(axes.index(channel, z, max(0, min(time, axes.times - 1))))
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
+        """Return (position from 0, count) for an instance in its series; (0, 1) if it has none."""
         if self._place is None or self._place[0] is not instance:
             found = self._workspace.studies.place_of(instance)
             self._series = found[0] if found else None
@@ -143,6 +145,7 @@ class Scroller(QObject):
         return self._place[1]
 
     def series_of(self, instance: Instance) -> Series | None:
+        """Return the series that contains an instance, or None."""
         self.position_of(instance)
         return self._series
 
@@ -158,6 +161,7 @@ class Scroller(QObject):
         self._go(steps)
 
     def to(self, place: int) -> None:
+        """Go to a position, counted from 0, among all frames of the series."""
         self._owed = 0
         self.step(place - self.place[0])
 

@@ -366,6 +366,7 @@ class Overlay(QWidget):
         return True
 
     def over_sign(self, position: QPointF) -> bool:
+        """Return whether the sign of folded warnings, or their list, is at a position (px)."""
         signs = (block.sign for block in self._laid_out() if block.sign is not None)
         return any(sign.adjusted(*_AROUND).contains(position) for sign in signs)
 
@@ -399,6 +400,7 @@ class Overlay(QWidget):
             self.update()
 
     def chip_at(self, position: QPointF) -> PlacedChip | None:
+        """Return the label chip of a finding at a position in the widget (px), or None."""
         found = (one for one in self._placed if one.chip.id)
         return next((one for one in found if one.rect.contains(position)), None)
 

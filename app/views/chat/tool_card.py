@@ -144,11 +144,13 @@ class ToolCard(QFrame):
             self._duration.setText(seconds(time.monotonic() - self._began))
 
     def waiting(self, waiting: bool) -> None:
+        """Show whether the call is waiting for the user's answer."""
         if self.running:
             self._word.setText(tr("Waiting") if waiting else tr("Running"))
             self.progress.setVisible(not waiting)
 
     def stopping(self) -> None:
+        """Show that the call is being stopped."""
         if self.running:
             self._word.setText(tr("Stopping"))
             self._word.show()

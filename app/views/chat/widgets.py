@@ -98,6 +98,7 @@ class ThinProgress(QProgressBar):
         self.set_fraction(None)
 
     def set_fraction(self, fraction: float | None) -> None:
+        """Show a fraction from 0 to 1; None shows that the progress is unknown."""
         self.fraction = None if fraction is None else max(0.0, min(1.0, fraction))
         self.setRange(0, 0 if self.fraction is None else 1000)
         self.setValue(round(1000 * (self.fraction or 0)))

@@ -415,6 +415,7 @@ class ReportText(PlainTextBrowser):
         self.verticalScrollBar().setValue(place)
 
     def set_picture(self, number: int, image: QImage) -> None:
+        """Set the picture of the key image `number`, counted from 0."""
         document = self.document()
         kind = QTextDocument.ResourceType.ImageResource
         document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
@@ -645,6 +646,7 @@ class KeyImages:
         return tuple(found)
 
     def step(self, by: int) -> bool:
+        """Show the next (`by` = 1) or previous (-1) open key image; False if there is none."""
         links = self.links
         shown = (n for n, link in enumerate(links) if self._is_shown(link))
         start = next(shown, -1 if by > 0 else 0)
@@ -658,6 +660,7 @@ class KeyImages:
         return shown is not None and shown.sop_instance_uid == link.sop_instance_uid and same_frame
 
     def show(self, link: ImageLink) -> bool:
+        """Show a key image at its frame; return False if the image is not open."""
         instance = self._workspace.instance_of(link.sop_instance_uid)
         if instance is None or not instance.has_frames:
             return False

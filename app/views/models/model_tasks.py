@@ -89,6 +89,7 @@ class TaskBar(QWidget):
         self.cancel.hide()
 
     def progress(self, fraction: float, text: str) -> None:
+        """Show a text and the progress from 0 to 1; a negative `fraction` means unknown."""
         if fraction >= 0:
             self.bar.setRange(0, _STEPS)
             self.bar.setValue(round(min(fraction, 1.0) * _STEPS))
@@ -213,6 +214,8 @@ class ModelTasks(QObject):
         self._change(tr("Downloading"), work)
 
     def verify(self, name: str) -> None:
+        """Verify a model by reading all its files; "" verifies all models."""
+
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             return self._store.verify(name, progress=progress, cancel=cancel, host=self._host)
 

@@ -77,6 +77,7 @@ class RecordOpening(QObject):
         self._background.submit(partial(split_sources, paths), take)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
+        """Start to open files and folders of FHIR as one record, and return immediately."""
         self.open_with(
             lambda progress, cancel: self._library.open(paths, progress, cancel), tuple(paths)
         )

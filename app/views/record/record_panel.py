@@ -447,6 +447,7 @@ class RecordPanel(QWidget):
             menu.popup(self.tree.viewport().mapToGlobal(place))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu | None:
+        """Return the menu of a row, or None for a row without an entry."""
         entry = self._line_of(item).entry
         if entry is None:
             return None

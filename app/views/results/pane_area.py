@@ -57,6 +57,7 @@ class PaneArea(QTabWidget):
 
     @property
     def result(self) -> ResultPane | None:
+        """The table or plot that is seen, or None."""
         shown = self.currentWidget()
         return shown if isinstance(shown, ResultPane) else None
 

@@ -424,6 +424,7 @@ class PlotPane(PaneView):
 
     @property
     def marked(self) -> tuple[float, float] | None:
+        """Where the marked point is; None without one."""
         x, y = self._ring.getData()
         return (float(x[0]), float(y[0])) if len(x) else None
 

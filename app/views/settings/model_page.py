@@ -173,6 +173,7 @@ class ModelPage(SettingsPage):
         return (_key_name(wanted), wanted.key) if wanted.key else ("", "")
 
     def problem(self) -> str:
+        """Return why the entered model cannot be used; "" if it can."""
         wanted, form = self.entered_model(), self.form
         if form is None:
             return ""

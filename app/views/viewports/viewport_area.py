@@ -81,6 +81,7 @@ class ScreenArea(QWidget):
         self.update()
 
     def rect_of(self, slot: Slot) -> QRect:
+        """Return the px of a slot, without the gap around it."""
         width, height = self.width() - GAP, self.height() - GAP
         left, top = round(slot.x * width) + GAP, round(slot.y * height) + GAP
         right, bottom = round(slot.right * width), round(slot.bottom * height)

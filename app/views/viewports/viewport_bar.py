@@ -53,6 +53,7 @@ class ViewportBar(QFrame):
         self.hide()
 
     def show_state(self, *, linked: bool, maximised: bool) -> None:
+        """Show whether the viewport is linked and whether it is maximised."""
         self.link.setChecked(linked)
         self.link.setIcon(icons.icon("link" if linked else "unlink"))
         tip = (
