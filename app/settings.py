@@ -85,11 +85,9 @@ class ProviderSettings(_Part):
         model: Name of the model at the endpoint; for Azure the name of the deployment.
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
-        images: Whether pictures are sent to the model.
         tool_form: The form in which the model calls tools; "auto" for the one that a test of the
             model found or, without a test, that its server reports.
         tested_model: The model, by name or path, that was tested last.
-        tested_form: The form of tool calls that worked best in that test.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
@@ -150,9 +148,6 @@ class LimitSettings(_Part):
     """The limits of a run, in which the assistant answers one question.
 
     Attributes:
-        steps: Maximum number of requests to the language model.
-        tool_calls: Maximum number of tool calls.
-        calls_per_task: Maximum number of tool calls for one step in the plan.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
         minutes: Maximum duration, without the time spent waiting for the user; 0 for no limit.
@@ -222,8 +217,6 @@ class PolicySettings(_Part):
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
             "send": "deny"}.
         tools: Maps a tool's name, or "*" for every tool, to a rule.
-        hosts: Hosts to which tools may and may not send data.
-        folders: Folders to which tools may and may not write.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
     """
 
@@ -296,8 +289,6 @@ class McpServer(_Part):
         name: The name by which its tools are called; "" if the entry cannot be used.
         kind: "stdio" for a program that is started, "http" for an address that speaks streamable
             HTTP, "rpc" for one that takes JSON-RPC at /mcp, /rpc or /analyze.
-        command: The program, for "stdio".
-        args: The program's arguments.
         env: Names of environment variables that the program gets from Sightline's own; it gets no
             others but the usual ones (PATH, HOME, USER, ...).
         url: The address, for "http" and "rpc".
@@ -316,13 +307,10 @@ class Settings(_Part):
 
     Attributes:
         version: Version of the file's format.
-        language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
         clean_notes: Whether a language model on another machine gets the free text of patients'
             records, cleaned; otherwise that is held back.
-        mcp_servers: Servers whose tools the assistant may use, once the user has seen and allowed
-            them.
         theme: The colours of the windows; "system" for those of the desktop.
         reviewer: The user's name for reports and for what they accept or reject; "" for the name
             with which they are logged in.

@@ -40,8 +40,6 @@ class Limits:
     """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        steps: Maximum number of requests to the model.
-        tool_calls: Maximum number of tool calls.
         calls_per_task: Maximum number of calls during one step of the plan; further calls are
             refused with the advice to continue with the next step.
         same_call: How many calls to the same tool with equal arguments end the run.
@@ -91,14 +89,8 @@ class RunRequest:
     """One question, with everything that may be used to answer it.
 
     Attributes:
-        thread: The conversation, to which the run adds its messages.
-        images: The images that tools may read.
         image_notes: Notes on the open images, the current one first, as in `Message.images`.
-        out_dir: The run's output folder; created if it does not exist.
-        host: Runs the tools' networks in processes of their own.
-        models_dir: The folder that contains the user's model weights.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Stops the run; the loop also sets it when nobody reads its events any more.
         stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
         identifiers: Names, ids and dates of the patients whose images are open; removed from

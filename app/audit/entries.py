@@ -51,9 +51,7 @@ class Entry:
     Attributes:
         number: Number of the action, from 1, without gaps across all files.
         time: ISO 8601 in UTC, to the millisecond.
-        action: The kind of action, one word.
         facts: Details of the action; no patient data.
-        segment: Number of the file that contains it.
         line: Number of the line in that file, from 1.
     """
 
@@ -70,8 +68,6 @@ class Head:
     """The recorded end of the log.
 
     Attributes:
-        number: Number of the last line.
-        segment: Number of the file that contains the last line.
         size: Size of that file in bytes.
         last: MAC of the last line.
         pending: The line that is being appended, with its newline; empty if there is none.

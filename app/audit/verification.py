@@ -56,11 +56,8 @@ class Report:
     """The result of a verification.
 
     Attributes:
-        lines: Number of lines in the log.
         problems: The problems in the order of the log; at most 50.
-        notes: Facts worth knowing that are not problems.
         first: Time of the first line; "" if there is no log, also for `last` and `anchor`.
-        last: Time of the last line.
         anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
             whether the log was replaced by an older copy.
     """

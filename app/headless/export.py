@@ -47,10 +47,8 @@ class ExportRequest:
 
     Attributes:
         findings: JSON file of findings; None for none.
-        image: File, folder or archive with the images.
         form: One of `FORMS`.
         frame: Frame from 0 for forms about one frame; None for that of the first finding.
-        proposed: Whether findings that nobody has accepted are written, too.
         verified_by: Who verifies a report; "" leaves it unverified.
     """
 

@@ -64,7 +64,6 @@ class McpRequest:
 
     Attributes:
         images: Files, folders or archives whose images the tools may read.
-        records: Files, folders or a server's address with patients' records.
         allow: Further tools to offer, each as "EFFECT:TOOL".
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.

@@ -22,10 +22,7 @@ class ModelsCommand:
 
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
-        names: Names of the models, as on their model cards.
         path: The file or folder to install, or the archive that "pack" writes.
-        accept_terms: Whether the user accepts the models' terms of use.
-        allow_code: Whether the user allows programs that come with the weights to run.
         unpublished: Whether to install files even if they differ from the published ones.
         markdown: Whether `list` prints the Markdown table of the documentation.
     """

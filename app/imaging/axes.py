@@ -64,7 +64,6 @@ class Axes:
     """The axes along which the frames of an image are counted.
 
     Attributes:
-        channels: At least one; their number times `depths` times `times` is the number of frames.
         z_step_mm: Distance between depths in mm, or None if unknown.
         time_step_ms: Time between time points in ms, or None if unknown.
     """

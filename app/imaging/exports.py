@@ -38,8 +38,6 @@ class View:
 
     Attributes:
         frame: Frame of the image, from 0.
-        window: Window in modality units; None for the image's own.
-        inverse: Whether greys are inverted with respect to the image's own.
         area: Outer edges (x0, y0, x1, y1) of what is shown, in pixels with integer centres, within
             the image; None for all of it.
         flip_h: Whether left and right are exchanged, before the rotation.

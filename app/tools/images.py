@@ -61,7 +61,6 @@ class OpenImage:
 
     Attributes:
         id: The app's id; "image-1" is the current image.
-        instance: The image's file.
         frame_index: Index of the shown frame, from 0.
         window: The grey-value window that it was shown with; None for the window given in the file.
         invert: Whether the user had inverted the greys. Tools always get the image with its natural

@@ -80,7 +80,6 @@ class WindowDocks(QObject):
     """Puts `panels`, a map from dock name to panel, into docks around the widget `middle`.
 
     Attributes:
-        by_name: The docks.
         actions: For each dock, the action that opens it, brings it to the front, or closes it.
         narrow: Whether the window is narrow; None until it is shown.
         rail: The bar of icons; hidden in a wide window.

@@ -113,7 +113,6 @@ class Annotations:
     and `selected_object` the number of the selected object if it is one of an `Instances`, else 0.
 
     Attributes:
-        commands: The undo stack that gets each change.
         originals_shown: Whether the originals of edited findings are drawn beside them.
         rejected_shown: Whether rejected findings are drawn.
         reviewer: Name of the user, who accepts, edits and rejects findings.

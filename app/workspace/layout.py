@@ -76,7 +76,6 @@ class Screen:
     """The viewports of one window.
 
     Attributes:
-        slots: Where each of `viewports` stands, in the same order.
         maximised: The viewport that takes all the room, or None.
     """
 
@@ -105,7 +104,6 @@ class Layout:
         new_viewport: Makes an empty viewport.
 
     Attributes:
-        main: The viewports of the main window.
         second: Those of the second window; None if it is closed.
         pictures: The viewport with the pictures that tools made, or None. It shows no image.
     """

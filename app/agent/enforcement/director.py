@@ -65,12 +65,9 @@ class Director:
     """Applies the packs' rules to the plan, the calls and the answer of one run.
 
     Attributes:
-        intent: What the question asks for.
         by_rules: Whether rules rather than a model choose the calls of this run.
-        results: The results of this run, in the order in which they arrived.
         notes: Remarks for the answer on names (such as field values) that do not exist.
         model_sees: Whether the model was sent pictures with this question.
-        record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
         model_declined_call: Whether the model was asked once to call a needed tool, and did not.
     """

@@ -78,10 +78,7 @@ class PlanState:
     If `live`, calls that no plan foresaw become steps of their own.
 
     Attributes:
-        changed: Whether anything has changed since the plan was last shown.
-        overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
-        goal_why: The reason for `goal`, such as what is missing.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -334,8 +331,6 @@ class Checked:
 
     Attributes:
         steps: The steps, ordered so that none waits for a later one.
-        notes: The corrections, for the model.
-        overrides: The changes made by rules.
     """
 
     steps: list[PlannedStep]

@@ -49,7 +49,6 @@ class ModelInfo:
     Attributes:
         context_tokens: Maximum number of tokens in a request and its answer together.
         output_tokens: How many of these tokens are reserved for the answer.
-        images: Whether the model accepts pictures.
         own_tools: Whether the agent's own tools (`read_result`, `update_plan`) are offered to it.
         input_price: US dollars per million request tokens; None if unknown.
         output_price: US dollars per million answer tokens; None if unknown.

@@ -81,7 +81,6 @@ class Report:
     """The result of a test.
 
     Attributes:
-        ok: Whether the model can be used.
         lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
             Unless `ok`, the last line says what to do.
         form: The form of tool calls that works best, to store in the settings; "auto" if unknown.

@@ -95,11 +95,7 @@ class ModelTurns:
     """Requests the messages of one run, one after another, from one model.
 
     Attributes:
-        set_plan: Called with a plan that the model streamed.
-        consents: The user's current consents.
-        asking: Asks the user whether the record may be sent.
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
-        reply: The answer in progress; empty when there is none.
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
             request.

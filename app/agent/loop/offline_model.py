@@ -141,7 +141,6 @@ class Finished:
     Attributes:
         topics: Names of the question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
-        skipped: Steps that could not run.
     """
 
     topics: frozenset[str] = frozenset()

@@ -74,10 +74,6 @@ class ImageConfirmations:
     """Asks the user whether a tool may use an unsuitable image, and remembers the answers of a run.
 
     Use an instance on the loop's thread only, except for the function that `of` returns.
-
-    Attributes:
-        clock: The run's clock; paused while waiting for the user.
-        grants: Remembers a yes for the conversation.
     """
 
     request: RunRequest
@@ -177,7 +173,6 @@ class Ready:
         args: The validated arguments; None only if there is an `outcome`.
         outcome: The outcome of a call that will not run, with the reason; otherwise None.
         alone: Whether the call must not run at the same time as another.
-        order: How the rules want the call to be made.
     """
 
     call: ToolCall
@@ -199,17 +194,13 @@ class ToolCalls:
 
     Attributes:
         running: The cancel token of each running call, by call id.
-        director: Decides how each call is made, and judges its result.
         begun: The ids of the calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        confirmations: Asks the user on behalf of running tools.
         unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
             patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
-        past: The earlier results of the conversation.
-        store: Values that tools keep for the conversation.
     """
 
     request: RunRequest

@@ -115,7 +115,6 @@ class WordMatches:
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
             match.
         action_matches: Matches of words for what tools do, excluded or not.
-        values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
 

@@ -151,7 +151,6 @@ class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        policy: The rules of the user and the site about tools.
         grants: The user's answers that hold for a whole conversation; shared by all runs of the
             program.
     """

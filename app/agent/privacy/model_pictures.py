@@ -52,7 +52,6 @@ class ShownPictures:
 
     Attributes:
         shown: The pictures, the current image first.
-        problems: Reasons why images have no picture, for the user.
     """
 
     shown: tuple[Shown, ...] = ()

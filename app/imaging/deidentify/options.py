@@ -78,12 +78,8 @@ class Outcome:
     """What became of one file.
 
     Attributes:
-        path: The source.
         copy: The copy's path below the output folder; "" if there is none.
         reason: Why there is no copy; "" otherwise.
-        remedy: What the user can do about it; "" if nothing.
-        warnings: What could not be removed from the copy.
-        fault: Whether the file is damaged or unreadable, not left out by a rule.
     """
 
     path: Path
@@ -96,12 +92,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of all files.
-
-    Attributes:
-        outcomes: One a file, in their order.
-        cancelled: Whether the user stopped before the last file.
-    """
+    """What became of all files."""
 
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     cancelled: bool = False

@@ -32,8 +32,6 @@ class Layout:
         rows: Rows that can be shown; fewer than declared if the file is cut short.
         allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
         stored: How many of these bits form the value.
-        signed: Whether the value is a two's complement number.
-        photometric: Photometric Interpretation in upper case.
         high: Position of the value's most significant bit.
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).

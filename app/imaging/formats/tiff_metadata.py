@@ -43,10 +43,7 @@ class Metadata:
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        name: Name of the series, or "".
-        spacing: Pixel spacing of the largest resolution level.
         turn: TIFF Orientation tag, 1 to 8.
-        attributes: Keywords and texts to add to `Instance.attributes`.
         channels: What is known of each channel.
         ranges: The (lowest, highest) value to display for each channel.
         z_step_mm: Distance between depths in mm, or None if unknown.

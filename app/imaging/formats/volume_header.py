@@ -42,7 +42,6 @@ class VolumeHeader:
     """Parsed header of a volume file.
 
     Attributes:
-        format: "NIfTI", "NRRD" or "MetaImage".
         sizes: Number of samples along each axis in the file, fastest-varying axis first.
         space_axes: Numbers of the file axes that are i, j and k; fewer than three for a flat image.
         dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
@@ -60,7 +59,6 @@ class VolumeHeader:
         rescale: Real value = stored value * slope + intercept.
         window: Range of values to display (lowest, highest) as given by the file, or None.
         axis_names: Name of what each axis counts, e.g. "time point"; "" for space and colour.
-        notes: Warnings that the user must see.
         rows: Header fields for the attributes panel.
     """
 

@@ -103,8 +103,6 @@ class Matrix:
     """The size of a tiled image's total pixel matrix, and the position of one frame in it.
 
     Attributes:
-        rows: Number of rows in the whole matrix.
-        columns: Number of columns in the whole matrix.
         x: Matrix column at which the frame starts, from 0.
         y: Matrix row at which the frame starts, from 0.
     """

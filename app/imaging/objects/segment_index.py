@@ -54,14 +54,11 @@ class SegmentIndex:
         sources: For each frame, the image frames that it references.
         frames_by_source: Maps each referenced image frame to the segmentation frames that reference
             it.
-        images: SOP Instance UIDs of all images that the file references as sources.
         grids: Position of each frame, or None if unknown.
         origins: [frames, 3] position of each frame in mm; NaN if unknown.
         matrix: Size of the total pixel matrix if the frames are tiles, else None.
-        matrix_grid: Position of that matrix on the slide, or None if unknown.
         tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
         half_slab: A frame applies to planes at most this far (mm) from its own, on either side.
-        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     header: Header

@@ -209,14 +209,9 @@ class _StructureIndex:
     """All contours in a structure set.
 
     Attributes:
-        items: The ROIs in file order.
         spaces: Maps each ROI Number to its Frame of Reference UID; "" if unknown.
-        contours: The contours in file order.
         points: [all points, 3] points of all contours joined together, in mm.
         starts: [contours] index in `points` of each contour's first point.
-        images: SOP Instance UIDs of all images that the file references.
-        title: Structure Set Label or Name.
-        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     items: tuple[LayerItem, ...]

@@ -168,10 +168,7 @@ class _Layout:
     """Layout of a whole picture, in pixels.
 
     Attributes:
-        rows: Height of the picture.
-        columns: Width of the picture.
         footer: Row below which annotations are written.
-        cells: Sections of the traces and where they are drawn.
         regions: Areas in which time and value can be measured.
         paper: Bounding box (x0, y0, x1, y1) of the ECG paper; None for a stacked plot.
         pulses: (x, y) at which each calibration pulse starts.

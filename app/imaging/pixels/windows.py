@@ -211,8 +211,6 @@ class Misfit:
     Attributes:
         share: Share of the pixels that are shown in few greys; or that lie outside the window.
         greys: In how many of 256 greys they are shown; 0 where they lie outside.
-        better: A window that fits the pixels.
-        window: The useless one.
     """
 
     share: float

@@ -34,7 +34,6 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        env: Environment variables, set before any large module is imported.
         preload: Modules to import at the start, so that the first call is quick.
         memory_limit_bytes: Limit on the address space beyond that of a bare interpreter, or None.
         nice: Unix niceness to add to that of the app's own process (0 to 19).

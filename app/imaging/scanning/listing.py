@@ -176,10 +176,8 @@ class Listing:
 
     Attributes:
         files: (root, folder or archive, names below it), in order.
-        problems: (root, problem).
         todo: Remaining tasks: [kind, path, root, depth] of each path to be listed.
         archives: Maps each archive to its status before it was opened.
-        links: Links that were not followed.
         unsure: Whether another listing may differ though no file changes, e.g. after an error.
     """
 

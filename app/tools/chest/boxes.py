@@ -100,7 +100,6 @@ class ParsedText:
 
     Attributes:
         groups: Phrases with their boxes; only MAIRA-2 also writes phrases without boxes.
-        text: The whole text without markup.
         refused: One sentence for each box or piece of text that cannot be used, with the reason.
     """
 

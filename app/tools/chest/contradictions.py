@@ -44,7 +44,6 @@ class Topic:
     """A finding about which two tools can contradict each other: one says present, one absent.
 
     Attributes:
-        name: Name shown to users.
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
         absent: Regular expression for words that by themselves say that it is absent ("normal

@@ -43,8 +43,6 @@ class SpecialIds:
     """The special token ids that generation needs.
 
     Attributes:
-        end: Ids that end a text.
-        pad: Id of the padding token.
         start: Id that a decoder begins with; None for a model that continues a given prompt.
     """
 

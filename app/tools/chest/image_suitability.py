@@ -61,7 +61,6 @@ class StatedView:
         position: "PA", "AP" or "lateral"; "unknown" for other views, for none, and for PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why the film cannot be used as a frontal one, or "" if it can.
-        warnings: Reasons for the user to doubt the view: a decubitus film, or contradictions.
     """
 
     position: Position
@@ -269,8 +268,6 @@ class Admission:
     """The result of the checks for an image that may be used.
 
     Attributes:
-        position: The view stated by the file's attributes.
-        warnings: Reasons to doubt results, in plain words.
         overridden: Reasons against using the image, despite which the user wants to use it.
     """
 

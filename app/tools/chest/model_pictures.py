@@ -109,8 +109,6 @@ class ModelInput:
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
         hanging: The flips applied.
-        rows: Rows of the original image.
-        columns: Columns of the original image.
     """
 
     pixels: NDArray[np.uint8]

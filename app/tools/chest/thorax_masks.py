@@ -171,7 +171,6 @@ class ShapeCheck:
 
     Attributes:
         refused: The reason why the masks cannot belong to a frontal chest film, or None.
-        warnings: Sentences on what makes the masks less reliable.
     """
 
     refused: str | None

@@ -332,7 +332,6 @@ class ThoraxSegmentation:
         confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
         inverted: True if air is bright in the image; its negative was then segmented.
         view: The image's estimated view.
-        warnings: Sentences on what makes the masks less reliable.
         refused: The reason why there are no masks, or None.
         spread: Variation over the network's passes; None if the image is refused.
     """

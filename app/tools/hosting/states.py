@@ -46,15 +46,12 @@ class ModelState:
     """The state of one model, with its progress and memory.
 
     Attributes:
-        model: The card's name.
         device: "cpu", "cuda" or "mps"; "" if the model is not loaded.
         dtype: Name of the torch dtype in which the model is loaded.
         memory: Bytes of memory that the model was measured to use.
-        why: Reason for a failure, as a text for the user.
         doing: The latest progress text from the running call ("24 tokens written").
         fraction: Progress of the running call, from 0 to 1.
         left_s: Estimated seconds until the call ends; None if not known.
-        waiting: Number of calls for this model that are waiting for their turn.
     """
 
     model: str

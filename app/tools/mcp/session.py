@@ -124,7 +124,6 @@ class _Trouble:
     """What is known of the reason why a session failed; the SDK hides most of it.
 
     Attributes:
-        server: The server's name.
         command: The program that was started; "" for none.
         host: The host that was asked; "" for none.
         status: The last HTTP status that was an error; 0 for none.

@@ -34,7 +34,6 @@ class Embedding:
 
     Attributes:
         values: float32 [cells, values].
-        names: Their names.
         method: How they were made: "dinov3", "network" or "features".
         losses: Mean loss of each epoch of training.
         weights: Weight of each value once all have the same spread; None for 1.

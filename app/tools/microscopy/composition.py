@@ -35,7 +35,6 @@ class Comparison:
     """One comparison of two groups.
 
     Attributes:
-        subject: The cluster, or the feature.
         group, reference: The groups' names; differences are `group` minus `reference`.
         replicates: Numbers of replicates of the two groups.
         cells: Numbers of cells of the two groups (of all clusters).

@@ -91,9 +91,6 @@ class ModelCard:
     """The description of a model, installed or not; a text that is not known is "".
 
     Attributes:
-        name: The model's name in commands and in `Need`, and the name of its folder.
-        title: The model's name as shown to users.
-        tools: Names of the tools that use the model.
         files: The model's files. The file of a single-file model is in the models folder itself.
         folder: True for a folder of files (transformers, diffusers), False for a single file.
         repository: "owner/name" on the Hugging Face hub.
@@ -106,8 +103,6 @@ class ModelCard:
             permission.
         packages: Import names of the Python packages that the model needs.
         memory: Bytes of memory that the model needs, by torch dtype (see `DTYPES`).
-        intended_use: The purpose for which the model was made.
-        limits: The model's known limits, one sentence for each.
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
         check: "module:function" that checks the model's files in the model process.
         published_bytes: Total size of the published files; 0 if the sizes in `files` are used.

@@ -149,7 +149,6 @@ class Record:
     """The record of a model's installation; a text is "" if it is not known or was not given.
 
     Attributes:
-        name: The card's name.
         revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.

@@ -88,7 +88,6 @@ class Job:
     Attributes:
         folder: Its own folder: program, code and data in `input`, `scratch` for files.
         files: Paths and rights ("list", "read", "write") of all that the process may reach.
-        python: The interpreter.
     """
 
     folder: Path

@@ -109,7 +109,6 @@ class Marks:
     Attributes:
         annotations: Those on the image. Hidden and rejected ones are not drawn.
         makers: Titles of the tools that made findings, by the finding's id.
-        selected: Id of the selected finding, whose heatmap is drawn.
         heat_strength: How strongly the heatmap is drawn, 0 to 1.
     """
 

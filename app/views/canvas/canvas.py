@@ -104,7 +104,6 @@ class Canvas(ImageView):
         rendering: Renders the pictures; by default a thread of the canvas' own.
 
     Attributes:
-        model: The viewport that the canvas shows.
         alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".

@@ -47,11 +47,7 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """A view of an image; the wheel zooms, a double click fits the image.
-
-    Attributes:
-        turn: Flips and rotation on the screen.
-    """
+    """A view of an image; the wheel zooms, a double click fits the image."""
 
     view_changed = Signal()
 

@@ -45,8 +45,6 @@ class Magnifier(QWidget):
 
     Attributes:
         on: Whether it is shown while the mouse is over the image.
-        factor: How much it magnifies.
-        key: The key that shows it as long as it is held.
     """
 
     toggled = Signal(bool)  # switched on or off without its key being held

@@ -151,7 +151,6 @@ class ObjectOutlines:
     """What draws numbered objects.
 
     Attributes:
-        labels: The array that numbers them.
         tiles: The lines of the outlines that begin in one part of the image, with their bounds.
         lines: Number of all lines.
         levels: The objects' borders as indexed pictures, 1 where there is a line: the image, and

@@ -73,9 +73,6 @@ class PictureView(ImageView):
 
     A left drag changes the intensity window of a grey picture, unless another tool of `POINTERS` is
     in hand; a double click resets it.
-
-    Attributes:
-        tool: The tool that the left button has in hand.
     """
 
     def __init__(self) -> None:
@@ -161,7 +158,6 @@ class PaneView(QWidget):
 
     Attributes:
         ready: Whether the file has been read, or could not be.
-        content: The widget with what the file holds.
         note: What the user must know, such as why the file cannot be read.
     """
 

@@ -31,7 +31,6 @@ class PlaneSwitch(QObject):
     plane cannot be prepared.
 
     Attributes:
-        plane: The shown plane.
         wanted: The plane that is being prepared; if none is, the shown plane.
     """
 

@@ -113,7 +113,6 @@ class ModelTasks(QObject):
     window is closed meanwhile.
 
     Attributes:
-        finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
         busy_changed: Emitted when a task begins or ends.
         path: The path that was inspected last.
     """

@@ -141,8 +141,6 @@ class TablePane(PaneView):
     """A pane with a table. A chosen row selects its object in the image, and the reverse.
 
     Attributes:
-        model: The table's model; None until the file has been read.
-        view: The table's rows.
         filter: Words and comparisons that the rows shown must match.
     """
 

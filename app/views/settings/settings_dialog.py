@@ -88,16 +88,9 @@ class SettingsSources:
     """The objects besides the settings that the pages show or change.
 
     Attributes:
-        keys: The store of the endpoints' keys.
-        consents: The hosts to which data may be sent.
-        grants: The user's answers that are valid for a conversation or the session.
-        probe: Tests language models.
         show_audit: Opens the audit window; if None, there is no button for it.
         show_models: Opens the models window; if None, there is no button for it.
-        tools: The installed tools.
         site_rules: This computer's rules for tools, which apply in addition to the user's own.
-        packs: Names and titles of the tool packs that can be switched off.
-        mcp: The MCP servers and the user's consents.
     """
 
     keys: Secrets
