@@ -59,10 +59,7 @@ class Limits:
 
 
 class ImageNotes(Sequence[Mapping[str, Any]]):
-    """Notes on images that are made when they are first read, in the thread of the run.
-
-    Making them reads the tables of groups beside the images, which must not hold up the window.
-    """
+    """Notes on images made when first read, in the run's thread: tables of groups are slow."""
 
     def __init__(self, make: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
         self._make = make
@@ -123,10 +120,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
-
-    The context is recorded on asking: a queued question is about the images open at that moment.
-    """
+    """A question with its context as it was asked, since queued ones wait; no run id yet."""
 
     text: str
     thread: Thread
@@ -162,11 +156,7 @@ class Question:
 
 
 def make_folder(path: Path) -> Path:
-    """Create a run's output folder and return its absolute path.
-
-    Raises:
-        FileProblem: The folder cannot be created.
-    """
+    """Create a run's folder and return its absolute path; raise FileProblem."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -192,10 +192,7 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return the head in a file's bytes, and the `Keys.id` that the file gives for its signer.
-
-    The head is None unless `keys` signed it; the id is "" if the bytes are not a head.
-    """
+    """Return a file's head, None unless `keys` signed it, and the signer's `Keys.id` or ""."""
     first, _, rest = data.partition(b"\n")
     found = _HEAD.fullmatch(first)
     if found is None or len(data) != HEAD_BYTES:

@@ -33,10 +33,7 @@ _ANCHOR = re.compile(r"\b[0-9]{1,15}:[0-9a-f]{64}\b")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log is not as it was written.
-
-    `segment` is the number of the file, 0 for the head's; `line` is 0 for the whole file.
-    """
+    """A place where the log has changed; `segment` 0 is the head's, `line` 0 the whole file."""
 
     segment: int
     line: int

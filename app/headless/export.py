@@ -183,11 +183,7 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
 def _on_these_pixels(
     program: Program, result: ScanResult, findings: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
-    """Return the findings that were made on the very pixels of the images.
-
-    Raises:
-        FileProblem: None of them was, or an image cannot be read.
-    """
+    """Return findings made on these very pixels; raise FileProblem if none was."""
     images = {one.sop_instance_uid: one for one in instances_of(result.studies) if one.has_frames}
     flat = [one for one in findings if one.plane is None]
     places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in flat)
@@ -242,10 +238,7 @@ _COLUMNS = (
 
 
 def findings_csv(findings: tuple[Finding, ...]) -> bytes:
-    """Return a table with a line for each measurement, or for each finding without any.
-
-    Numbered objects have a line each, with its area and, as its point, its centroid.
-    """
+    """Return a table: a line per measurement, else finding; objects with area and centroid."""
     stream = io.StringIO(newline="")
     table = csv.writer(stream)
     table.writerow(_COLUMNS)
@@ -290,10 +283,7 @@ _SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
 
 
 def _write_picture(subject: Subject) -> None:
-    """Write a picture or movie of the image with the findings, without names and dates.
-
-    It is written picture by picture into a folder beside its place, and moved when it is whole.
-    """
+    """Write a picture or movie without names, into a temporary folder moved when whole."""
     from app.views.canvas.annotated_render import Look, render_annotated
     from app.views.canvas.corner_text import Detail
     from app.views.canvas.scrolling import frame_duration

@@ -100,11 +100,7 @@ def serve(wanted: McpRequest) -> int:
 
 
 def make_server(program: Program, wanted: McpRequest) -> Server[Any]:
-    """Return the server, with the images open.
-
-    Raises:
-        SightlineError: An image cannot be opened, or an argument is wrong.
-    """
+    """Return the server with open images; raise SightlineError if that fails."""
     from mcp.server import Server
 
     program.use_profile(wanted.packs)

@@ -38,11 +38,7 @@ class ModelsCommand:
 
 
 def models(command: ModelsCommand) -> int:
-    """Run the command; return the exit code, 1 if "verify" finds a model missing or wrong.
-
-    Raises:
-        SightlineError: The command failed, or the user has not given a consent that is needed.
-    """
+    """Run the command; "verify" exits 1 on a fault. Raise SightlineError, also without consent."""
     if command.markdown:
         print(cards_table())
         return 0

@@ -120,10 +120,7 @@ def reason_against(kind: str, finding: Finding, images: Container[str]) -> str:
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether a person drew the finding; what a tool found has a version or a model.
-
-    What is only proposed is no person's either: their marks are accepted from the start.
-    """
+    """Return whether a person drew it: no version or model, and accepted from the start."""
     origin = finding.provenance
     return finding.state is not State.PROPOSED and not (
         origin.tool_version or origin.model or origin.run_id or origin.call_id

@@ -52,10 +52,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Separate straight lines: each pair of points (x, y) in pixels is one, 0-1, 2-3 and so on.
-
-    Cobb angles, bidirectional diameters and ratios of two lengths have this geometry.
-    """
+    """Separate lines 0-1, 2-3 ... in pixels: Cobb angles, bidirectional diameters, ratios."""
 
     points: tuple[XY, ...]
 

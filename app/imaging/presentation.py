@@ -75,10 +75,7 @@ class PresentationState:
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """Convert a state to a message for `wire`, in which all keys must be strings.
-
-    Settings shared by many images, such as a table of 65,536 greys, are sent only once.
-    """
+    """Convert a state to a `wire` message of string keys; shared tables go only once."""
     said = list({id(image): image for image in state.images.values()}.values())
     numbers = {id(image): number for number, image in enumerate(said)}
     names = [one.name for one in fields(ImagePresentation)]

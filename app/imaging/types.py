@@ -115,10 +115,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A lookup table: an item of a Modality, VOI or Presentation LUT Sequence.
-
-    A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
-    """
+    """A LUT item: `data[clip(value - first, 0, len - 1)]`, entries of `bits` bits as stored."""
 
     first: int
     bits: int
@@ -385,10 +382,7 @@ class Frame:
         return next((one for one in self.channels if one.ref == ref), None)
 
     def shows(self, ref: ImageRef) -> bool:
-        """Return whether findings on the pixels `ref` belong on this frame.
-
-        They are its own, or those of another channel at the same place and time.
-        """
+        """Return whether findings on `ref` belong here: own, or another channel's at this place."""
         if ref == self.ref:
             return True
         if ref.frame not in self.same_grid or ref.sop_instance_uid != self.ref.sop_instance_uid:
@@ -549,10 +543,7 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A message about a file or folder that the user must see: a reason and a remedy.
-
-    If `remark` is true, nothing was lost, e.g. if only a copy of a file was left out.
-    """
+    """A file's problem: reason and remedy; as a `remark` nothing was lost, only a copy."""
 
     path: Path
     reason: str

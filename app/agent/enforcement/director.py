@@ -276,10 +276,7 @@ class Director:
         return self._enforcer.unmet() if self._enforcer is not None else []
 
     def planned_results(self) -> list[Message]:
-        """Return the results of this run, without those of calls that rules inserted.
-
-        Calls that rules repeated with a corrected argument (`adapted_retry`) are included.
-        """
+        """Return this run's results, with retried calls but not those that rules inserted."""
         return [
             item
             for item in self.results
@@ -440,10 +437,7 @@ class Director:
         self._next.append(known)
 
     def _tell(self, override: Override) -> None:
-        """Show and log what a rule changed.
-
-        Only names of tools are logged, nothing of a patient.
-        """
+        """Show and log what a rule changed; the log gets only names of tools, no patient data."""
         done = list(dict.fromkeys(item.tool for item in self.results if item.ok))
         context = f"results so far: {', '.join(done)}" if done else "no results so far"
         goal = self.plans.rule(override.instead).why if override.instead else ""

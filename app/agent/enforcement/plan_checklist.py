@@ -97,10 +97,7 @@ class PlanState:
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Replace the plan with a planner's steps, given as (tool, why).
-
-        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
-        """
+        """Replace the plan with `by`'s steps (tool, why); those that have run keep their state."""
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
         planned = [_Step(tool, why, by=by) for tool, why in steps]

@@ -146,10 +146,7 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 
 
 def set_resend_check(check: Callable[[], None]) -> None:
-    """Set a check that runs before a model sends a request again within one call of `stream`.
-
-    `check` is called in the task that is streaming; an error raised by `check` ends the stream.
-    """
+    """Set a check called before a repeated request in the stream's task; its error ends it."""
     _resend_check.set(check)
 
 

@@ -285,10 +285,7 @@ def _in_words(size: int) -> str:
 
 
 async def examine(choice: ModelChoice) -> Report:
-    """Test an endpoint step by step, up to the first step that fails, and return the report.
-
-    The API key is never included in the report.
-    """
+    """Test an endpoint up to the first failing step; the report never has the API key."""
     at = Endpoint("", choice.fields.model.strip(), choice.key)
     found = _Examination(choice, at)
     try:

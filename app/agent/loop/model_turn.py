@@ -145,10 +145,7 @@ class ModelTurns:
         self.refused.append(text)
 
     async def process(self) -> Message | Stop:
-        """Ask the model for its next message; return it, or the limit that forbids asking.
-
-        Requests that fail temporarily are retried.
-        """
+        """Ask for the next message, retrying; return it, or the limit that forbids asking."""
         prompt = await self._prompt()
         stop = self.meter.step(prompt.tokens)
         if stop is not None:
@@ -272,11 +269,7 @@ class ModelTurns:
         return redactor
 
     def _may_send(self) -> None:
-        """Check that the consent to send still holds.
-
-        Raises:
-            ModelFailed: It was withdrawn.
-        """
+        """Check that the consent to send still holds; raise ModelFailed if withdrawn."""
         host, thread_id = self.model.remote_host, self.request.thread.thread_id
         if not host:
             return

@@ -65,10 +65,7 @@ class OfflineModel:
 async def _work(
     intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int
 ) -> AsyncIterator[ModelEvent]:
-    """Yield the first call of the plan that has not been made, or the answer.
-
-    `start` is the number of the question's message, for the ids of its calls.
-    """
+    """Yield the plan's first call not yet made, or the answer; `start` numbers the call ids."""
     scene = intent.scene
     results = _results(turn)
     if not results and plan.steps:
@@ -95,10 +92,7 @@ async def _work(
 
 
 def _results(turn: Sequence[Message]) -> dict[int, Message]:
-    """Return results of this question's calls by the number of their step.
-
-    The loop may have replaced ids; calls without a readable one are numbered in order.
-    """
+    """Return results by step, from call ids that the loop may have replaced, else in order."""
     results: dict[int, Message] = {}
     for message in turn:
         # What the packs' rules put in is no step of this plan.
@@ -212,10 +206,7 @@ class RuleAnswers:
         return self._next() is not None
 
     async def answer(self) -> str | Stop | None:
-        """Make the calls that rules choose; return the answer or the limit that was reached.
-
-        Return None if a model is needed to go on.
-        """
+        """Make the calls that rules choose; return answer or limit, None if a model is needed."""
         self.director.by_rules = True
         if self.own_text:
             return self._say(self.own_text)

@@ -84,10 +84,7 @@ class ImageConfirmations:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return a function by which a tool, in its own thread, asks about an unsuitable image.
-
-        `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
-        """
+        """Return a tool thread's question about an image; `waited` counts, `token` cancels it."""
         loop = asyncio.get_running_loop()
 
         def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
@@ -143,10 +140,7 @@ def _end(answer: Future[bool]) -> None:
 
 
 async def with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
-    """Return the outcome with what it holds of patients' records, as far as the tool read any.
-
-    If that cannot be found out, the call fails: nobody would know what identifies a patient.
-    """
+    """Return the outcome with the record content read; it fails if that cannot be found out."""
     if not watch.touched:
         return outcome
     data = [outcome.summary, outcome.output, outcome.metadata, outcome.error, outcome.remedy]
@@ -231,11 +225,7 @@ class ToolCalls:
         self.confirmations = ImageConfirmations(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
-        """Run the calls in one message; return the limit that was reached, or None.
-
-        Raises:
-            Cancelled: The user stopped the run; finished results are kept.
-        """
+        """Run a message's calls; return a limit reached. Raise Cancelled, keeping results."""
         waiting = deque([await self._cleaned(call) for call in calls])
         while waiting:
             group, stop = self._group(waiting)
@@ -251,10 +241,7 @@ class ToolCalls:
         return None
 
     async def _cleaned(self, call: ToolCall) -> ToolCall:
-        """Return a call without identifiers if its tool's arguments leave this machine.
-
-        This comes before the question, so that the user sees what will be sent.
-        """
+        """Return a call without identifiers if it leaves this machine, before the user is asked."""
         tool = self.tools.get(call.name)
         if tool is None or not tool.spec.cleaned:
             return call

@@ -113,11 +113,7 @@ class ImageChoice:
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return the images that a question is about.
-
-    `images` are notes on the open images, the current one first. A file name counts even in
-    quotation marks.
-    """
+    """Return the images a question is about, also by quoted file names; current one first."""
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
     for match in _numbered_mentions(blank):
@@ -198,10 +194,7 @@ def _names_group(blank: str, group: str) -> bool:
 
 
 def without_group(blank: str, group: str) -> str:
-    """Return a question without the phrase that names its group of images, in the same length.
-
-    "How many in the control group?" names where to count; it compares nothing with a control.
-    """
+    """Blank the phrase that names a group: "in the control group" says where, not with what."""
     return _group_phrase(group).sub(lambda match: " " * len(match[0]), blank)
 
 
@@ -238,10 +231,7 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return `scene`, with earlier results on images other than those in `which` marked as failed.
-
-    Planning ignores failed results.
-    """
+    """Return `scene` with results on images not in `which` failed, which planning ignores."""
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
     record = CallLog(scene.earlier, scene.images)

@@ -95,10 +95,7 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The decision to answer a question with a fixed text, without tools.
-
-    `certain` is True if the question asks for nothing but this text.
-    """
+    """A fixed text as answer; `certain` if the question asks for nothing else."""
 
     text: str
     certain: bool = False
@@ -106,10 +103,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The decision that no rule matches the question, so that rules cannot answer it.
-
-    `text` tells the user what could be asked instead.
-    """
+    """No rule matches the question; `text` says what could be asked instead."""
 
     text: str = ""
 
@@ -249,10 +243,7 @@ class _Missing(Exception):
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
 ) -> ReadyStep | BlockedStep:
-    """Return a step's arguments with each source replaced by its value, or why the step cannot run.
-
-    `steps` is the whole plan; `results` are the results so far, by the number of the step, from 1.
-    """
+    """Return a step's arguments from `results` by step number, or why it cannot run."""
     if step.skip:
         return BlockedStep(step.skip)
     notes: list[str] = []

@@ -139,10 +139,7 @@ class PolicyVerdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Return whether this tool with these arguments is exactly the call that was allowed.
-
-        To be checked right before the call is made.
-        """
+        """Return whether the call is exactly the allowed one; check it right before the call."""
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
@@ -247,10 +244,7 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit an approval request with the fields `wanted`, and return the answer of `approve`.
-
-    The answer is emitted, too. If an error prevents an answer, the answer is no.
-    """
+    """Emit a request and its answer, which is no if an error prevents one; return it."""
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 

@@ -208,10 +208,7 @@ class Redactor:
             self._cleaned = {}
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Call `learn` with the messages, and return copies of them without identifiers.
-
-        The same objects are returned for the same messages until something new is learnt.
-        """
+        """Learn from messages, return clean copies; the same objects until more is learnt."""
         self.learn(messages)
         made: list[Message] = []
         for message in messages:
@@ -264,10 +261,7 @@ class Redactor:
         return _TITLED.sub(rf"\1{REMOVED}", text)
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Return a JSON value with identifiers removed at any depth.
-
-        `key` is the key of the value; everything under an identifying key is removed.
-        """
+        """Remove identifiers from JSON at any depth; everything under an identifying `key` goes."""
         if key and is_identifying(key):
             if self.placeholders is not None and isinstance(value, str):
                 told = self.placeholders.without(value)
@@ -336,10 +330,7 @@ class Redactor:
         )
 
     def _record_value(self, value: Any, key: str, note: bool = False) -> Any:
-        """Return a value of a result of a record.
-
-        `note`: whether it is part of a note or report, of which only dates and names of kinds go.
-        """
+        """Return a record's value; of a note or report only dates and names of kinds go."""
         if key in _RECORD_KEYS and value not in (None, "", [], {}):
             return REMOVED
         if isinstance(value, Mapping):
@@ -425,10 +416,7 @@ class Redactor:
         self._collect({key: item for key, item in note.items() if key != "path"})
 
     def _collect(self, value: Any, key: str = "") -> None:
-        """Search a value for identifiers. `key` is the key under which it stands.
-
-        Everything below an identifying key is identifying: the parts of a name are names.
-        """
+        """Search a value under `key` for identifiers; all below an identifying key is one."""
         if isinstance(value, Mapping):
             named = key if key and is_identifying(key) else _name_of(value, is_identifying)
             coded = _coded(_name_of(value, _coded)) or _coded(key)
@@ -558,10 +546,7 @@ def _parts_of(message: Message) -> Iterator[str]:
 
 
 def _name_of(entry: Mapping[Any, Any], test: Callable[[str], object]) -> str:
-    """Return the attribute that an entry in a list of attributes names if it passes, else "".
-
-    Such an entry is {"keyword": "PatientName", "value": "..."}.
-    """
+    """Return the attribute that {"keyword": "PatientName", ...} names if it passes, else ""."""
     names = (entry.get(name) for name in _NAMED_BY if name in entry)
     return next((name for name in names if isinstance(name, str) and test(name)), "")
 

@@ -45,11 +45,7 @@ class Blank:
 
 
 def check_options(options: Collection[Option]) -> frozenset[Option]:
-    """Return the options as a set.
-
-    Raises:
-        UsageError: Full and modified dates are both asked for (PS3.15 E.3.6).
-    """
+    """Return the options; raise UsageError for both full and modified dates (PS3.15 E.3.6)."""
     if {Option.FULL_DATES, Option.MODIFIED_DATES} <= set(options):
         raise UsageError(
             f"{Option.FULL_DATES} and {Option.MODIFIED_DATES} exclude each other",

@@ -80,10 +80,7 @@ def safe_xml(path: Path, text: str) -> ET.Element:
 
 
 def check_ome(path: Path, text: str) -> None:
-    """Refuse OME-XML that is unsafe or declares more planes than the viewer supports.
-
-    The TIFF library creates an object for each declared plane, even if the file lacks the plane.
-    """
+    """Refuse unsafe OME-XML, or more planes than supported: each becomes an object."""
     for element in safe_xml(path, text).iterfind(".//{*}Pixels"):
         sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
         if math.prod(sizes) > guards.MAX_FRAMES:

@@ -50,11 +50,7 @@ Key = tuple[str, int]
 
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """Return a presentation state's settings; parts that cannot be applied become warnings.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return a state's settings, warnings for the rest; raise FileProblem if unreadable."""
     header = read_header(instance.path)
     return _StateReader(header).state(instance)
 
@@ -308,10 +304,7 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
 
 
 class _ReferencedItems:
-    """Sequence items that apply to the images they reference, or to all if they reference none.
-
-    `targets` is the number of images that may have to be matched with them; it limits the work.
-    """
+    """Sequence items by referenced image, else for all; `targets` limits the matching."""
 
     def __init__(self, items: Sequence[Dataset], targets: int) -> None:
         self._general: list[tuple[int, Dataset]] = []
@@ -430,10 +423,7 @@ def _recommended_color(layer: Dataset) -> RGB | None:
 def _annotation_shapes(
     annotation: Dataset, layer: int, placement: Placement
 ) -> tuple[list[Shape], bool]:
-    """Return the shapes in one item of the Graphic Annotation Sequence (C.10.5).
-
-    The second value says whether a graphic or text could not be understood.
-    """
+    """Return shapes of a Graphic Annotation item (C.10.5), and if any was not understood."""
     shapes: list[Shape] = []
     lost = False
     plain = items_of(annotation, "GraphicObjectSequence")

@@ -83,11 +83,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a SEG file: which frames show which segment on which image.
-
-    Raises:
-        FileProblem: The file has no usable pixels.
-    """
+    """Return a SEG's frames by segment and image; raise FileProblem without pixels."""
     return _build_index(path, sources.status(path))
 
 
@@ -170,10 +166,7 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Segment Number, item) for each item of the Segment Sequence.
-
-    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
-    """
+    """Return (Segment Number, item); from 1 without a number, the first of doubles."""
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 
@@ -270,10 +263,7 @@ def _warnings(
 def _tile_warnings(
     layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: PixelGrid | None
 ) -> tuple[str, ...]:
-    """Return a warning if tiles lie half a tile or more apart in mm and in pixels (C.8.12.14).
-
-    Smaller differences are common: many writers are a pixel off.
-    """
+    """Return a warning if tiles lie half a tile off (C.8.12.14); many writers are 1 px off."""
     if grid is None:
         return ()
     astray = 0

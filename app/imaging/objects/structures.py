@@ -126,11 +126,7 @@ def _contours_on_frame(
 
 
 def _half_slab(grid: PixelGrid, depths: Floats) -> float:
-    """Return half the thickness that a contour stands for across its plane, in mm.
-
-    This is the smaller of the image's slice thickness and the least distance of the region's
-    planes.
-    """
+    """Return half a contour's thickness in mm: the smaller of slice and planes' distance."""
     # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     steps = np.diff(np.unique(np.round(depths, 2)))
     known = [*steps[steps > SAME_PLANE_MM].tolist(), *([grid.thickness] if grid.thickness else [])]

@@ -17,10 +17,7 @@ _LEAST = 256 * 2**20
 
 
 def limit_memory(extra: int) -> None:
-    """Limit the address space of this process to its current size plus `extra` bytes.
-
-    A hard limit that is already lower stays. macOS ignores the limit; on Windows nothing is set.
-    """
+    """Limit the address space to now plus `extra` bytes; not on macOS or Windows."""
     if sys.platform == "win32":
         return
     import resource

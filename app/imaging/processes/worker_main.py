@@ -88,10 +88,7 @@ def lower_priority(amount: int) -> None:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Make the system end a call that computes for longer than it may.
-
-    The app kills a late worker itself. This limit also works when the app is stopped or has died.
-    """
+    """Let the system end a call over its time, also when the app that kills it has died."""
     if sys.platform == "win32":
         return
     import resource

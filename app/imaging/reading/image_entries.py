@@ -86,10 +86,7 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels.
-
-    "channels" are, if given, the frame and the colour of each channel to show together.
-    """
+    """Return "pixels" of a file's "frame" in "size", with "channels" (frame, colour) together."""
     silence_pydicom()
     tints = [
         Tint(_frame_of({**payload, "index": index}), None, (red, green, blue))
@@ -123,10 +120,7 @@ def check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> FileStatus:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Raise FileProblem if the UID `found` in a file differs from `known` (if that is not "").
-
-    A file may have been replaced by one of the same size and modification time.
-    """
+    """Raise FileProblem unless UIDs agree ("": any): a swapped file may look the same."""
     if known and found != known:
         raise guards.changed_file(path)
 

@@ -46,11 +46,7 @@ _LINKS = ("OffsetOfTheNextDirectoryRecord", "OffsetOfReferencedLowerLevelDirecto
 
 
 def files_named_by(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the files that a DICOMDIR names, in its order, and problems for those left out.
-
-    Raises:
-        FileProblem: The DICOMDIR cannot be read, or holds more records than `MAX_RECORDS`.
-    """
+    """Return a DICOMDIR's files in order, and problems; raise FileProblem if it is damaged."""
     silence_pydicom()
     with sources.open_file(path) as file:
         if file.read(MAX_BYTES).count(_ITEM_SIGN) > MAX_RECORDS or file.read(1):

@@ -174,10 +174,7 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return the index of the first image at each position, e.g. of an object with several phases.
-
-    If some positions have more images than others, the indices of all images are returned.
-    """
+    """Return each position's first image; all where some positions have more than others."""
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
         key = tuple(round(part / GAP_MM) for part in plane.origin)
@@ -224,11 +221,7 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
 
 
 def volume_geometry(stack: Stack) -> StackGeometry:
-    """Return the grid of a stack's volume in SimpleITK's terms.
-
-    Raises:
-        NotAStackError: The slices are shifted too far from each other.
-    """
+    """Return a volume's grid as in SimpleITK; raise NotAStackError if shifted too far."""
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)

@@ -176,10 +176,7 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """The studies that share one Study Instance UID: one per patient, so normally a single study.
-
-    `problems` report copies that were left out; `first` is the file path that sorts first.
-    """
+    """Studies of one UID, one per patient; `problems` of copies, `first` path in order."""
 
     studies: tuple[Study, ...]
     problems: tuple[Problem, ...]
@@ -281,10 +278,7 @@ def _path_key(instance: Instance) -> tuple[str, int]:
 
 
 def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Instance]:
-    """Return each image once; report copies, and keep and note different images with one UID.
-
-    Copies have the same size and attributes; pixels are not compared, since only headers are read.
-    """
+    """Return each image once, noting different ones of one UID; equal headers are copies."""
     shared: list[Problem] = []
     seen: dict[tuple[str, int], list[Instance]] = {}
     paths: set[tuple[Path, int]] = set()

@@ -238,20 +238,14 @@ def _levels(instances: Sequence[Instance]) -> list[int]:
 
 
 def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> bool:
-    """Return whether a value distinguishes images at one position without cutting the stack.
-
-    A value that differs from slice to slice has more values than there are images per position.
-    """
+    """Return whether a value splits repeats but not the stack, with few values per position."""
     if not 2 <= len(set(values)) <= repeats:
         return False
     return len(set(zip(levels, values, strict=True))) > len(set(levels))
 
 
 def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
-    """Divide into the first, second, ... image at each position: phases of a 4-D series.
-
-    Only where most positions have equally many images; a single repeated slice is no phase.
-    """
+    """Divide a 4-D series into phases, where most positions have equally many images."""
     counts = Counter(levels)
     full = sum(count == repeats for count in counts.values())
     if 2 * full <= len(counts):
