@@ -118,10 +118,7 @@ class ProviderSettings(_Part):
 
 
 class ModelSettings(_Part):
-    """The settings of all providers of language models; app.secrets stores the keys.
-
-    `kind` is the provider in use; the settings of the other providers are kept.
-    """
+    """The settings of all providers, `kind` being in use; app.secrets stores the keys."""
 
     kind: Kind = "offline"
     openai: ProviderSettings = ProviderSettings(base_url=OPENAI_URL)
@@ -190,10 +187,7 @@ class _Rules(BaseModel):
 
 
 class HostSettings(_Rules):
-    """The hosts that tools may send data to: those in `allow` (all if empty) but not in `deny`.
-
-    Each is a name, "*.name" for all hosts below a name, or a network.
-    """
+    """Hosts to send to: in `allow` (all if empty), not in `deny`; names, "*.name", networks."""
 
     allow: list[_Name] = []
     deny: list[_Name] = []
@@ -394,10 +388,7 @@ def _merged(before: Any, mine: Any, theirs: Any) -> Any:
 
 
 def set_aside(path: Path, what: str) -> str:
-    """Rename a file that cannot be used, and return a notice for the user about `what` was in it.
-
-    Whatever is in the file's place is renamed: a folder, a pipe or a link as well.
-    """
+    """Rename whatever is in a file's place; return a notice on `what` was in it."""
     ending = "could not be read: the defaults are used"
     for number in range(1, 10):
         aside = path.with_name(f"{path.name}.broken{'' if number == 1 else number}")
@@ -482,11 +473,7 @@ class UserFile(Generic[Content]):
             return self._empty
 
     def change(self, change: Callable[[Content], Content]) -> Content:
-        """Replace the content by what `change` returns for the present one, and return that.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
+        """Replace content by `change(present)` and return it; raise OSError if not written."""
         if self.path is None:
             self._memory = change(self._memory)
             return self._memory
@@ -497,11 +484,7 @@ class UserFile(Generic[Content]):
 
 
 def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
-    """Open a file for reading, or for appending; a new file is accessible to this user only.
-
-    Raises:
-        OSError: It cannot be opened, or is a pipe, where opening could wait for ever.
-    """
+    """Open a file, a new one for this user only; raise OSError, also for a pipe (it may wait)."""
     quick: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     way = os.O_WRONLY | os.O_CREAT | os.O_APPEND if append else os.O_RDONLY
     handle = os.open(path, way | quick, 0o600)
@@ -512,11 +495,7 @@ def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int = -1) -> bytes:
-    """Return a file's content.
-
-    Raises:
-        OSError: It cannot be read, is a pipe, or has more than `most` bytes, if that is not -1.
-    """
+    """Return a file's content; raise OSError for a pipe or more than `most` bytes (-1: any)."""
     with open_regular(path) as stream:
         data = stream.read(most if most < 0 else most + 1)
     if 0 <= most < len(data):

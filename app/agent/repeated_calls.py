@@ -75,7 +75,10 @@ def results_of(message: Message) -> list[dict[str, Any]]:
 
 
 def expanded(history: Sequence[Message]) -> list[Message]:
-    """Return a call and a result per image, for planning: each crop takes its own mask."""
+    """Return the messages with a call and a result of its own for each image of such calls.
+
+    For planning only: "crop the cells" takes this image's mask of all that were segmented.
+    """
     made = {item.call_id: item for item in history if item.role == "tool" and item.tool == NAME}
     told: list[Message] = []
     for message in history:

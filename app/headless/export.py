@@ -183,7 +183,11 @@ def _subject(program: Program, request: ExportRequest) -> Subject:
 def _on_these_pixels(
     program: Program, result: ScanResult, findings: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
-    """Return findings made on these very pixels; raise FileProblem if none was."""
+    """Return the findings that were made on the very pixels of the images.
+
+    Raises:
+        FileProblem: None of them was, or an image cannot be read.
+    """
     images = {one.sop_instance_uid: one for one in instances_of(result.studies) if one.has_frames}
     flat = [one for one in findings if one.plane is None]
     places = dict.fromkeys((one.image.sop_instance_uid, one.image.frame) for one in flat)

@@ -356,7 +356,10 @@ def _images_under(result: ScanResult, series: Series) -> tuple[Series, list[Inst
 def _layers_on(
     decoder: Decoder, result: ScanResult, instance: Instance, index: int, acquired: Instance
 ) -> tuple[_Drawn, ...]:
-    """Return what segmentations and contours draw on a frame of `acquired` or its section."""
+    """Return what the scanned segmentations and contours draw on a frame, without empty ones.
+
+    `acquired` is the image as it was acquired, of which `instance` may be a section.
+    """
     objects = [item for item in instances_of(result.studies) if item.content in _OVER_IMAGES]
     drawn: list[_Drawn] = []
     for item in layers_for(acquired, objects):

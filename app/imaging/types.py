@@ -382,7 +382,10 @@ class Frame:
         return next((one for one in self.channels if one.ref == ref), None)
 
     def shows(self, ref: ImageRef) -> bool:
-        """Return whether findings on `ref` belong here: own, or another channel's at this place."""
+        """Return whether findings on the pixels `ref` belong on this frame.
+
+        They are its own, or those of another channel at the same place and time.
+        """
         if ref == self.ref:
             return True
         if ref.frame not in self.same_grid or ref.sop_instance_uid != self.ref.sop_instance_uid:

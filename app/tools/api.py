@@ -599,18 +599,10 @@ class ToolModel(Protocol):
 
 
 class InnerCalls(Protocol):
-    """Runs other tools within a tool's call, on one image each.
-
-    Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
-    or compute may be run.
-    """
+    """Runs tools that read or compute within a tool's call, on one image each, by the rules."""
 
     def check(self, tool: str) -> ToolSpec:
-        """Return the description of a tool that may be run.
-
-        Raises:
-            ToolRetry: There is no such tool, or it may not be run within another tool's call.
-        """
+        """Return a runnable tool's spec; raise ToolRetry if there is none or it may not be run."""
         ...
 
     def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
@@ -722,17 +714,9 @@ class Registrar(Protocol):
     """The methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
-        """Add a tool.
-
-        Raises:
-            ValueError: A tool with that name is already registered.
-        """
+        """Add a tool; raise ValueError if its name is taken."""
         ...
 
     def plan(self, plan: PackPlan) -> None:
-        """Add the pack's plan, which says when its tools are used.
-
-        Raises:
-            ValueError: A plan for a pack with that name is already registered.
-        """
+        """Add the pack's plan of when its tools are used; raise ValueError for a second one."""
         ...

@@ -52,11 +52,7 @@ def pack_prompt(pack: str) -> str:
 
 
 def any_of(*words: str) -> str:
-    """Join single words to one part of a phrase that matches any of them: "big|large".
-
-    Raises:
-        ValueError: One of them is more than one word.
-    """
+    """Join single words to "big|large"; raise ValueError for more than a word."""
     longer = [word for word in words if " " in word or "-" in word]
     if longer:
         raise ValueError(f"alternatives are single words: {', '.join(longer)}")

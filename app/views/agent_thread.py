@@ -149,10 +149,7 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def stop(self, *, after_tool: bool = False) -> None:
-        """Stop the run, at once or after its current tool calls; the next question then starts.
-
-        A run that is waiting for its current tool calls to finish can still be stopped at once.
-        """
+        """Stop the run now or after its calls, which a second call cuts short; the next starts."""
         if self._current is None or self._stopping == "now" or (after_tool and self._stopping):
             return
         self._stopping = "after_tool" if after_tool else "now"

@@ -204,10 +204,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `on_image` with files dropped on `middle` (the image), `opened` with all others.
-
-    "Drop to open" is shown over `middle` while files are dragged over the window.
-    """
+    """Passes dropped files to `on_image` over `middle`, where it says so, or to `opened`."""
 
     def __init__(
         self,

@@ -305,10 +305,7 @@ AHEAD_BYTES = CACHE_BYTES // 4
 
 
 class Prefetching:
-    """Requests the frames near the shown one in advance, and cancels requests for other frames.
-
-    Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
-    """
+    """Requests frames near the shown one; each step of the wheel adds one and cancels one."""
 
     def __init__(
         self,

@@ -887,10 +887,7 @@ LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layou
 def save_layout(
     window: QMainWindow, path: Path, others: Mapping[str, QByteArray] = MappingProxyType({})
 ) -> None:
-    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written.
-
-    `others` are further values by name, which `saved_bytes` returns.
-    """
+    """Write a window's geometry, docks and `others`, if possible, to an INI file."""
     if path.exists() and not path.is_file():
         return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
@@ -904,10 +901,7 @@ def save_layout(
 def restore_layout(
     window: QMainWindow, path: Path, tell: Callable[[str], object] = lambda _problem: None
 ) -> bool:
-    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated.
-
-    A file that is damaged is set aside, and `tell` is called with a sentence for the user.
-    """
+    """Restore a saved layout, False if unusable; a damaged file is set aside and told."""
     try:
         read_regular(path, _LARGEST_LAYOUT).decode("utf-8")
     except FileNotFoundError:

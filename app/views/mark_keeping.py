@@ -326,10 +326,7 @@ class MarkKeeping(QObject):
 
 
 def _alike(saved: Annotation | None, now: Annotation) -> bool:
-    """Return whether a mark is kept as it is.
-
-    That it was looked at makes no difference, nor the colour that its label has in this session.
-    """
+    """Return whether a mark is kept as is, but for being looked at and its label's colour."""
     if saved is None or saved is now:
         return saved is now
     return replace(saved, kept="", color=0) == replace(now, kept="", color=0)

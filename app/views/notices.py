@@ -104,10 +104,7 @@ class Notices(QWidget):
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
     ) -> Notice:
-        """Show a notice with an optional button (text, callback); "info" ones disappear.
-
-        One that says the same, without a button, makes way.
-        """
+        """Show a notice, with a button (text, callback), in place of its like; "info" goes."""
         for old in self.all():
             if action is None and old.says(tone, title, text):
                 old.dismiss()

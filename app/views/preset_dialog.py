@@ -100,11 +100,7 @@ class PresetDialog(QDialog):
         return [cell.text().strip() if cell is not None else "" for cell in cells]
 
     def _windows(self) -> list[Window]:
-        """Return what is entered.
-
-        Raises:
-            ValueError: A row is not a window; says which and why.
-        """
+        """Return what is entered; raise ValueError saying which row is no window, and why."""
         found: list[Window] = []
         for at in range(self.table.rowCount()):
             name, center, width = self._texts(at)

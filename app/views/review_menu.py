@@ -89,10 +89,7 @@ class ReviewMenu(QMenu):
         self.reject_call.setEnabled(some)
 
     def show_for(self, ids: Iterable[str], place: QPoint) -> None:
-        """Open the menu of a heading of the list, for all its findings, at a place on the screen.
-
-        With one finding, it is the selected one's menu.
-        """
+        """Open a heading's menu at a screen position, for all its findings or the only one."""
         every = list(ids)
         if len(every) == 1:
             self._annotations.select(every[0])

@@ -124,10 +124,7 @@ class TextView(PlainTextBrowser):
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start, unless the view has the focus or a selection.
-
-        Otherwise text that is added later would move the caret.
-        """
+        """Move the caret to the start, as new text would move it, unless it is in use."""
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -197,10 +194,7 @@ class TextView(PlainTextBrowser):
 
 
 def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
-    """Return a view that shows text from an outside source literally.
-
-    `tone` selects the colour in the style sheet; `name` is for screen readers.
-    """
+    """Return a view of outside text, literal; `tone` of the style sheet, `name` for readers."""
     view = TextView(max_height=max_height)
     view.setProperty("tone", tone)
     view.setAccessibleName(name)
@@ -209,10 +203,7 @@ def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int =
 
 
 class LongText(TextView):
-    """Plain text of any length, inserted piece by piece so that the window never stalls.
-
-    The view scrolls to new text while its end is visible.
-    """
+    """Plain text inserted in pieces, which never stall; it scrolls while its end is seen."""
 
     def __init__(self, max_height: int, tone: str) -> None:
         super().__init__(max_height=max_height)

@@ -47,10 +47,7 @@ def tr(text: str) -> str:
 
 
 def tr_n(one: str, many: str, count: int) -> str:
-    """Return the form of a text that fits `count`, which replaces "%n": "1 image", "2,000 images".
-
-    `one` and `many` are the English forms; other languages may have more, which their files hold.
-    """
+    """Return "1 image", "2,000 images" by `one`, `many`; files hold other languages' forms."""
     if not _loaded:
         return (one if count == 1 else many).replace("%n", f"{count:,}")
     # A comma would be read as that of decimals: a thin space, which ISO 80000-1 recommends.

@@ -52,10 +52,7 @@ def plain_tip(text: str) -> str:
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """Return a label that never interprets its text as rich text.
-
-    `role` is a text role in the style sheet: heading, title, section, muted, caption, ...
-    """
+    """Return a label that is never rich text; `role`: heading, title, muted, caption, ..."""
     result = QLabel()
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setText(text)
@@ -181,10 +178,7 @@ class RowModel(QAbstractTableModel):
 
 
 class RowTable(QTableView):
-    """A table in which whole rows are selected and each row is one line; Tab leaves the table.
-
-    `row_height` and the `widths` by column number are in px.
-    """
+    """A table of selectable one-line rows that Tab leaves; `row_height`, `widths` in px."""
 
     def __init__(
         self, model: QAbstractItemModel, name: str, *, row_height: int, widths: Mapping[int, int]

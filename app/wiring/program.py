@@ -174,10 +174,7 @@ class Program:
         progress: Callable[[float, str], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> OpenedRecord:
-        """Read a record from a FHIR server with the token of its host; record that in the log.
-
-        The user has said that the host may be asked; see `RecordLibrary.open_server`.
-        """
+        """Read a record from a FHIR server with its token, with the user's consent, and log it."""
         token = self.secrets.get(key_name(KEY_KIND, query.base), chosen=True)
         self.note("record_asked", host=query.host)
         return self.record_library.open_server(query, token, progress, cancel)
@@ -278,11 +275,7 @@ class Program:
         return self.registry.without(self.settings.profile.packs_off)
 
     def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
-        """Use only these packs (all if empty), and another prompt, without saving the choice.
-
-        Raises:
-            UsageError: There is no such pack or prompt, or the prompts file cannot be read.
-        """
+        """Use only these packs (none: all) and prompt, unsaved; raise UsageError if missing."""
         known = self.registry.packs
         if wrong := [name for name in packs if name not in known]:
             raise UsageError(
@@ -320,10 +313,7 @@ class Program:
         return system_prompt(profile.prompt, path), texts
 
     def loop(self, model: LanguageModel) -> AgentLoop:
-        """Return an agent loop with a model, the active packs, and the settings' limits and rules.
-
-        A prompt that is not there is replaced by the usual one; `notices` says so.
-        """
+        """Return a loop by the settings; `notices` tells of a prompt that was replaced."""
         chosen = self.settings.limits
         active = self.active
         try:
@@ -360,10 +350,7 @@ class Program:
         approve: Approve,
         out_dir: Path | None = None,
     ) -> RunRequest:
-        """Return the request for a new run; `approve` is called when the run asks for approval.
-
-        The other arguments are explained at `Program.question`.
-        """
+        """Return a run's request; `approve` answers approvals; the rest is `Program.question`'s."""
         return self.question(question, images, thread, out_dir).request(new_run_id(), approve)
 
     def question(

@@ -65,7 +65,10 @@ class OfflineModel:
 async def _work(
     intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int
 ) -> AsyncIterator[ModelEvent]:
-    """Yield the plan's first call not yet made, or the answer; `start` numbers the call ids."""
+    """Yield the first call of the plan that has not been made, or the answer.
+
+    `start` is the number of the question's message, for the ids of its calls.
+    """
     scene = intent.scene
     results = _results(turn)
     if not results and plan.steps:

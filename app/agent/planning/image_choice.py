@@ -194,7 +194,10 @@ def _names_group(blank: str, group: str) -> bool:
 
 
 def without_group(blank: str, group: str) -> str:
-    """Blank the phrase that names a group: "in the control group" says where, not with what."""
+    """Return a question without the phrase that names its group of images, in the same length.
+
+    "How many in the control group?" names where to count; it compares nothing with a control.
+    """
     return _group_phrase(group).sub(lambda match: " " * len(match[0]), blank)
 
 
@@ -231,7 +234,10 @@ def _names_file(text: str, note: Mapping[str, Any]) -> bool:
 
 
 def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
-    """Return `scene` with results on images not in `which` failed, which planning ignores."""
+    """Return `scene`, with earlier results on images other than those in `which` marked as failed.
+
+    Planning ignores failed results.
+    """
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
     record = CallLog(scene.earlier, scene.images)

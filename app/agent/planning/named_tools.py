@@ -178,7 +178,10 @@ def _step(
 def _set_files(
     schema: ToolSchema, blank: str, arguments: dict[str, Any], before: Sequence[Step], scene: Scene
 ) -> None:
-    """Set a tool's several images, named or made; other files only come from earlier steps."""
+    """Set the images of a tool that needs several: the named ones, or those from earlier steps.
+
+    Files of other kinds (masks, tables) come from earlier steps only, by the name of the output.
+    """
     needed = schema.parameters.get("required", ())
     names = [name for name in image_arguments(schema) if name in needed]
     named = list(dict.fromkeys(match.lower() for match in IMAGE_ID.findall(blank)))

@@ -135,7 +135,10 @@ async def _settle(
     consents: Consents,
     emitter: Emitter,
 ) -> None:
-    """Store the answer about pictures once all, risky ones twice, are given: a stop allows none."""
+    """Store the answer about new pictures; risky ones need a second yes.
+
+    Nothing is stored before the last answer: a run that is stopped in between has allowed nothing.
+    """
     risky = [item for item in new if item.risk]
     despite = granted
     if granted and risky:

@@ -79,7 +79,10 @@ class RecordPlaceholders:
         return f"date-{date(int(text), 7, 1).toordinal() - self._epoch}/year"
 
     def restored(self, text: str, *, names: bool) -> str:
-        """Put real dates, entries and patients back; `names` for people, else ids for tools."""
+        """Return a text with the real dates, entries and patients.
+
+        `names`: whether a patient's name is put in, for people; else the id, for tools.
+        """
 
         def real(found: re.Match[str]) -> str:
             if found[1]:

@@ -261,7 +261,10 @@ class Redactor:
         return _TITLED.sub(rf"\1{REMOVED}", text)
 
     def value(self, value: Any, key: str = "") -> Any:
-        """Remove identifiers from JSON at any depth; everything under an identifying `key` goes."""
+        """Return a JSON value with identifiers removed at any depth.
+
+        `key` is the key of the value; everything under an identifying key is removed.
+        """
         if key and is_identifying(key):
             if self.placeholders is not None and isinstance(value, str):
                 told = self.placeholders.without(value)
@@ -330,7 +333,10 @@ class Redactor:
         )
 
     def _record_value(self, value: Any, key: str, note: bool = False) -> Any:
-        """Return a record's value; of a note or report only dates and names of kinds go."""
+        """Return a value of a result of a record.
+
+        `note`: whether it is part of a note or report, of which only dates and names of kinds go.
+        """
         if key in _RECORD_KEYS and value not in (None, "", [], {}):
             return REMOVED
         if isinstance(value, Mapping):

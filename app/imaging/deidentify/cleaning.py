@@ -531,7 +531,10 @@ def _concept(item: Dataset) -> str:
 
 
 def identity_words(dataset: Dataset, keywords: Collection[str] = _NAMED) -> frozenset[str]:
-    """Return words of names, ids and places in lower case; `keywords` besides VR PN."""
+    """Return the words of names, ids and places in a data set, in small letters.
+
+    `keywords` are the attributes that are looked at besides names of persons (VR PN).
+    """
     found: set[str] = set()
 
     def look(_dataset: Dataset, element: DataElement) -> None:

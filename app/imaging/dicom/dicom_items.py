@@ -73,7 +73,10 @@ def whole_number(dataset: Dataset | None, keyword: str) -> int | None:
 
 
 def numbered_items(dataset: Dataset, sequence: str, keyword: str) -> list[tuple[int, Dataset]]:
-    """Return (`keyword`, item) pairs; positions from 1 without numbers, the first of doubles."""
+    """Return a pair (value of `keyword`, item) for each item of `sequence`.
+
+    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
+    """
     found: dict[int, Dataset] = {}
     for position, item in enumerate(items_of(dataset, sequence), start=1):
         number = whole_number(item, keyword)

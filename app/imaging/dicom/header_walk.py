@@ -244,7 +244,10 @@ def _sequence(
 
 
 def raw_elements(dataset: Dataset) -> Elements:
-    """Return a data set's own dictionary, whose look-ups are four times as fast; raw elements."""
+    """Return pydicom's own dictionary of a data set's elements, by tag.
+
+    Elements not accessed before are still raw. Look-ups are four times as fast as in the data set.
+    """
     return dataset._dict  # type: ignore[reportPrivateUsage]
 
 

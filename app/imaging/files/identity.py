@@ -52,7 +52,10 @@ MODULUS = 2**128
 
 
 def file_hash(path: str, stamp: Sequence[int]) -> int:
-    """Return a 128-bit hash of path, size and times; sums modulo `MODULUS` identify sets."""
+    """Return a 128-bit hash of a file's path and of its size and times, as in `FileStatus.stamp`.
+
+    The sum of the hashes of many files, modulo `MODULUS`, identifies the set of these files.
+    """
     text = f"{path}\0{stamp[0]}\0{stamp[1]}\0{stamp[2]}"
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())
 

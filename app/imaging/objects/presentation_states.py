@@ -304,7 +304,10 @@ def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
 
 
 class _ReferencedItems:
-    """Sequence items by referenced image, else for all; `targets` limits the matching."""
+    """Sequence items that apply to the images they reference, or to all if they reference none.
+
+    `targets` is the number of images that may have to be matched with them; it limits the work.
+    """
 
     def __init__(self, items: Sequence[Dataset], targets: int) -> None:
         self._general: list[tuple[int, Dataset]] = []

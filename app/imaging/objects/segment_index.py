@@ -166,7 +166,10 @@ def _segments(
 
 
 def described_segments(header: Header) -> list[tuple[int, Dataset]]:
-    """Return (Segment Number, item); from 1 without a number, the first of doubles."""
+    """Return (Segment Number, item) for each item of the Segment Sequence.
+
+    An item without a number gets its position, from 1. If a number occurs twice, the first is kept.
+    """
     return numbered_items(header.dataset, "SegmentSequence", "SegmentNumber")
 
 

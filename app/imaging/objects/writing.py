@@ -161,7 +161,10 @@ _SEARCH_S = 10.0
 
 
 def _fault_of(error: Exception, sources: Sources, make: Callable[[Sources], Dataset]) -> str:
-    """Return the header attribute that forbids the object: missing, or fine without."""
+    """Return which attribute of the images' headers does not allow the object, for the user.
+
+    It is one that is missing, or one without which the object can be written.
+    """
     found = re.search(r"no attribute '(\w+)'|^'(\w+)'$", str(error))
     keyword = next(filter(None, found.groups()), "") if found else ""
     tag = tag_for_keyword(keyword) if keyword else None

@@ -77,7 +77,10 @@ def _outputs(data: NDArray[np.uint16], lut: Lut) -> Floats:
 
 
 def grey_levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
-    """Convert stored values to 0..1 (1 white) by all transforms; NaN outside the body stays."""
+    """Convert stored values to levels 0..1 (1 is white): rescale, VOI, presentation, inversion.
+
+    NaN, which maps of float values have outside the body, stays NaN.
+    """
     return np.where(np.isnan(stored), np.nan, _levels(frame, stored, window))
 
 
@@ -93,7 +96,10 @@ def _levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
 def grey_table(
     frame: Frame, window: Window | None, invert: bool, first: int, count: int, step: float = 1.0
 ) -> Bytes:
-    """Return greys of `first + n * step`; no window: first VOI LUT; `invert`ed if asked."""
+    """Return greys 0..255 for the stored values `first + n * step`, with n from 0 to `count` - 1.
+
+    Without a window, the first VOI LUT applies. `invert` exchanges black and white.
+    """
     table = np.empty(count, np.uint8)
     # A narrow window maps most of 65,536 entries to black or white.
     start, stop = _varying_entries(frame, window, first, count, step)

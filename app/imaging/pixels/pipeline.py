@@ -242,7 +242,10 @@ def stored_in(
     inside: NDArray[np.bool_] | None = None,
     step: int = 1,
 ) -> Array:
-    """Return values for `values_in`, flat in image order; `inside` has one per pixel read."""
+    """Return the stored values that `values_in` reads, as a flat array in the image's order.
+
+    `inside` has one element for each row and column that is read, True for those to keep.
+    """
     keep = have_values(frame, rows, columns, step)
     if inside is not None:
         keep &= inside

@@ -119,7 +119,10 @@ def grey_sample(frame: Frame) -> GreySample:
 
 
 def has_own_scale(instance: Instance) -> bool:
-    """Return whether pixels set the window: pictures, radiographs, many frames; not slices."""
+    """Return whether an image's default window is to be computed from its own pixels alone.
+
+    True for pictures, radiographs, and images of several frames; False for slices of a series.
+    """
     alone = instance.kind == "picture" or instance.get("Modality") in _OWN_SCALE
     return alone or instance.frames > 1
 

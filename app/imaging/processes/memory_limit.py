@@ -17,7 +17,10 @@ _LEAST = 256 * 2**20
 
 
 def limit_memory(extra: int) -> None:
-    """Limit the address space to now plus `extra` bytes; not on macOS or Windows."""
+    """Limit the address space of this process to its current size plus `extra` bytes.
+
+    A hard limit that is already lower stays. macOS ignores the limit; on Windows nothing is set.
+    """
     if sys.platform == "win32":
         return
     import resource

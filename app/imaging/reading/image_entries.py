@@ -120,7 +120,10 @@ def check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> FileStatus:
 
 
 def check_uid(path: Path, known: str, found: str) -> None:
-    """Raise FileProblem unless UIDs agree ("": any): a swapped file may look the same."""
+    """Raise FileProblem if the UID `found` in a file differs from `known` (if that is not "").
+
+    A file may have been replaced by one of the same size and modification time.
+    """
     if known and found != known:
         raise guards.changed_file(path)
 

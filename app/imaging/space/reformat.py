@@ -199,7 +199,10 @@ def section_at(volume: Volume, plane: Plane, point: XYZ) -> int:
 
 
 def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> int | None:
-    """Return the nearest frame (from 0) to a point (mm, LPS) by `volume` or headers, or None."""
+    """Return the frame (from 0) of `source` nearest to a point (mm, LPS); None if unknown.
+
+    `volume` is the volume of `source`, or None if there is none yet; then the headers are used.
+    """
     if volume is not None and volume.slices:
         return volume.slices[_voxel_at(volume, 2, point)[0]]
     stack = stack_geometry(source) if isinstance(source, Instance) else None

@@ -174,7 +174,10 @@ def sort_stack(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
 
 
 def first_at_each_position(planes: Sequence[FramePlane]) -> list[int]:
-    """Return each position's first image; all where some positions have more than others."""
+    """Return the index of the first image at each position, e.g. of an object with several phases.
+
+    If some positions have more images than others, the indices of all images are returned.
+    """
     places: dict[tuple[float, ...], list[int]] = {}
     for index, plane in enumerate(planes):
         key = tuple(round(part / GAP_MM) for part in plane.origin)

@@ -278,7 +278,10 @@ def _path_key(instance: Instance) -> tuple[str, int]:
 
 
 def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Instance]:
-    """Return each image once, noting different ones of one UID; equal headers are copies."""
+    """Return each image once; report copies, and keep and note different images with one UID.
+
+    Copies have the same size and attributes; pixels are not compared, since only headers are read.
+    """
     shared: list[Problem] = []
     seen: dict[tuple[str, int], list[Instance]] = {}
     paths: set[tuple[Path, int]] = set()

@@ -238,7 +238,10 @@ def _levels(instances: Sequence[Instance]) -> list[int]:
 
 
 def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> bool:
-    """Return whether a value splits repeats but not the stack, with few values per position."""
+    """Return whether a value distinguishes images at one position without cutting the stack.
+
+    A value that differs from slice to slice has more values than there are images per position.
+    """
     if not 2 <= len(set(values)) <= repeats:
         return False
     return len(set(zip(levels, values, strict=True))) > len(set(levels))

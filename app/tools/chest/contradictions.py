@@ -167,11 +167,7 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def contradicts(sentence: str, result: CallResult) -> str | None:
-    """Return the words in which a tool's result contradicts a sentence of a language model.
-
-    Returns:
-        "" if they agree; None if they do not speak of the same finding.
-    """
+    """Return words of a result that contradict a sentence; "" if they agree, None if off topic."""
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):
         return None

@@ -70,10 +70,7 @@ class GeneratedTokens:
 
 
 def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as RGB.
-
-    Grey images get three equal channels.
-    """
+    """Return uint8 [rows, columns] or [rows, columns, 3] as RGB, grey as three channels."""
     return Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
 
 

@@ -105,10 +105,7 @@ def _by_position(text: str) -> ViewTerm | None:
 
 
 def _by_orientation(orientation: Orientation) -> ViewTerm | None:
-    """Return the view by the patient orientation, or None.
-
-    Rows of a lateral film run to the patient's front or back, and so do columns of an axial view.
-    """
+    """Return the view by the orientation, or None; lateral and axial run front to back."""
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("A", "P"):
         return Course.LATERAL

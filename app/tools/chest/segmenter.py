@@ -105,11 +105,7 @@ class Segmenter:
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> InstalledModel:
-        """Return the model to use: PSPNet if its weights are installed, else the embedded network.
-
-        Raises:
-            ToolFailed: The AI packages or the embedded weights are missing.
-        """
+        """Return PSPNet if installed, else the embedded network; raise ToolFailed without both."""
         require_packages("The chest segmentation", "torch", "safetensors")
         store = ModelStore(context.models_dir)
         if not store.has(PSPNET):

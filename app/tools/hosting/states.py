@@ -123,10 +123,7 @@ class StateBoard:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Record which models are loaded in a device's process; a busy model stays busy.
-
-        `models` are the dicts from `ModelCache.entries`.
-        """
+        """Record a device's loaded `models` (`ModelCache.entries`); busy ones stay busy."""
         given = {str(one["model"]): one for one in models}
         stay = (State.LOADING, State.FAILED)
         self._drop(
@@ -259,10 +256,7 @@ class Durations:
 
 
 class Estimate:
-    """Estimates how long one call will still take.
-
-    `usual` is the usual duration of such a call in seconds, or None; `clock` is monotonic, in s.
-    """
+    """Estimates a call's rest by the `usual` seconds or None; `clock` is monotonic, in s."""
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._usual = usual

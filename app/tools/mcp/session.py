@@ -281,10 +281,7 @@ async def _started(server: Json, trouble: _Trouble) -> AsyncGenerator[_Peer]:
 
 def _limited_lines(trouble: _Trouble) -> type[TextReceiveStream]:
     class Limited(TextReceiveStream):
-        """Hands on whole lines; ends the connection where one is longer than an answer may be.
-
-        The SDK would copy the beginning of a line with each piece of it.
-        """
+        """Passes whole lines, ends over-long ones; the SDK would copy each anew per piece."""
 
         async def receive(self) -> str:
             pieces: list[str] = []

@@ -51,11 +51,7 @@ Embed = Callable[[CellPictures, Floats, Tell], Embedding]
 
 
 def scores(embedding: Embedding) -> Floats:
-    """Return the z-scores of an embedding, weighted.
-
-    Raises:
-        ToolFailed: All cells are the same.
-    """
+    """Return weighted z-scores; raise ToolFailed if all cells are the same."""
     made = standardised(embedding.values)
     if not made.any():
         raise ToolFailed(

@@ -161,11 +161,7 @@ class ModelCard:
 
 
 def card(name: str) -> ModelCard:
-    """Return the shipped card with that name.
-
-    Raises:
-        KeyError: There is no such card.
-    """
+    """Return the shipped card; raise KeyError if there is none."""
     return cards()[name]
 
 
@@ -178,11 +174,7 @@ def cards() -> Mapping[str, ModelCard]:
 
 
 def read_card(path: Path) -> ModelCard:
-    """Return the card that a TOML file contains.
-
-    Raises:
-        ValueError: A key is unknown or missing, or a value is not valid.
-    """
+    """Return a TOML file's card; raise ValueError for a wrong key or value."""
     try:
         made = _adapter().validate_python(tomllib.loads(read_regular(path).decode()))
         if made.name != path.stem:

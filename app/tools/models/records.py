@@ -195,11 +195,7 @@ def _adapter() -> TypeAdapter[Record]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record completely or not at all, even if the power fails.
-
-    Raises:
-        OSError: The record cannot be written.
-    """
+    """Write a record whole or not at all, even if power fails; raise OSError."""
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(to_toml(asdict(record)), encoding="utf-8", newline="\n")

@@ -166,11 +166,7 @@ def installed_model(place: ModelPaths) -> InstalledModel | None:
 
 
 def quick_status(place: ModelPaths) -> ModelStatus:
-    """Return a model's status from the names and sizes of its files, without reading its weights.
-
-    Raises:
-        OSError: A file was deleted while the status was determined.
-    """
+    """Return a status by names and sizes; raise OSError if a file vanishes meanwhile."""
     card, record = place.card, place.record()
     names, missing = place.present_files(record), place.missing()
     state, note = _quick_state(place, record, names, missing)

@@ -192,11 +192,7 @@ def _find(args: LoadEcgInput, context: ToolContext) -> tuple[Patient | None, Ecg
 
 
 def _owner(args: LoadEcgInput, context: ToolContext, image: KnownImage) -> Patient | None:
-    """Return the record's patient whose file it is; None if the record has no such patient.
-
-    Raises:
-        ToolFailed: Another patient is named.
-    """
+    """Return a file's patient or None; raise ToolFailed if another one is named."""
     if args.patient_id:
         patient = patient_of(context, args.patient_id)
         if not belongs(image, patient):

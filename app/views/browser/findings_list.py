@@ -370,10 +370,7 @@ class FindingsList(QWidget):
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings as one undoable step.
-
-        If the first id is that of a label row, its label volume is removed from the image instead.
-        """
+        """Delete findings as one undoable step; if the first is a label, its label volume."""
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids and (gone := self._workspace.annotations.remove(finding_ids)):

@@ -257,10 +257,7 @@ class Canvas(ImageView):
         self.findings_layer.set_image(self.scaled_frame, plane, step)
 
     def _follow_marks(self) -> None:
-        """Show marks of sections in the image's plane, and its scale; count in large regions.
-
-        The scale changes with a line of known length; the workspace measures all marks with it.
-        """
+        """Show sections' marks and the scale, which a line of known length sets; count again."""
         frame, picture = self.scaled_frame, self.picture
         if frame is None or picture is None:
             return
@@ -513,10 +510,7 @@ class Canvas(ImageView):
             self.layer.update()
 
     def show_true_size(self, pixel_mm: float, screen: str) -> bool:
-        """Zoom so that 1 mm of the object is 1 mm on the screen, whose pixels are `pixel_mm` wide.
-
-        Return False if the zoom has its limits before. `screen` is the name of the screen.
-        """
+        """Zoom to true size on `screen` (pixels `pixel_mm` wide); False beyond the limits."""
         self._ruler = pixel_mm, screen
         zoom = self._true_zoom()
         if zoom is not None:
@@ -659,10 +653,7 @@ class Canvas(ImageView):
             self._workspace.annotations.decide([selected], state)
 
     def edit_selected(self) -> None:
-        """Take the brush for a mask, else put the tool away so that the handles can be dragged.
-
-        Without a selected finding the brush is taken, for the mask under the cursor.
-        """
+        """Take the brush for the selected mask or the one under the cursor, else show handles."""
         item = self._workspace.annotations.get(self._workspace.annotations.selected)
         geometry = item.finding.geometry if item is not None else None
         brush = geometry is None or isinstance(geometry, Mask)

@@ -114,10 +114,7 @@ class SnapSign(QWidget):
 
 
 class TextEdit(QLineEdit):
-    """A field on the image for the text of an arrow or a text mark; Enter takes it, Esc does not.
-
-    Losing the focus takes the text as well.
-    """
+    """A field for the text of an arrow or text mark; Enter and losing focus take it, not Esc."""
 
     ended = Signal(bool)  # whether the text is to be taken
 
@@ -259,10 +256,7 @@ class DrawingTool(QObject):
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a left press at a widget position (px); return whether the tool uses it.
-
-        With `erase`, the brush removes pixels from the mask instead of adding them.
-        """
+        """Handle a left press (px), erasing pixels if `erase`; return whether the tool uses it."""
         frame = self._frame()
         if frame is None:
             return False

@@ -272,10 +272,7 @@ class ImageView(pg.GraphicsView):
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
-        """Set the image area that `fit` shows; None for the whole image.
-
-        `area` is (x0, y0, x1, y1), its edges in image coordinates. Returns whether it has changed.
-        """
+        """Set the edges (x0, y0, x1, y1) that `fit` shows, or None; return if that changed."""
         other, self._area = area != self._area, area
         return other
 

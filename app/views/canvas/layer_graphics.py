@@ -377,10 +377,7 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint outlines with a painter in screen coordinates; `transform` maps image to screen.
-
-    `exposed` is the visible part of the image; None for the whole image.
-    """
+    """Paint outlines in screen px by `transform`; only in `exposed` (None: everywhere)."""
     seen = _in_view(outlines, exposed)
     if seen.size == 0:
         return

@@ -56,10 +56,7 @@ class MarkMover:
         return ""
 
     def press(self, position: QPointF, *, anywhere: bool) -> bool:
-        """Take hold of the mark at a position (px); return whether there is one.
-
-        With `anywhere`, of any mark there, else of the selected one by its outline.
-        """
+        """Take the mark at a position: any if `anywhere`, else the selected one by its outline."""
         found = self._layer.hit(self._view.to_image(position)) if anywhere else self.over(position)
         for finding in self._layer.findings:
             if found and finding.id == found:

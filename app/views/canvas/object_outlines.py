@@ -121,10 +121,7 @@ def _cycles(following: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _lines(steps: _Steps) -> NDArray[np.float64]:
-    """Return the outlines as [n, 4] separate lines (x0, y0, x1, y1), in no order.
-
-    Unlike `trace` it needs no loop of Python's, which would hold up the window's thread.
-    """
+    """Return outlines as [n, 4] lines, unordered; with no Python loop that stalls the window."""
     ends = steps.following.copy()
     while (straight := np.flatnonzero(~steps.turns[ends])).size:
         ends[straight] = ends[ends[straight]]  # twice as far in each round

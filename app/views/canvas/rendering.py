@@ -285,10 +285,7 @@ def _windowed(
     window: Window | None,
     table_of: Callable[[int], Any],
 ) -> Picture:
-    """Render the parts that a job needs of pixels whose stored values can be averaged.
-
-    `table_of` returns the table of level 0, or that of all others.
-    """
+    """Render parts of averageable pixels; `table_of` returns level 0's table or the others'."""
     tables: dict[int, Any] = {}
 
     def table(level: int) -> Any:

@@ -355,10 +355,7 @@ class Overlay(QWidget):
             self._unfold(over or self._pinned)
 
     def press_at(self, position: QPointF) -> bool:
-        """Keep the warnings unfolded if their sign is at a position (px), or fold them again.
-
-        Returns whether it is.
-        """
+        """Unfold warnings for good at their sign, or fold them; return whether it was hit."""
         if not self.over_sign(position):
             return False
         self._pinned = not self._pinned

@@ -240,10 +240,7 @@ class AnswerStream:
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show the answer if it was not streamed; link findings and results in it.
-
-        `unknown` are cited numbers, e.g. 3 for "[3]", for which there is no tool result.
-        """
+        """End the run: show and link the answer; `unknown` are cited numbers without a result."""
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:
             if self.open is None:

@@ -204,10 +204,7 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run; shows its arguments, and the files and hosts it would use.
-
-    The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
-    """
+    """Asks whether a tool may run, with its arguments, files, hosts; Tab comes to No first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.touched = [_ReachedPlace(item) for item in event.touches] if event.tool else []
@@ -311,10 +308,7 @@ def _programs(event: ApprovalRequested) -> dict[str, str]:
 
 
 def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return arguments as JSON, and whether some of their characters would hide text.
-
-    A name cannot pass for another: keys are in ASCII, and within a text quotes are escaped.
-    """
+    """Return arguments as JSON (ASCII keys, escaped quotes), and if any text would be hidden."""
     if not arguments:
         return tr("No arguments."), False
     text = shown_arguments(arguments)
@@ -348,10 +342,7 @@ class OverrideCard(GuardedCard):
 
 
 class _ReachedPlace(QFrame):
-    """A file that would be written or a host that would be sent to, with its resolved name.
-
-    The policy has written the characters that would hide or reorder text as their codes.
-    """
+    """A file or host to be reached by its resolved name, escaped by the policy."""
 
     def __init__(self, touched: Mapping[str, str]) -> None:
         super().__init__()

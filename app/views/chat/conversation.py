@@ -319,10 +319,7 @@ class Invitation(QWidget):
 
 
 def _suits(accepts: Accepts, instance: Instance | None) -> bool:
-    """Return whether an image is known to be one that a question is for.
-
-    A question about lungs is no use on an image of unknown body part, and of no image at all.
-    """
+    """Return whether a question surely suits the image: none of lungs on unknown parts."""
     if instance is None or instance.content is not Content.IMAGE:
         return False
     told = ("StudyDescription", "SeriesDescription", "ProtocolName")

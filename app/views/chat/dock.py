@@ -550,11 +550,7 @@ def _time_text(stamp: str) -> str:
 
 
 def _tab_order(part: QWidget | QLayout | None) -> Iterator[QWidget]:
-    """Yield the widgets in a part that Tab can reach now, from top to bottom.
-
-    Qt's own order is that of creation: the cards of a running run would come after everything else
-    in the window.
-    """
+    """Yield a part's widgets for Tab top down; Qt's order, of creation, has run cards last."""
     direct = Qt.FindChildOption.FindDirectChildrenOnly
     if isinstance(part, QLayout):
         # Not by `itemAt`; see `Notices.all`.

@@ -76,10 +76,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style.
-
-    `target` is the id of a linked finding or entry, the number of a cited result, or "".
-    """
+    """A piece of a line in one style; `target` is a finding, entry, result number or ""."""
 
     text: str
     style: Style = Style.PLAIN

@@ -79,10 +79,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show `text`, or `stopping` instead if the user has stopped the run; "" hides the bar.
-
-        `passing` means that the text is shown only until the run's next event.
-        """
+        """Show `text`, or `stopping`; a `passing` one until the next event; "" hides the bar."""
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)
 
@@ -118,10 +115,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")
 
 
 class RunView(QWidget):
-    """Shows one run: the question, its cards and its answer, in order of arrival.
-
-    `past` is the recorded run to show, and `place` its index in its thread; None for a new run.
-    """
+    """Shows a run: question, cards, answer; `past` is a recorded one at `place`, or None."""
 
     def __init__(
         self, question: str, actions: ChatServices, past: PastRun | None = None, place: int = -1
@@ -354,10 +348,7 @@ class RunView(QWidget):
             thought.finish()
 
     def _add_missing(self, named: Sequence[str], said: bool) -> None:
-        """Name once, in one line, the models that several calls lacked or that the answer names.
-
-        If the answer has `said` which, only the button to them is added.
-        """
+        """Name models that calls lacked once, in one line; if `said`, only their button."""
         cards = [card for card in self.cards.values() if card.missing]
         if len(cards) < 2 and not named:
             return  # the single card says it

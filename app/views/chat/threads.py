@@ -89,10 +89,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread that has only the runs before index `find(runs)`.
-
-        `draft` is the text for the question field.
-        """
+        """Open a copy of a thread up to run `find(runs)`, with `draft` in the question field."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()

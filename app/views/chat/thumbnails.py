@@ -71,10 +71,7 @@ class PictureButton(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def set_image(self, image: QImage, *, synthetic: bool = False) -> None:
-        """Show a picture, scaled down if it is larger than the button.
-
-        A picture that is `synthetic` gets the band that marks it.
-        """
+        """Show a picture, shrunk to the button; a `synthetic` one gets the band."""
         self.image = image
         box = QSize(self._side, self._side).boundedTo(image.size())
         size = image.size().scaled(box, Qt.AspectRatioMode.KeepAspectRatio)

@@ -18,10 +18,7 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 @dataclass(frozen=True, slots=True)
 class StateText:
-    """A model's state in words: a short text for the list, and more text for the details.
-
-    `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
-    """
+    """A model's state in short and long words; `tone` ok, busy, faint, warning or error."""
 
     text: str
     tone: str

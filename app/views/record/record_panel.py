@@ -347,10 +347,7 @@ class RecordPanel(QWidget):
             self.study_wanted.emit(uid)
 
     def show_entry(self, entry_id: str) -> None:
-        """Show an entry and select its row, whatever is searched.
-
-        Of an entry in a record that is not in use, the user is told whose it is, and chooses.
-        """
+        """Show an entry's row whatever is searched; of another record, ask the user first."""
         entry = self.contents.entries.get(entry_id) if self.contents is not None else None
         self._wanted = "" if entry is not None else entry_id
         if entry is None:

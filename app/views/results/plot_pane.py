@@ -235,10 +235,7 @@ class PlotPane(PaneView):
         tint: Any,
         share: float = 1.0,
     ) -> None:
-        """Have points drawn that select the objects of their rows when they are clicked.
-
-        Of `share` below 1, only so many are drawn, chosen at random, but always the same.
-        """
+        """Have points drawn that select objects; `share` below 1: a fixed random choice."""
         self._dots.update(zip(rows.tolist(), zip(x.tolist(), y.tolist(), strict=True), strict=True))
         if share < 1:
             chosen = np.random.default_rng(0).permutation(len(rows))[: round(share * len(rows))]

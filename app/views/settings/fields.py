@@ -126,10 +126,7 @@ class _IgnoreWheel:
 
 
 class Choice(_IgnoreWheel, QComboBox):
-    """A drop-down list whose items have values and `translatable` texts.
-
-    The mouse wheel scrolls the page, not the list.
-    """
+    """A list of items with values and `translatable` texts; the wheel scrolls the page."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
@@ -185,10 +182,7 @@ class NameField(_IgnoreWheel, QComboBox):
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a number with a unit; 0, if it is the minimum, means "no limit".
-
-    With 0 `decimals`, only whole numbers can be entered.
-    """
+    """A number field with a unit; a minimum of 0 is "no limit"; 0 `decimals`: whole."""
 
     def __init__(
         self,
@@ -221,10 +215,7 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
 
 
 class GrantList(QWidget):
-    """A list of what the user allowed or refused, each row with a button to take that back.
-
-    `none` is the text shown while the list is empty; `buttons` maps a row's key to its button.
-    """
+    """Rows of what was allowed, each with a `buttons` entry to undo it; `none` if empty."""
 
     def __init__(self, none: str) -> None:
         super().__init__()
@@ -336,10 +327,7 @@ class KeyField(QWidget):
         return "" if fine else tr("The key contains characters that no key has: copy it again.")
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Switch to the key of another host.
-
-        `name` is the key's name, from `app.secrets.key_name`; "" if there is no host yet.
-        """
+        """Switch to another host's key, called `name` (`app.secrets.key_name`), "" for no host."""
         if name == self._name:
             return
         typed_for, self._name, self._host = self._host, name, host

@@ -278,10 +278,7 @@ class ViewportLinks(QObject):
         marks.show(line, point)
 
     def _cross(self, frame: ViewportFrame, plane: FramePlane) -> QPointF | None:
-        """Return where the point under the mouse is in another viewport's image (px), or None.
-
-        It is none where the nearest slice is farther away than slices are apart.
-        """
+        """Return the pointed place here (px), None beyond the distance of slices."""
         assert self._pointed is not None
         source, place = self._pointed
         out = {source.viewport, frame.viewport} & self.left_out
