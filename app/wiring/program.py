@@ -25,6 +25,7 @@ from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
+from app.agent.profiles import AgentProfile
 from app.agent.request import ImageNotes, Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit.log import AuditLog, audit_key
@@ -174,7 +175,10 @@ class Program:
         progress: Callable[[float, str], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> OpenedRecord:
-        """Read a record from a FHIR server with its token, with the user's consent, and log it."""
+        """Read a record from a FHIR server with the token of its host; record that in the log.
+
+        The user has said that the host may be asked; see `RecordLibrary.open_server`.
+        """
         token = self.secrets.get(key_name(KEY_KIND, query.base), chosen=True)
         self.note("record_asked", host=query.host)
         return self.record_library.open_server(query, token, progress, cancel)
@@ -275,7 +279,11 @@ class Program:
         return self.registry.without(self.settings.profile.packs_off)
 
     def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
-        """Use only these packs (none: all) and prompt, unsaved; raise UsageError if missing."""
+        """Use only these packs (all if empty), and another prompt, without saving the choice.
+
+        Raises:
+            UsageError: There is no such pack or prompt, or the prompts file cannot be read.
+        """
         known = self.registry.packs
         if wrong := [name for name in packs if name not in known]:
             raise UsageError(
@@ -312,18 +320,30 @@ class Program:
         texts = tool_texts(path) if path is not None else {}
         return system_prompt(profile.prompt, path), texts
 
-    def loop(self, model: LanguageModel) -> AgentLoop:
-        """Return a loop by the settings; `notices` tells of a prompt that was replaced."""
+    def loop(self, model: LanguageModel, agent: AgentProfile | None = None) -> AgentLoop:
+        """Return an agent loop with a model, the active packs, and the settings' limits and rules.
+
+        A prompt that is not there is replaced by the usual one; `notices` says so. An `agent`
+        profile has a prompt, tools and a number of turns of its own.
+
+        Raises:
+            UsageError: The profile names a tool or a model that there is not.
+        """
         chosen = self.settings.limits
         active = self.active
+        if agent is not None and agent.tools:
+            if unknown := [name for name in agent.tools if active.get(name) is None]:
+                raise UsageError(f"the profile names a tool that there is not: {unknown[0]!r}")
+            active = active.only(agent.tools)
         try:
             system, texts = self._system_prompt()
         except FileProblem:
             system, texts = system_prompt(), {}
+        second = agent.synthesis_model if agent is not None else ""
         return AgentLoop(
             model,
             active,
-            system=system,
+            system=agent.prompt if agent is not None else system,
             tool_texts=texts,
             limits=Limits(
                 steps=chosen.steps,
@@ -339,6 +359,8 @@ class Program:
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
             clean_notes=self.settings.clean_notes,
+            profile=agent,
+            tool_model=self.language_model(second) if second else None,
         )
 
     def request(
@@ -350,7 +372,10 @@ class Program:
         approve: Approve,
         out_dir: Path | None = None,
     ) -> RunRequest:
-        """Return a run's request; `approve` answers approvals; the rest is `Program.question`'s."""
+        """Return the request for a new run; `approve` is called when the run asks for approval.
+
+        The other arguments are explained at `Program.question`.
+        """
         return self.question(question, images, thread, out_dir).request(new_run_id(), approve)
 
     def question(
