@@ -435,6 +435,10 @@ class Images(Protocol):
         """Return the ids of the open images of each group, by the group's name; {} for none."""
         ...
 
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        """Return tools' findings on the open images that a person has accepted or edited."""
+        ...
+
 
 class ModelHost(Protocol):
     """Runs functions in the model process, a separate process that does the heavy work (torch)."""

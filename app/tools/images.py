@@ -234,6 +234,11 @@ class RunImages:
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        """Return tools' findings that a person has accepted or edited."""
+        found = (one for image in self._opened for one in image.findings)
+        return tuple(one for one in found if one.state in (State.ACCEPTED, State.EDITED))
+
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the open images of each group; see `app.tools.api.Images`."""
         found: dict[str, list[str]] = {}

@@ -102,6 +102,8 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         needs_record: Whether the question is about an open patient's record. Words that elsewhere
             mean that no tool answers a question ("which drug") do not count against it.
+        beyond_images: Whether, like a question about a record, it asks for what no image shows
+            ("which test next?"), though no record is needed.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
         fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
@@ -134,6 +136,7 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     needs_record: bool = False
+    beyond_images: bool = False
     unless: tuple[str, ...] = ()
     fallback: bool = False
     counts_as: str = ""

@@ -86,12 +86,17 @@ class PackWords:
         return self.speller.nearest(word) or self.record_speller.nearest(word)
 
 
+def _is_recorded(kind: QuestionKind) -> bool:
+    """Return whether a kind asks for what a record says, or for more than images show."""
+    return kind.needs_record or kind.beyond_images
+
+
 def _words_of(packs: Sequence[PackPlan], *, recorded: bool) -> frozenset[str]:
     """Return the single words in the kinds that need a patient's record, or in all others."""
     found: set[str] = set()
     for pack in packs:
         for kind in pack.kinds:
-            if kind.needs_record == recorded:
+            if _is_recorded(kind) == recorded:
                 found.update(
                     *(re.split(r"[\s|-]+", entry) for entry in (*kind.words, *kind.unless))
                 )
@@ -148,7 +153,7 @@ class WordMatches:
         matched = book.kind_words.find(tokens)
         self.phrases = [match.positions for match in matched if len(match.positions) > 1]
         matches = longest_matches(matched)
-        recorded = [match for match in matches if self._kind(match).needs_record]
+        recorded = [match for match in matches if _is_recorded(self._kind(match))]
         unanswerable = clause_scope.unanswerable_matches(tokens, matches, recorded)
         unanswerable |= self._told(matches, recorded, unanswerable)
         excluded = self._excluded_words() | quoted_words

@@ -87,6 +87,17 @@ class SelfCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Sensitivity and specificity of a model for one label, as a publication gives them."""
+
+    __pydantic_config__ = _STRICT
+
+    sensitivity: float
+    specificity: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """The description of a model, installed or not; a text that is not known is "".
 
@@ -110,6 +121,8 @@ class ModelCard:
             begins with "Here: " (in the original), "Second hand: " (in a copy or another project)
             or "None: " (there is none, or it is not known).
         self_check: The comparison to make once the model is installed; None for none.
+        operating_points: By label in lower case, how well the model detects it; only what was
+            published for these weights.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`. Its
             file's digest is then in the `card.json` beside it.
     """
@@ -138,6 +151,9 @@ class ModelCard:
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     self_check: SelfCheck | None = None
     embedded: bool = False
+    operating_points: Mapping[str, OperatingPoint] = field(
+        default_factory=dict[str, OperatingPoint]
+    )
 
     @property
     def size(self) -> int:
