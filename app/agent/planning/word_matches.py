@@ -120,7 +120,6 @@ class WordMatches:
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
             match.
         action_matches: Matches of words for what tools do, excluded or not.
-        values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
 
@@ -406,10 +405,7 @@ class WordMatches:
         )
 
     def spans(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the indices of the words that belong to each kind in `found`.
-
-        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `greedy`.
-        """
+        """Return the words of each kind that is not excluded and is greedy or beats others."""
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.greedy
         }
@@ -420,10 +416,7 @@ class WordMatches:
         return clause_scope.words_by_kind(counting, whole, named, self.tokens, self.parts)
 
     def _excluded_kinds(self, found: Iterable[Key]) -> set[Key]:
-        """Return the kinds whose tools are all excluded: "analyse the heart, but don't classify".
-
-        They do not override other kinds.
-        """
+        """Return kinds whose tools are all excluded ("don't classify"), which override nothing."""
         mute: set[Key] = set()
         out = self.left_out("").keys() if self.denied else ()
         for key in found:

@@ -168,12 +168,13 @@ class ComputeDifferential:
         )
         output = differential_json(differential) | {"unused": unused}
         metadata: JsonDict = {"note": NOT_FOR_DIAGNOSIS}
-        text = summary(differential, unused)
+        lines = said_lines(output)
         patient = context.records.patient(context.record_patient) if record else None
         if patient is not None:
             metadata["patient"] = {"id": patient.id, "name": patient.name}
             chosen = "; it is not linked to the shown study" if context.record_unlinked else ""
-            text += f"\nMeasurements are from the record of {patient.name}{chosen}."
+            lines.append(f"Measurements are from the record of {patient.name}{chosen}.")
+        text = "\n".join([*lines, NOT_FOR_DIAGNOSIS])
         return ToolResult(text, output, metadata)
 
 
@@ -363,65 +364,60 @@ def percent(value: float) -> str:
     return f"{shown:.0f}%" if 2 <= shown <= 98 else f"{shown:.1f}%"
 
 
-def summary(differential: Differential, unused: Sequence[str] = ()) -> str:
-    """Return a differential in a few lines, for an answer without a language model."""
-    table = differential.presentation
-    lines = [f"{table.title} ({table.population}):"]
-    for item in differential.probabilities:
-        name = table.hypotheses[item.hypothesis].name
-        line = f"- {name}: {percent(item.value)} (range {percent(item.low)} to "
-        line += f"{percent(item.high)}), before any finding {percent(item.prior)}"
-        moved = [_said(differential, weight) for weight in item.weights if not weight.stronger]
-        lines.append(f"{line}; {', '.join(moved)}." if moved else f"{line}.")
+def said_lines(output: Mapping[str, Any]) -> list[str]:
+    """Return a differential (`DifferentialOutput` as JSON) in sentences, one a line."""
+    diseases: list[JsonDict] = output["hypotheses"]
+    names = {item["id"]: item["name"] for item in diseases}
+    table = output["presentation"]
+    lines = [f"{table['title']}: {table['population']}."]
+    for item in diseases:
+        weights = [one for one in item["weights"] if one["counts"]]
+        moved = f"; {', '.join(map(_weight_text, weights))}" if weights else ""
+        lines.append(
+            f"{item['name']}: {percent(item['probability'])} (range {percent(item['low'])} to "
+            f"{percent(item['high'])}), before any finding {percent(item['prior'])}{moved}."
+        )
     dependent = {
-        (weight.evidence.finding, weight.stronger)
-        for item in differential.probabilities
-        for weight in item.weights
-        if weight.stronger
+        (one["name"], one["depends_on"])
+        for item in diseases
+        for one in item["weights"]
+        if not one["counts"]
     }
-    for finding, stronger in sorted(dependent):
-        name, other = differential.name(finding), differential.name(stronger)
-        lines.append(f"Not counted beside {other}, on which it depends: {name}.")
-    mute = [
-        differential.name(item.finding)
-        for item in differential.evidence
-        if all(item in one.silent for one in differential.probabilities)
-    ]
+    for name, stronger in sorted(dependent):
+        lines.append(f"Not counted beside {stronger}, on which it depends: {name}.")
+    silent = [set(item["silent"]) for item in diseases]
+    mute = sorted(set.intersection(*silent))
     if mute:
         lines.append(f"Without a published ratio here, so moving nothing: {', '.join(mute)}.")
-    lines += [f"Not used: {one}." for one in unused]
-    gains = differential.next_findings()[:_MOST_NEXT]
-    if gains:
-        lines.append("What would tell most next:")
-        lines += [f"- {_gain_text(differential, gain)}" for gain in gains]
-    lines.append(NOT_FOR_DIAGNOSIS)
-    return "\n".join(lines)
+    lines += [f"Not used: {one}." for one in output.get("unused", ())]
+    for number, gain in enumerate(output["next"][:_MOST_NEXT], start=1):
+        head = "Would tell most next" if number == 1 else "Then"
+        lines.append(f"{head}: {_gain_text(gain, names)}.")
+    return lines
 
 
-def _said(differential: Differential, weight: Weight) -> str:
-    name = differential.name(weight.evidence.finding)
-    state = "" if weight.evidence.present else " absent"
-    ratio = weight.ratio
-    between = "" if ratio.low is None else f", {ratio.low:g} to {ratio.high:g}"
-    unchecked = "" if weight.cited is None or weight.cited.looked_up else ", not looked up"
-    return f"{name}{state} x{ratio.value:.3g}{between and f' ({between[2:]})'}{unchecked}"
+def _weight_text(weight: JsonDict) -> str:
+    state = "" if weight["present"] else " absent"
+    ratio, low, high = weight["ratio"], weight["low"], weight["high"]
+    shown = ratio if isinstance(ratio, str) else f"{ratio:.3g}"
+    between = "" if low is None or isinstance(high, str) else f" ({low:.3g} to {high:.3g})"
+    unchecked = "" if weight["source"].get("looked_up", "card") else ", figure not looked up"
+    return f"{weight['name']}{state} x{shown}{between}{unchecked}"
 
 
-def _gain_text(differential: Differential, gain: Gain) -> str:
-    table = differential.presentation
-    finding = table.findings[gain.finding]
+def _gain_text(gain: JsonDict, names: Mapping[str, str]) -> str:
     states: list[str] = []
-    for word, changed in (("present", gain.present), ("absent", gain.absent)):
-        to = [f"{table.hypotheses[key].name} {percent(value)}" for key, value in changed.items()]
-        if to:
-            states.append(f"if {word} {', '.join(to)}")
-    burden = [f"cost {finding.cost}"] if finding.cost != "none" else []
-    if finding.harm != "none":
-        burden.append(
-            f"harm {finding.harm}{f' ({finding.harm_note})' if finding.harm_note else ''}"
-        )
-    extra = f"; {', '.join(burden)}" if burden else ""
-    return f"{finding.name} ({gain.bits:.2g} bits): {'; '.join(states)}{extra}."
+    for word in ("present", "absent"):
+        after = gain[f"if_{word}"].items()
+        if after:
+            to = ", ".join(f"{names[key]} {percent(value)}" for key, value in after)
+            states.append(f"{word}: {to}")
+    burden = [f"cost {gain['cost']}"] if gain["cost"] != "none" else []
+    if gain["harm"] != "none":
+        why = f" ({gain['harm_note']})" if gain["harm_note"] else ""
+        burden.append(f"harm {gain['harm']}{why}")
+    parts = [f"{gain['bits']:.2g} bits", *states, *burden]
+    return f"{gain['name']} ({'; '.join(parts)})"
 
 
 class ListPresentations:

@@ -16,7 +16,7 @@ from app.tools.diagnosis.differential import Evidence, OwnRatio
 from app.tools.diagnosis.table import Finding, Presentation, Ratio
 from app.tools.models.cards import ModelCard
 
-_CLAUSES = re.compile(r"[.;:!?\n]+(?=\s|$)|\b(?:but|however|although|though|yet|aber|jedoch)\b")
+_CLAUSES = re.compile(r"[.;!?\n]+(?=\s|$)|\b(?:but|however|although|though|yet|aber|jedoch)\b")
 _TO_THE_END = ("denies", "denied", "negative for", "without", "absence of", "verneint", "ohne")
 """Words that negate all that follows in their clause."""
 _NEXT_ONLY = (*("no", "not", "never", "neither", "nor", "none of"), *("kein", "keine", "keinen"))
@@ -65,7 +65,7 @@ def _states(finding: Finding, clause: str) -> Iterable[bool]:
     taken: list[tuple[int, int]] = []
     for words, state in ((finding.absent_words, False), (finding.words, True)):
         for phrase in sorted(words, key=len, reverse=True):
-            for match in re.finditer(rf"(?<!\w){re.escape(phrase)}(?!\w)", clause):
+            for match in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?!\w)", clause):
                 if any(start < match.end() and match.start() < end for start, end in taken):
                     continue
                 taken.append(match.span())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.tools.diagnosis.differential_tool import COMPUTE, LIST
+from collections.abc import Sequence
+
+from app.tools.diagnosis.differential_tool import COMPUTE, LIST, NOT_FOR_DIAGNOSIS, said_lines
 from app.tools.diagnosis.protocol import FINAL, STEP
 from app.tools.pack_plan import (
     PackPlan,
@@ -13,7 +15,7 @@ from app.tools.pack_plan import (
     phrases,
     word_lists,
 )
-from app.tools.result_wording import AnswerContext, ResultWording
+from app.tools.result_wording import AnswerContext, Data, ResultWording, Sentence, cited
 
 _WORDS = {section: phrases(words) for section, words in word_lists("diagnosis").items()}
 
@@ -29,6 +31,14 @@ def _kind(name: str, section: str, *tools: str, beats: tuple[str, ...] = ()) -> 
         beyond_images=True,
         greedy=True,
     )
+
+
+def _lines(output: Data, metadata: Data) -> Sequence[Sentence]:
+    patient = metadata.get("patient")
+    lines = said_lines(output)
+    if patient:
+        lines.append(f"Measurements are from the record of {patient['name']}.")
+    return [*cited(lines), Sentence(NOT_FOR_DIAGNOSIS, cites=False)]
 
 
 def _unanswered(told: AnswerContext) -> list[str]:
@@ -59,7 +69,7 @@ PLAN = PackPlan(
         ToolRule(FINAL, why="ends a diagnosis"),
     ),
     wordings=(
-        ResultWording(COMPUTE, "Differential diagnosis"),
+        ResultWording(COMPUTE, "Differential diagnosis", _lines),
         ResultWording(LIST, "Tables of likelihood ratios"),
         ResultWording(STEP, "Diagnosis step"),
         ResultWording(FINAL, "Final diagnosis"),
