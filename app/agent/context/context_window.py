@@ -300,6 +300,12 @@ class ContextWindow:
         """Return the maximum number of tokens in a single result."""
         return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
+    def leaves_room(self, system: str, tools: Sequence[ToolSchema], question: str) -> bool:
+        """Return whether beside a system prompt, tools and a question a result still fits."""
+        texts = sum(text_tokens(text, self.info.chars_per_token) for text in (system, question))
+        fixed = texts + sum(self._schema_tokens(tool) for tool in tools)
+        return fixed * self._factor + self.result_tokens <= self.room
+
     @property
     def page_chars(self) -> int:
         """Return how many characters a `read_result` page may have without being shortened."""
