@@ -301,10 +301,11 @@ class ContextWindow:
         return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
     def leaves_room(self, system: str, tools: Sequence[ToolSchema], question: str) -> bool:
-        """Return whether beside a system prompt, tools and a question a result still fits."""
-        texts = sum(text_tokens(text, self.info.chars_per_token) for text in (system, question))
-        fixed = texts + sum(self._schema_tokens(tool) for tool in tools)
-        return fixed * self._factor + self.result_tokens <= self.room
+        """Return whether a system prompt and tools leave room for a question and a result."""
+        chars, factor = self.info.chars_per_token, self._factor
+        fixed = text_tokens(system, chars) + sum(map(self._schema_tokens, tools))
+        left = self.room - text_tokens(question, chars) * factor
+        return fixed * factor + max(LEAST_RESULT, left / _RESULT_SHARE) <= left
 
     @property
     def page_chars(self) -> int:

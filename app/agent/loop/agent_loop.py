@@ -406,7 +406,8 @@ class _Run:
             return ready.told_after("\n\n".join(filter(None, parts)).strip(), related)
 
         if not info.rules:
-            asked = f"{intent.question}\n{image_notes_text(self.request.image_notes, NOTES)}"
+            notes = self.request.image_notes
+            asked = f"{intent.question}\n{image_notes_text(notes, NOTES) if notes else ''}"
             window, number = self.answers.window, len(schemas)
             schemas = that_fit(
                 intent, schemas, lambda some: window.leaves_room(prompt(some), some, asked)

@@ -229,7 +229,9 @@ def that_fit(
     def use(item: ToolSchema) -> tuple[float, ...]:
         accepts = plans.rule(item.name).accepts
         pictured = any(not unsuitable_image(accepts, note) for note in intent.scene.images)
-        is_open = (records and item.name in of_records) or (pictured and item.name in of_images)
+        # A tool for such images only is likelier than one for all.
+        fits = 1 + bool(accepts.modalities) if pictured and item.name in of_images else 0
+        is_open = 2 if records and item.name in of_records else fits
         rare = sum(1 / counts[word] for word in asked & words[item.name])
         return (item.name == READ_RESULT, item.name in wanted, item.name in related, is_open, rare)
 
