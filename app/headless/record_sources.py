@@ -84,10 +84,9 @@ def redactor_for(
 ) -> Redactor:
     """Return what removes the identifiers of open images and of the record in use.
 
-    Args:
-        told: JSON data that is to be cleaned. It may say anything of the open records, so it is
-            cleaned like a result that was read from them: also of the other patients that it
-            names, and of words that nobody knows.
+    `told` is JSON data that is to be cleaned. It may say anything of the open records, so it is
+    cleaned like a result that was read from them: also of the other patients that it names, and of
+    words that nobody knows.
     """
     known, record = known_of(images.headers()), program.record
     people = [record.patient] if record.patient is not None else []

@@ -346,9 +346,11 @@ def _notes_of(copies: Sequence[_Row]) -> Iterator[tuple[int, str, str]]:
     for row in copies:
         by_file[row.file].append(row)
     for file, some in by_file.items():
-        why = "an identical copy of what is there already, which is shown once"
-        if len(some) > 1:
-            why = f"{len(some)} identical copies of what is there already, which is shown once"
+        why = (
+            f"{len(some)} identical copies of what is there already, which is shown once"
+            if len(some) > 1
+            else "an identical copy of what is there already, which is shown once"
+        )
         yield file, _where_of(some), why
 
 

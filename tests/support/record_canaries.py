@@ -254,8 +254,8 @@ def bundle() -> Json:
             code=coding(
                 SNOMED,
                 "73211009",
-                f"Diabetes of {c['given name']} {c['family name']}, {c['street']} {c['city']}, born "
-                f"{c['birth date']}, tel {c['number in a display']}, seen by "
+                f"Diabetes of {c['given name']} {c['family name']}, {c['street']} {c['city']}, "
+                f"born {c['birth date']}, tel {c['number in a display']}, seen by "
                 f"{c['practitioner of an encounter']}, lives with {c['name in a SNOMED display']}",
             ),
             recorder={"display": c["practitioner of an encounter"]},

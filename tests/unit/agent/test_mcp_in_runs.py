@@ -34,6 +34,7 @@ from app.tools.mcp.offers import (
 from app.tools.mcp.server_tools import AnalyzeInput, AnalyzeMedicalDocument, assistant_tools
 from app.tools.mcp.servers import McpServers, host_of
 from app.tools.registry import Registry, load_packs
+from app.tools.tables import table_of, write_table
 from app.wiring import Program
 from tests.support.fake_tools import collect, request
 from tests.support.mcp_hostile import ORDERS
@@ -73,7 +74,12 @@ class Server:
             if wanted.get("digest") != self.digest:
                 return {"tools": [], "left_out": [], "digest": self.digest}
             found = {"digest": self.digest, "text": self.text}
-            return {**found, "rows": self.rows, "pictures": self.pictures}
+            table = None
+            if self.rows:
+                path = Path(wanted["out_dir"]) / "mcp-1.csv"
+                made = write_table(path, table_of(self.rows), "")
+                table = {"name": path.name, "options": dict(made.options)}
+            return {**found, "table": table, "pictures": self.pictures}
 
         monkeypatch.setattr(McpServers, "_ask", ask)
 
