@@ -24,6 +24,7 @@ from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
 from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
+from app.agent.profiles import load_profile
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
@@ -69,6 +70,7 @@ def ask(
     as_json: bool = False,
     allow: Sequence[str] = (),
     records: Sequence[str] = (),
+    profile: str = "",
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -88,12 +90,15 @@ def ask(
         as_json: Whether to print each event as a JSON object.
         allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
         records: Files, folders or a server's address with patients' records.
+        profile: An agent profile's name or file; "" for the usual assistant.
     """
+    agent = load_profile(profile) if profile else None
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
         allowed = allowed_tools(program.registry, allow)
         opened = open_images(program.decoder, images)
         open_records(program, records, opened)
+        llm = llm or (agent and agent.model) or None
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -108,7 +113,7 @@ def ask(
             approve=_approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
-            done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
+            done = asyncio.run(_print_events(program.loop(model, agent), run, as_json=as_json))
         unsaved = thread.take_notice()
         if unsaved:
             print(f"sightline: {printable(unsaved)}", file=sys.stderr)
@@ -150,11 +155,7 @@ _LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{
 
 
 def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
-    """Print an event as text: the answer to stdout, progress to stderr.
-
-    `streaming` says whether the last line on stdout is unfinished; the return value, whether it is
-    now.
-    """
+    """Print an event, answer to stdout; `streaming`, also returned: the line is unfinished."""
     if isinstance(event, events.TextDelta):
         # What a model writes must not steer the terminal.
         text = _LONG_ENTRY.sub(r"[\1…]", event.text.expandtabs(4))
@@ -198,10 +199,7 @@ def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
 
 
 def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
-    """Return the answer to approval requests.
-
-    It is yes for the tools in `allowed`, and for the hosts in the environment variables.
-    """
+    """Return yes for tools in `allowed` and hosts in the environment variables."""
     host = model.remote_host
 
     async def approve(event: events.ApprovalRequested) -> Decision:
@@ -367,10 +365,7 @@ def run_tool(
 
 
 class ToolCallRecord:
-    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
-
-    `via` says who made the call.
-    """
+    """Records one tool call outside a run, its arguments as a hash; `via` says who made it."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from app.log import get_logger
-from app.tools import chest, general, microscopy, record
+from app.tools import chest, diagnosis, general, microscopy, record
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.picture_sources import CallImages, mark_synthetic
@@ -117,6 +117,21 @@ class Registry:
         kept.problems = self.problems
         return kept
 
+    def only(self, tools: Collection[str]) -> Registry:
+        """Return a registry with these tools only, and the rules of their packs.
+
+        Questions are not read for it: of a pack's plan, only what is checked of a call is kept.
+        """
+        kept = Registry()
+        kept._tools = {name: tool for name, tool in self._tools.items() if name in tools}
+        packs = {tool.spec.pack for tool in kept._tools.values()}
+        kept._plans = {
+            name: replace(plan, kinds=(), successors=(), suggestions=())
+            for name, plan in self._plans.items()
+            if name in packs
+        }
+        return kept
+
     @property
     def packs(self) -> tuple[str, ...]:
         """The names of all packs, in the order in which they were registered."""
@@ -150,6 +165,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     chest.register(registry)
     microscopy.register(registry)
     record.register(registry)
+    diagnosis.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)
     problems = [_load(registry, point) for point in third_party]
@@ -175,21 +191,14 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 
 
 class RegisteredTool:
-    """Wraps a pack's tool; `run` refuses to run it if its spec has changed since it was registered.
-
-    It also marks results that are based on synthetic images; see `picture_sources`.
-    """
+    """Wraps a tool: marks synthetic results, and refuses to run it if its spec has changed."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
         self.spec = plain_spec(tool.spec)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Run the wrapped tool and mark its result if it is based on synthetic images.
-
-        Raises:
-            ToolFailed: The tool's spec has changed since it was registered.
-        """
+        """Run the tool and mark synthetic results; raise ToolFailed if its spec has changed."""
         if plain_spec(self._tool.spec) != self.spec:
             raise ToolFailed(
                 f"{self.spec.name} has changed what it says of itself since it was loaded",
@@ -205,10 +214,7 @@ class RegisteredTool:
 
 
 def plain_spec(spec: ToolSpec) -> ToolSpec:
-    """Return an immutable copy of a spec, with each value read once and stored as a built-in type.
-
-    An unknown `approval` is kept as a string; the user is then asked before the tool runs.
-    """
+    """Return an immutable copy of a spec in built-in types; an unknown `approval` asks first."""
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
     held["approval"] = next((item for item in Approval if item.value == effect), effect)
