@@ -163,7 +163,8 @@ def test_a_large_table_reaches_the_window_as_a_file(tmp_path: Path):
     assert 2**23 < len(body) < session.LARGEST
     with json_rpc(body=body) as seen:
         server = McpServer(name="clinic", kind="rpc", url=seen.url)
-        found = call(server, tmp_path, "analyze_medical_document", {})
+        given = {"document_content": "labs", "analysis_type": "basic"}
+        found = call(server, tmp_path, "analyze_medical_document", given)
     assert len(json.dumps(found)) < 2**20
     with (tmp_path / found["table"]["name"]).open(newline="") as file:
         assert list(csv.DictReader(file)) == rows
