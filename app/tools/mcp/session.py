@@ -502,7 +502,7 @@ def _content(answer: Mapping[str, Any], out_dir: Path) -> Json:
         text = f"{text[:LONGEST_TEXT]}\n[cut: {len(text):,} characters]"
     data = answer.get("structuredContent")
     if not text and data is not None:  # as a rule the text says the same
-        text = _readable(json.dumps(data, ensure_ascii=False))[:LONGEST_TEXT]
+        text = _readable(json.dumps(data, ensure_ascii=False)[:LONGEST_TEXT])
     table = _table(_rows(data), out_dir)
     return {"text": text, "table": table, "pictures": pictures, "dropped": dropped}
 
