@@ -21,7 +21,7 @@ _TO_THE_END = ("denies", "denied", "negative for", "without", "absence of", "ver
 """Words that negate all that follows in their clause."""
 _NEXT_ONLY = (*("no", "not", "never", "neither", "nor", "none of"), *("kein", "keine", "keinen"))
 """Words that negate the next item, and further ones only if the list goes on with "or"."""
-_AFTER = re.compile(r"^\W*(?:is|are|was|were)?\s*(?:absent|negative|not present|excluded|no\b)")
+_AFTER = re.compile(r"^[\s:(]*(?:is|are|was|were)?\s*(?:absent|negative|not present|excluded|no\b)")
 _GOES_ON = re.compile(r"\b(?:or|nor|oder|noch)\b")
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
 

@@ -37,6 +37,8 @@ def states(text: str) -> dict[str, bool]:
         ("no cough but fever", {"fever": True, "cough": False}),
         ("afebrile", {"fever": False}),
         ("fever: absent", {"fever": False}),
+        ("fever, no cough", {"fever": True, "cough": False}),
+        ("fever: no", {"fever": False}),
         ("cough is not present", {"cough": False}),
         ("coughing", {}),
         ("hay-fever", {}),
