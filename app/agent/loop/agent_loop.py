@@ -335,6 +335,7 @@ class _Run:
         else:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
+        self.answers.refit = lambda: self._offer_tools(intent)
         by_model = not self.answers.window.info.rules
         if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
             await self.asking.keep(intent.images)
@@ -462,8 +463,7 @@ class _Run:
             return
         self.agent.told_left_out.add(thread_id)
         text = (
-            f"{left_out} of {number} tools are left out: they do not fit into the model's context "
-            f"of {self.answers.window.info.context_tokens:,} tokens."
+            f"{left_out} of {number} tools are left out: they do not fit into the model's context."
         )
         self.emitter.emit(Noted, text=text)
 
