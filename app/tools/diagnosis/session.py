@@ -70,6 +70,17 @@ def session_file(session_id: str) -> Path:
     return data_dir() / "diagnosis_sessions" / f"{session_id}.json"
 
 
+def session_ids() -> list[str]:
+    """Return the ids of all sessions with a file, the latest first."""
+    found: list[tuple[float, str]] = []
+    for path in (data_dir() / "diagnosis_sessions").glob("*.json"):
+        try:
+            found.append((path.stat().st_mtime, path.stem))
+        except OSError:
+            continue  # deleted meanwhile
+    return [name for _time, name in sorted(found, reverse=True)]
+
+
 def load_session(session_id: str) -> DiagnosisSession:
     """Return a session; an empty one if it has no file yet.
 
