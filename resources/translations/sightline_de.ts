@@ -933,6 +933,22 @@
             <translation>Über dem Referenzbereich</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Above {percent} one treats</source>
+            <translation>Über {percent} wird behandelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Absent</source>
+            <translation>Nicht vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>absent {percent}</source>
+            <translation>nicht vorhanden {percent}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Accept</source>
             <translation>Akzeptieren</translation>
@@ -1555,6 +1571,7 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>Ask again, or choose another model.</source>
             <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
@@ -1664,6 +1681,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Ask the assistant about the image. What its tools find is listed here.</source>
             <translation>Fragen Sie den Assistenten zum Bild. Was seine Werkzeuge finden, steht hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Ask the assistant, or use `sightline eval agentclinic`.</source>
+            <translation>Fragen Sie den Assistenten, oder verwenden Sie `sightline eval agentclinic`.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/expert.py" />
@@ -1834,6 +1856,11 @@
             <translation>axial, koronar, sagittal; wie aufgenommen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Back</source>
+            <translation>Zurück</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>back to the window tool, deselect, show all viewports</source>
             <translation>zurück zum Fenstern, Auswahl aufheben, alle Ansichten zeigen</translation>
@@ -1849,6 +1876,23 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Before any finding</source>
+            <translation>Vor jedem Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Before any finding: {percent}</source>
+            <translation>Vor jedem Befund: {percent}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Before any finding: {percent}, set by hand; the table has {table}</source>
+            <translation>Vor jedem Befund: {percent}, von Hand gesetzt; in der Tabelle steht {table}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>being measured again</source>
             <translation>wird neu gemessen</translation>
@@ -1857,6 +1901,12 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Below the reference range</source>
             <translation>Unter dem Referenzbereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Below {percent} one stops testing</source>
+            <translation>Unter {percent} wird nicht weiter untersucht</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2202,6 +2252,11 @@
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/bayes.py" />
+            <source>Check the findings: one of them, or its likelihood ratio, is wrong.</source>
+            <translation>Prüfen Sie die Befunde: Einer davon oder sein Likelihood-Quotient ist falsch.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/startup_actions.py" />
             <source>Check the folder and its free space, and use a name that ends in .png or .jpg.</source>
             <translation>Prüfen Sie den Ordner und seinen freien Platz, und verwenden Sie einen Namen, der auf .png oder .jpg endet.</translation>
@@ -2335,9 +2390,24 @@
             <translation>Wählen Sie ein Modell, das Bilder annimmt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Choose a presentation</source>
+            <translation>Leitsymptom wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Choose a presentation…</source>
+            <translation>Leitsymptom wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Choose a range of slices without it.</source>
             <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Choose a session: its steps, its notes and its diagnosis are shown.</source>
+            <translation>Wählen Sie eine Sitzung: Ihre Schritte, Notizen und Diagnose werden gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_files.py" />
@@ -2491,6 +2561,11 @@
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Click each point; double click or Enter ends the line</source>
             <translation>Jeden Punkt anklicken; Doppelklick oder Eingabetaste beendet die Linie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Click for the sources.</source>
+            <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2835,6 +2910,8 @@
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/session_page.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
@@ -2928,6 +3005,11 @@
             <translation>koronar</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/table.py" />
+            <source>Correct the file; resources/tables/diagnosis/README.md says what belongs into it.</source>
+            <translation>Berichtigen Sie die Datei; was hineingehört, steht in resources/tables/diagnosis/README.md.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>corrected by hand</source>
             <translation>von Hand korrigiert</translation>
@@ -2941,6 +3023,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cost</source>
             <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>cost {level}</source>
+            <translation>Kosten {level}</translation>
         </message>
         <message>
             <location filename="../../app/views/results/plot_pane.py" />
@@ -3168,6 +3255,17 @@
             <translation>Maßstab der Detektorebene, nicht um die Vergrößerung korrigiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Diagnosis</source>
+            <translation>Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Diagnosis step</source>
+            <translation>Schritt einer Diagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM</source>
             <translation>DICOM</translation>
@@ -3218,6 +3316,12 @@
             <translation>Differenz</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/differential_tool.py" />
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <source>Differential diagnosis</source>
+            <translation>Differentialdiagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Discard</source>
             <translation>Verwerfen</translation>
@@ -3241,6 +3345,12 @@
             <location filename="../../app/tools/general/general_plan.py" />
             <source>Display</source>
             <translation>Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Doctors' sessions</source>
+            <translation>Sitzungen des Arztprotokolls</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -3278,6 +3388,11 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>done</source>
             <translation>fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>dotted: thresholds to test and to treat</source>
+            <translation>gepunktet: Schwellen für Untersuchung und Behandlung</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3865,6 +3980,16 @@
             <translation>Fibrose</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Figure looked up: {address}</source>
+            <translation>Zahl nachgeschlagen: {address}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Figure not looked up</source>
+            <translation>Zahl nicht nachgeschlagen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Figures</source>
             <translation>Zahlen</translation>
@@ -3951,6 +4076,17 @@
             <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Final diagnosis</source>
+            <translation>Abschließende Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Final diagnosis: {diagnosis}</source>
+            <translation>Abschließende Diagnose: {diagnosis}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/command_palette.py" />
             <source>Find a command</source>
             <translation>Befehl suchen</translation>
@@ -3992,6 +4128,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
+            <location filename="../../app/views/diagnosis/lists.py" />
             <source>Finding</source>
             <translation>Befund</translation>
         </message>
@@ -4018,6 +4155,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
             <translation>Befunde</translation>
@@ -4026,6 +4164,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Findings and measurements</source>
             <translation>Befunde und Messungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Findings of the presentation</source>
+            <translation>Befunde des Leitsymptoms</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -4235,6 +4378,11 @@
             <translation>Schlüssel löschen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Forget what was told</source>
+            <translation>Angaben vergessen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Form</source>
             <translation>Format</translation>
@@ -4432,6 +4580,11 @@
             <translation>Grau</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>grey: range of the published intervals</source>
+            <translation>grau: Spanne der veröffentlichten Intervalle</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Group marks</source>
             <translation>Markierungen gruppieren</translation>
@@ -4461,6 +4614,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>harm {level}</source>
+            <translation>Schaden {level}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -4537,6 +4695,11 @@
             <location filename="../../app/views/widgets.py" />
             <source>Hide this panel</source>
             <translation>Diesen Bereich ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>high</source>
+            <translation>hoch</translation>
         </message>
         <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
@@ -6453,6 +6616,11 @@
             <translation>Schlüssel anderer Hosts</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Keys on a row: + present, - absent, 0 unknown, Space the next of these</source>
+            <translation>Tasten in einer Zeile: + vorhanden, - nicht vorhanden, 0 unbekannt, Leertaste das nächste davon</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Keys on the image</source>
             <translation>Tasten auf dem Bild</translation>
@@ -6553,6 +6721,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
             <translation>Layouts: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Learned: {text}</source>
+            <translation>Erfahren: {text}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6940,6 +7113,11 @@
             <translation>Modell wird gesucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>low</source>
+            <translation>gering</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>low (see-through)</source>
             <translation>niedrig (durchsichtig)</translation>
@@ -7314,6 +7492,11 @@
             <translation>Mittel</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>medium</source>
+            <translation>mittel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
@@ -7433,6 +7616,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>move it; select a tool's finding first</source>
             <translation>verschieben; Befunde von Werkzeugen zuerst auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/session.py" />
+            <source>Move the file away to begin a new session under this id.</source>
+            <translation>Verschieben Sie die Datei, um unter dieser Kennung eine neue Sitzung zu beginnen.</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -7581,6 +7769,11 @@
             <translation>nächster, voriger Viewport; maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Next: {text}</source>
+            <translation>Als Nächstes: {text}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>No answer of this conversation mentions it</source>
             <translation>Keine Antwort dieses Gesprächs nennt ihn</translation>
@@ -7626,9 +7819,19 @@
             <translation>kein DICOM-Bild von {0} ist offen oder im DICOM-Ordner</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>No doctor has recorded a step yet.</source>
+            <translation>Noch ist kein Schritt aufgezeichnet.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>No final diagnosis yet.</source>
+            <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -7669,6 +7872,11 @@
             <location filename="../../app/views/file_opening.py" />
             <source>No images in {name} and {count} more</source>
             <translation>Keine Bilder in {name} und {count} weiteren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>No interval published: taken as it is</source>
+            <translation>Kein Intervall veröffentlicht: die Zahl gilt, wie sie ist</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -7774,6 +7982,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>No presentation fits.</source>
+            <translation>Kein Leitsymptom passt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>no published ratio: moves nothing</source>
+            <translation>kein veröffentlichter Quotient: verschiebt nichts</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -7943,6 +8161,16 @@
             <translation>Nicht geprüft: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>not counted, it depends on: {finding}</source>
+            <translation>nicht gezählt, hängt ab von: {finding}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Not counted: it depends on: {finding}</source>
+            <translation>Nicht gezählt, hängt ab von: {finding}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>not displayable</source>
             <translation>nicht darstellbar</translation>
@@ -7981,6 +8209,11 @@
             <location filename="../../app/views/help_dialogs.py" />
             <source>Not for diagnosis. Sightline is not a medical device; AI results may be wrong or incomplete.</source>
             <translation>Nicht zur Diagnose. Sightline ist kein Medizinprodukt; KI-Ergebnisse können falsch oder unvollständig sein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Not for diagnosis: published averages are weighed; a physician decides.</source>
+            <translation>Nicht für die Diagnose: Gewogen werden veröffentlichte Durchschnitte; es entscheidet ein Arzt.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -8056,6 +8289,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Not used, since you set it otherwise: {finding} ({origin}).</source>
+            <translation>Nicht verwendet, da Sie es anders gesetzt haben: {finding} ({origin}).</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Not used: {tools}</source>
             <translation>Nicht verwendet: {tools}</translation>
@@ -8066,6 +8304,7 @@
             <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
@@ -8764,6 +9003,11 @@
             <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Parts of the differential</source>
+            <translation>Teile der Differentialdiagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Paste</source>
             <translation>Einfügen</translation>
@@ -9053,6 +9297,11 @@
             <translation>Linienzug</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Population: {population}</source>
+            <translation>Population: {population}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>position along the normal</source>
             <translation>Position entlang der Normalen</translation>
@@ -9081,6 +9330,16 @@
             <location filename="../../app/views/canvas/plane_switch.py" />
             <source>Preparing {plane} sections…</source>
             <translation>Schnitte werden vorbereitet ({plane})…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Present</source>
+            <translation>Vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>present {percent}</source>
+            <translation>vorhanden {percent}</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -9112,6 +9371,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation: {title}</source>
             <translation>Präsentation: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Presentations</source>
+            <translation>Leitsymptome</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9207,6 +9471,16 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Privacy</source>
             <translation>Datenschutz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/step_chart.py" />
+            <source>Probabilities step by step</source>
+            <translation>Wahrscheinlichkeiten Schritt für Schritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Probability before any finding, in per cent</source>
+            <translation>Wahrscheinlichkeit vor jedem Befund, in Prozent</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -9548,6 +9822,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Reason for not allowing it (optional)</source>
             <translation>Grund für die Ablehnung (freiwillig)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Reason: {text}</source>
+            <translation>Begründung: {text}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -10027,6 +10306,11 @@
             <translation>sagittal</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>said in the chat</source>
+            <translation>im Gespräch gesagt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>same SOP Instance UID</source>
             <translation>gleiche SOP Instance UID</translation>
@@ -10169,6 +10453,11 @@
             <translation>Befehl oder Taste suchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Search complaint or disease</source>
+            <translation>Beschwerde oder Krankheit suchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>search in a report</source>
             <translation>in einem Bericht suchen</translation>
@@ -10216,6 +10505,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <source>Search the findings</source>
             <translation>Befunde durchsuchen</translation>
         </message>
@@ -10509,6 +10799,11 @@
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>set by hand</source>
+            <translation>von Hand gesetzt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Set by the environment variable {variable}.</source>
             <translation>Durch die Umgebungsvariable {variable} gesetzt.</translation>
@@ -10636,6 +10931,11 @@
             <translation>Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Show in the record</source>
+            <translation>In der Akte zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Show it pictures of what the viewer shows</source>
             <translation>Ihm Bilder dessen zeigen, was der Betrachter zeigt</translation>
@@ -10649,6 +10949,11 @@
             <location filename="../../app/views/layer_loading.py" />
             <source>Show its image first</source>
             <translation>Zeigen Sie zuerst sein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Show on the image</source>
+            <translation>Im Bild zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -10904,6 +11209,7 @@
             <translation>Quelle</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Sources</source>
             <translation>Quellen</translation>
@@ -10990,11 +11296,17 @@
             <translation>Status</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Step {number}</source>
+            <translation>Schritt {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Steps</source>
             <translation>Schritte</translation>
@@ -11120,8 +11432,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
+            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/saved_marks.py" />
@@ -11194,6 +11506,12 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/differential_tool.py" />
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <source>Tables of likelihood ratios</source>
+            <translation>Tabellen der Likelihood-Quotienten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>Tag</source>
             <translation>Tag</translation>
@@ -11204,6 +11522,11 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Take back what I set</source>
+            <translation>Eigene Angabe zurücknehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Take it out of memory; it is loaded again when needed</source>
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
@@ -11212,6 +11535,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Take marks over</source>
             <translation>Markierungen übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>Take one of the two back.</source>
+            <translation>Nehmen Sie eines von beiden zurück.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -11227,6 +11555,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>take the last point of a drawing back</source>
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Take the table's probability again</source>
+            <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11595,6 +11928,11 @@
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/bayes.py" />
+            <source>The evidence both proves the disease and excludes it</source>
+            <translation>Die Befunde beweisen die Krankheit und schließen sie zugleich aus</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>The exact arguments</source>
             <translation>Die genauen Argumente</translation>
@@ -11709,6 +12047,11 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>The file says that there IS text burnt into this image.</source>
             <translation>Laut Datei IST in dieses Bild Text eingebrannt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>The file's name is not that of a session</source>
+            <translation>Der Name der Datei ist nicht der einer Sitzung</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
@@ -12276,6 +12619,11 @@
             <translation>dem Prozessor</translation>
         </message>
         <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>the profile names a tool that there is not: {0}</source>
+            <translation>das Profil nennt ein Werkzeug, das es nicht gibt: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>The program code with its weights was changed since you allowed it. It is not run until you allow it again.</source>
             <translation>Der Programmcode bei den Gewichten wurde geändert, seit Sie ihn erlaubt haben. Er wird nicht ausgeführt, bis Sie ihn erneut erlauben.</translation>
@@ -12460,6 +12808,11 @@
             <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>The session</source>
+            <translation>Die Sitzung</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The settings</source>
             <translation>die Einstellungen</translation>
@@ -12483,6 +12836,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The shipped one is used again.</source>
             <translation>Das mitgelieferte wird wieder benutzt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>The shipped tables are used instead.</source>
+            <translation>Stattdessen gelten die mitgelieferten Tabellen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -12563,6 +12921,11 @@
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be written ({0})</source>
             <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>The tables are being read…</source>
+            <translation>Die Tabellen werden gelesen…</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -12741,10 +13104,16 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
+            <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>there is no conversation to which a diagnosis session belongs</source>
+            <translation>es gibt kein Gespräch, zu dem eine Sitzung der Diagnose gehört</translation>
         </message>
         <message>
             <location filename="../../app/wiring/window_builder.py" />
@@ -12790,6 +13159,11 @@
             <location filename="../../app/views/record/record_opening.py" />
             <source>There is no patient's record in it</source>
             <translation>Es ist keine Patientenakte darin</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/profiles.py" />
+            <source>there is no profile {0}</source>
+            <translation>es gibt kein Profil {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -13055,6 +13429,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>this is no address of a FHIR server</source>
             <translation>dies ist keine Adresse eines FHIR-Servers</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/profiles.py" />
+            <source>this is no agent profile: {0}</source>
+            <translation>dies ist kein Profil eines Agenten: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -13460,6 +13839,16 @@
             <translation>Ultraschallbilder zeigen Name und Datum meist im Bild selbst.</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Uncertain: {text}</source>
+            <translation>Unsicher: {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Uncertainty now: {bits} bits. The tests by what they are expected to tell:</source>
+            <translation>Unsicherheit jetzt: {bits} Bit. Die Untersuchungen nach dem, was sie erwarten lassen:</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/run_wording.py" />
             <source>under $0.001</source>
             <translation>unter $0.001</translation>
@@ -13482,6 +13871,7 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
             <location filename="../../app/views/saved_marks.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
@@ -13820,6 +14210,11 @@
             <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What is the complaint, or what is suspected?</source>
+            <translation>Was ist die Beschwerde, oder welcher Verdacht besteht?</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -13848,6 +14243,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What may tools do?</source>
             <translation>Was dürfen Werkzeuge?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What next</source>
+            <translation>Als Nächstes</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
@@ -13908,6 +14308,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>What would be sent; scroll with the arrow keys</source>
             <translation>Was gesendet würde; mit den Pfeiltasten blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What would change my mind</source>
+            <translation>Was meine Meinung ändern würde</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -14104,6 +14509,16 @@
             <translation>ohne eine Position</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Without a published ratio for it, so moving nothing: {findings}</source>
+            <translation>Ohne veröffentlichten Quotienten dafür, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Without a published ratio here, so moving nothing: {findings}</source>
+            <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
@@ -14190,6 +14605,11 @@
             <translation>PNG wird geschrieben</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Written by {model}</source>
+            <translation>Geschrieben von {model}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Yellow</source>
             <translation>Gelb</translation>
@@ -14215,6 +14635,7 @@
             <translation>Sie haben gefragt</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <source>You chose this record; it is not linked to the shown study.</source>
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
@@ -14532,6 +14953,11 @@
             <translation>{0} liegt außerhalb dieses Computers. {1} Schreiben Sie keine Patientendaten in die Frage. Ihre Antwort gilt für dieses Gespräch und dieses Modell, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>{0} is said to be both present and absent</source>
+            <translation>{0} soll vorhanden und nicht vorhanden sein</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/installation.py" />
             <source>{0} is {1} than it should be: {2} bytes</source>
             <translation>{0} ist {1} als es sein sollte: {2} Bytes</translation>
@@ -14540,6 +14966,11 @@
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} looks at the image</source>
             <translation>{0} sieht das Bild an</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>{0} named no disease</source>
+            <translation>{0} hat keine Krankheit genannt</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -14702,6 +15133,11 @@
             <translation>{0}, auf {1} mm nach Schicht {2}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/table.py" />
+            <source>{0}: cannot be read as TOML: {1}</source>
+            <translation>{0}: nicht als TOML lesbar: {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
             <source>{0}: its kind of shape is unknown; not drawn</source>
             <translation>{0}: Art der Form unbekannt; nicht gezeichnet</translation>
@@ -14715,6 +15151,11 @@
             <location filename="../../app/imaging/objects/segmentation.py" />
             <source>{0}: no description in the file, not drawn</source>
             <translation>{0}: keine Beschreibung in der Datei, nicht gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>{0}: no such disease in this table</source>
+            <translation>{0}: diese Krankheit steht nicht in der Tabelle</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reading/dicom_objects.py" />
@@ -14745,6 +15186,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{action}  ·  {time}  ·  entry {number}, {place}</source>
             <translation>{action}  ·  {time}  ·  Eintrag {number}, {place}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -14782,6 +15228,11 @@
             <translation>{count} Pixel</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>{count} presentations</source>
+            <translation>{count} Leitsymptome</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/trend_chart.py" />
             <source>{count} values</source>
             <translation>{count} Werte</translation>
@@ -14795,6 +15246,16 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{count}: show them</source>
             <translation>{count}: zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{disease}: no published ratio, not moved</source>
+            <translation>{disease}: kein veröffentlichter Quotient, nicht verschoben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{disease}: {ratio} not counted, it depends on: {finding}</source>
+            <translation>{disease}: {ratio} nicht gezählt, hängt ab von: {finding}</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -14815,6 +15276,16 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>{file}: written</source>
             <translation>{file}: geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{finding}: absent</source>
+            <translation>{finding}: nicht vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{finding}: present</source>
+            <translation>{finding}: vorhanden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -15107,6 +15578,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
                 <numerusform>… %n weiteres Zeichen; die Sitzungsdatei enthält alle.</numerusform>
                 <numerusform>… %n weitere Zeichen; die Sitzungsdatei enthält alle.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>○ before any finding</source>
+            <translation>○ vor jedem Befund</translation>
         </message>
     </context>
 </TS>

@@ -176,10 +176,11 @@ class DiagnosisPanel(QWidget):
         self.prior.valueChanged.connect(
             lambda value: self._diagnosis.set_prior(self._disease, value / 100)
         )
-        self.reset = push_button(
-            tr("Reset"), lambda: self._diagnosis.set_prior(self._disease, None)
+        self.reset = tool_button(
+            "undo-2",
+            tr("Take the table's probability again"),
+            lambda: self._diagnosis.set_prior(self._disease, None),
         )
-        self.reset.setToolTip(plain_tip(tr("Take the table's probability again")))
         self.sources = PlainTextBrowser()
         self.sources.setAccessibleName(tr("Sources"))
         copy = push_button(tr("Copy"), self.sources.copy_all)
@@ -248,9 +249,10 @@ class DiagnosisPanel(QWidget):
         self._show_problems()
         self.over.setVisible(table is not None and diagnosis.told)
         if self._mode == _SESSIONS:
+            self.title.setText(tr("Doctors' sessions"))
             self.pages.setCurrentWidget(self.sessions)
         elif table is None or self._mode == _CHOOSE:
-            self.title.setText(tr("Diagnosis"))
+            self.title.setText(tr("Choose a presentation"))
             self._list_presentations()
             self.pages.setCurrentWidget(self.chooser)
         else:
@@ -315,7 +317,9 @@ class DiagnosisPanel(QWidget):
         if self._disease not in [one.hypothesis for one in figures]:
             self._disease = figures[0].hypothesis if figures else ""
         self.bars.show_figures(figures)
-        parts = [tr("○ before any finding"), tr("grey: range of the published intervals")]
+        parts = [tr("○ before any finding")]
+        if any(one.low < one.value or one.value < one.high for one in figures):
+            parts.append(tr("grey: range of the published intervals"))
         if any(one.test or one.treatment for one in figures):
             parts.append(tr("dotted: thresholds to test and to treat"))
         self.legend.setText(DOT.join(parts))

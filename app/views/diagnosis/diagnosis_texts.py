@@ -140,7 +140,7 @@ def not_counted(differential: Differential) -> dict[str, str]:
 
 def without_number(differential: Differential) -> list[str]:
     """Return the findings, as they are, for which no disease has a ratio."""
-    silent = [set(one.silent) for one in differential.probabilities]
+    silent = [one.silent for one in differential.probabilities]
     return [
         state_text(differential.name(one.finding), one.present)
         for one in differential.evidence

@@ -122,7 +122,7 @@ class RowList(RowTable):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show rows; the current one stays current, and the list where it is scrolled to."""
-        before = self.current()
+        before = self.current() if self.currentIndex().isValid() else None
         keys = [one.key for one in rows]
         if keys and [one.key for one in self.texts.rows] == keys:
             self.texts.rows = rows
@@ -134,7 +134,8 @@ class RowList(RowTable):
         self._quiet = True
         self.texts.show_rows(rows)
         self._quiet = False
-        self.choose(before)
+        if before is not None:
+            self.choose(before)
         self.verticalScrollBar().setValue(scrolled)
 
     def _fit(self) -> None:

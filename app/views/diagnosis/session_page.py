@@ -38,9 +38,8 @@ class SessionPage(QWidget):
         parts.addWidget(self.text)
         parts.setSizes([1, 2])
         self.copy = push_button(tr("Copy"), self.text.copy_all)
-        title = label(tr("Doctors' sessions"), "strong")
         buttons = row(self.copy, 1, push_button(tr("Back"), back))
-        column(title, self.note, (parts, 1), buttons, parent=self)
+        column(self.note, (parts, 1), buttons, parent=self)
 
     def start(self) -> None:
         """List the sessions there are now."""

@@ -280,3 +280,37 @@ def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
     assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
     large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
     assert workspace.scaled(localizer, large) is large
+
+
+def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
+    first, second, localizer = (
+        Instance(Path(uid), uid, "dicom", *size)
+        for uid, size in (("1.2", (60, 100)), ("1.3", (60, 100)), ("1.4", (120, 200)))
+    )
+    workspace = Workspace()
+    series = Series("1.1", "", "CR", 1, (first, second, localizer))
+    workspace.add(ScanResult((Study("1", "", "", "", "", (series,)),), ()))
+    line = drawing.draw(drawing.RULER, FRAME, [(10, 10), (60, 10)])
+    workspace.annotations.put(line, "Measure")
+    workspace.calibrate(line, FRAME, 100.0, series=True)
+    beside = replace(FRAME, ref=ImageRef("1.3", 0, "sha"))
+    assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
+    large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
+    assert workspace.scaled(localizer, large) is large
+
+
+def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
+    first, second, localizer = (
+        Instance(Path(uid), uid, "dicom", *size)
+        for uid, size in (("1.2", (60, 100)), ("1.3", (60, 100)), ("1.4", (120, 200)))
+    )
+    workspace = Workspace()
+    series = Series("1.1", "", "CR", 1, (first, second, localizer))
+    workspace.add(ScanResult((Study("1", "", "", "", "", (series,)),), ()))
+    line = drawing.draw(drawing.RULER, FRAME, [(10, 10), (60, 10)])
+    workspace.annotations.put(line, "Measure")
+    workspace.calibrate(line, FRAME, 100.0, series=True)
+    beside = replace(FRAME, ref=ImageRef("1.3", 0, "sha"))
+    assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
+    large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
+    assert workspace.scaled(localizer, large) is large
