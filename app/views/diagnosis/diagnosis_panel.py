@@ -193,7 +193,7 @@ class DiagnosisPanel(QWidget):
 
     @property
     def busy(self) -> bool:
-        return self._soon.isActive() or self._diagnosis.loading
+        return self._soon.isActive() or self._diagnosis.loading or self.chart.busy
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -77,7 +77,10 @@ def _number(value: float) -> str:
 
 
 def presentation_rows(tables: Iterable[Presentation], text: str) -> list[Row]:
-    """Return the presentations whose title, words or diseases contain all words of a text."""
+    """Return the presentations whose title, words or diseases contain all words of a text.
+
+    Those with the text in their title come first.
+    """
     words = text.casefold().split()
     rows: list[Row] = []
     for one in tables:
@@ -86,7 +89,8 @@ def presentation_rows(tables: Iterable[Presentation], text: str) -> list[Row]:
         searched = " ".join((one.title, *one.words, *diseases, *others)).casefold()
         if all(word in searched for word in words):
             rows.append(Row(one.id, one.title, ", ".join(diseases)))
-    return sorted(rows, key=lambda row: row.title.casefold())
+    wanted = " ".join(words)
+    return sorted(rows, key=lambda row: (wanted not in row.title.casefold(), row.title.casefold()))
 
 
 def finding_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -82,16 +82,6 @@ class _TwoTexts(QStyledItemDelegate):
             place.setTop(place.top() + used.height())
         painter.restore()
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        table = self.parent()
-        assert isinstance(table, RowTable)
-        place = QRect(0, 0, table.columnWidth(0), 10_000).adjusted(*_MARGINS)
-        heights = [
-            QFontMetrics(ui_font(pixels)).boundingRect(place, _WRAP, text).height()
-            for text, pixels, _tint in self._texts(index)
-        ]
-        return QSize(place.width(), sum(heights) + _MARGINS[1] - _MARGINS[3])
-
     def _texts(self, index: Index) -> list[tuple[str, int, str]]:
         model = index.model()
         assert isinstance(model, _Model)
@@ -116,7 +106,6 @@ class RowList(RowTable):
         header.setVisible(len(self.texts.columns) > 1)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(RowTable.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.sectionResized.connect(self._fit)
         self.selectionModel().currentRowChanged.connect(self._tell)
 
@@ -136,10 +125,20 @@ class RowList(RowTable):
         self._quiet = False
         if before is not None:
             self.choose(before)
+        self._fit()
         self.verticalScrollBar().setValue(scrolled)
 
     def _fit(self) -> None:
-        self.verticalHeader().resizeSections(QHeaderView.ResizeMode.ResizeToContents)
+        """Make each row as high as its texts; Qt's own way asks for every cell, 100 ms in all."""
+        place = QRect(0, 0, self.columnWidth(0), 10_000).adjusted(*_MARGINS)
+        small, large = QFontMetrics(ui_font(TYPE.caption)), QFontMetrics(ui_font(TYPE.label))
+        for number, row in enumerate(self.texts.rows):
+            height = large.boundingRect(place, _WRAP, row.title).height()
+            if row.about:
+                height += small.boundingRect(place, _WRAP, row.about).height()
+            height += _MARGINS[1] - _MARGINS[3]
+            if height != self.rowHeight(number):
+                self.setRowHeight(number, height)
 
     def current(self) -> str:
         """Return the key of the current row; "" if there is none."""
@@ -177,6 +176,13 @@ class FindingStates(RowList):
         if index.column():
             row = self.texts.row(index)
             self.state_wanted.emit(row.key, _STATES[index.column() - 1])
+
+    def event(self, event: QEvent) -> bool:
+        asked = event.type() == QEvent.Type.ShortcutOverride
+        if isinstance(event, QKeyEvent) and asked and event.text() in _KEYS:
+            event.accept()  # before the window's shortcuts
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         finding = self.current()

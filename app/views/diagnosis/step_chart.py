@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.tools.diagnosis.differential import Differential
@@ -32,13 +32,31 @@ class StepChart(QWidget):
         self.plot: Any = None  # made when it is needed first: pyqtgraph's take a while
         self._drawn: tuple[Sequence[Differential], int] | None = None
         self._layout = column(parent=self)
+        self.setMinimumHeight(_LEAST_HEIGHT)
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._make)
+
+    @property
+    def busy(self) -> bool:
+        return self._soon.isActive()
 
     def show_steps(self, prefixes: Sequence[Differential], chosen: int) -> None:
         self._drawn = prefixes, chosen
         if self.plot is None:
+            self._soon.start()  # 35 ms, in a turn of the event loop of its own
+        else:
+            self._draw(prefixes, chosen)
+
+    def _make(self) -> None:
+        if self.plot is None:
             self.plot = _make_plot()
             self.plot.scene().sigMouseClicked.connect(self._clicked)
             self._layout.addWidget(self.plot)
+            self._soon.start()
+        else:
+            self.restyle()
+
+    def _draw(self, prefixes: Sequence[Differential], chosen: int) -> None:
         plot, item = self.plot, self.plot.getPlotItem()
         plot.clear()
         plot.setBackground(THEME.panel)
@@ -65,8 +83,8 @@ class StepChart(QWidget):
         plot.setYRange(0, 100, padding=0.04)
 
     def restyle(self) -> None:
-        if self._drawn is not None:
-            self.show_steps(*self._drawn)
+        if self._drawn is not None and self.plot is not None:
+            self._draw(*self._drawn)
 
     def clear(self) -> None:
         """Forget the steps that are shown."""
@@ -76,6 +94,7 @@ class StepChart(QWidget):
 
     def close_models(self) -> None:
         """Delete the chart; pyqtgraph's items crash when Qt deletes them with the window."""
+        self._soon.stop()
         plot, self.plot, self._drawn = self.plot, None, None
         if plot is not None:
             plot.close()
@@ -91,7 +110,6 @@ class StepChart(QWidget):
 def _make_plot() -> Any:
     plot = pg.PlotWidget(background=THEME.panel)
     plot.setAccessibleName(tr("Probabilities step by step"))
-    plot.setMinimumHeight(_LEAST_HEIGHT)
     plot.setMouseEnabled(False, False)
     plot.setMenuEnabled(False)
     plot.hideButtons()
