@@ -47,12 +47,10 @@ class LoggedCall:
 
 
 class CallLog:
-    """The finished calls of a conversation, including those of the current run.
+    """The finished calls of a conversation, those of the current run included.
 
-    Args:
-        history: The messages of the earlier runs.
-        notes: Notes on the open images, the current one first, as in `RunRequest.image_notes`.
-        folder: The run's output folder, to which relative file names refer.
+    `folder` is the run's, to which relative file names refer; `notes` are as in
+    `RunRequest.image_notes`.
     """
 
     def __init__(

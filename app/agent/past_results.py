@@ -20,13 +20,9 @@ _NO_IMAGE = ("table", "plot", "file")
 
 
 class PastResults:
-    """The successful results of a conversation, those of the current run included.
+    """The successful results of a conversation with the current run; see `app.tools.api.Results`.
 
-    Implements `app.tools.api.Results`.
-
-    Args:
-        thread: The conversation.
-        rejected: Ids of calls all of whose findings the user has rejected; they give no result.
+    `rejected` are calls all of whose findings the user has rejected; they give no result.
     """
 
     def __init__(self, thread: Thread, rejected: Sequence[str] = ()) -> None:

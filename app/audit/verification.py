@@ -78,13 +78,7 @@ class Report:
 
 
 def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
-    """Check every line of the log, and return a report.
-
-    Args:
-        folder: The log's folder.
-        secret: The log's key.
-        anchor: A text with a `Report.anchor` noted earlier, whose line must still exist; "" for
-            none.
+    """Check every line of the log; an `anchor` (`Report.anchor`) noted earlier must still exist.
 
     Raises:
         OSError: The log cannot be read.

@@ -12,7 +12,6 @@ from app.imaging.findings import Finding
 from app.imaging.layers import Shape
 
 REFERENCE = "REFERENCE"
-"""Kind of a node that refers to another node of the document."""
 
 
 @dataclass(frozen=True, slots=True)

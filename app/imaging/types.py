@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from app.imaging.axes import Axes
 
 XY = tuple[float, float]
-"""A point (x, y) in pixels."""
 
 XYZ = tuple[float, float, float]
 """A point (x, y, z) in mm: patient coordinates, LPS (PS3.3 C.7.6.2.1.1)."""

@@ -494,12 +494,7 @@ class Store(Protocol):
         ...
 
     def put(self, key: str, value: Any) -> None:
-        """Keep a JSON value under `key`; None removes it.
-
-        Raises:
-            ToolFailed: It is no JSON value, or all values together exceed 1 MiB.
-            FileProblem: It cannot be written.
-        """
+        """Keep JSON, None: remove; raise ToolFailed (no JSON, over 1 MiB in all) or FileProblem."""
         ...
 
     def keys(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 CARD_MM = 85.60
-"""Width of a bank card (ISO/IEC 7810, ID-1) in mm."""
 
 _START_PX = 340
 _LEAST_PX = 60

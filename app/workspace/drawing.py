@@ -53,7 +53,6 @@ PROBE = "probe"
 ARROW = "arrow"
 TEXT = "text"
 CTR = "cardiothoracic"
-"""Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
 POINTS = {
     RULER: 2,
@@ -117,7 +116,6 @@ LABELS = {
 _RENAMED = {RULER: ("Length", "Difference")}
 _MARKS = (BOX, POINT, OUTSIDE)
 TEXTS = (ARROW, TEXT)
-"""Tools whose mark is a text that the user types: its label."""
 
 REGIONS = (BOX, ELLIPSE, POLYGON, FREEHAND)
 """Tools that draw regions, with area, perimeter and statistics."""

@@ -107,13 +107,7 @@ class Figure:
 
 
 class Claims:
-    """Marks figures and statements in a model's texts that no result of the conversation supports.
-
-    Args:
-        director: The run's director, with the intent and the finished calls.
-        history: The conversation, with the current question.
-        plans: The packs' plans, which say what their tools can show.
-    """
+    """Marks figures and statements in a model's texts that no result supports."""
 
     def __init__(self, director: Director, history: Sequence[Message], plans: Plans) -> None:
         self._director = director

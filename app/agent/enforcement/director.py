@@ -134,9 +134,7 @@ class Director:
         return self.intent
 
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
-        """Check the model's own plan; return the corrected plan and notes on the corrections.
-
-        Called in the thread of the tool `update_plan`.
+        """Check the model's own plan, in `update_plan`'s thread; return it corrected, and notes.
 
         Raises:
             ToolRetry: The plan cannot be followed.

@@ -128,13 +128,9 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call with the origin `made` as started.
+        """Mark a call as started; return the key of its step, else of the step in progress, or "".
 
         Pending tool steps before its own become skipped, unless a rule forced the call.
-
-        Returns:
-            A key for the step that the call belongs to: the call's own step, or else the step in
-                progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool

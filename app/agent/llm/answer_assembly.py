@@ -76,12 +76,7 @@ class Assembly(ABC):
         """
 
     def end(self) -> Iterable[ModelEvent]:
-        """Return the remaining events (tool calls and token usage) once the stream has ended.
-
-        Raises:
-            ModelFailed: The stream ended before the answer was complete, or did not contain a
-                model's answer.
-        """
+        """Return the tool calls and usage at the end; raise ModelFailed if it is incomplete."""
         if not self.started:
             raise unreadable_answer(self._at, "an empty stream")
         if not self._finish:

@@ -132,13 +132,7 @@ async def _calls_in_order(ask: Ask, form: ToolForm, values: Sequence[int]) -> in
 
 
 class Probe:
-    """Tests language models for the settings page.
-
-    Args:
-        build: Returns the model with the given settings.
-        in_use: Returns whether a model is in use for questions, so that it must not be closed.
-        before_request: Called before each request to an endpoint, for the audit log.
-    """
+    """Tests language models for the settings page; `in_use` ones are not closed after a test."""
 
     def __init__(
         self,

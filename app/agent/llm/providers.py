@@ -22,7 +22,6 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
-"""Default addresses of the providers."""
 
 _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{what}."
 

@@ -37,7 +37,6 @@ DEFAULTS: Mapping[Approval, Rule] = {
     Approval.SEND: Rule.ASK,
     Approval.EXECUTE: Rule.ASK,
 }
-"""The default rule for each effect."""
 
 _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "execute": "deny"}
 """Rules used if a site's cannot be read; they are strict because the site's may be as well."""

@@ -48,7 +48,6 @@ REST = GROUPS["REST"]
 "Iodine") are ordinary words and numbers: only uncommon words are looked for elsewhere."""
 
 PROFILE = PERSONS | NUMBERS | TEXTS | DATES | UIDS | REST
-"""All of them."""
 
 _TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 

@@ -27,7 +27,6 @@ from app.tools import picture_sources
 from app.tools.api import Artifact
 
 Form = Literal["md", "html", "json", "calls"]
-"""Forms of exported conversations; "calls" is MedRAX's log of tool calls (`tool_calls_*.json`)."""
 DISCLAIMER = "AI results are not for diagnosis."
 WARNING = "This file may contain patient data: names in paths, images and findings. Keep it safe."
 _MAX_PICTURE_BYTES = 8 * 1024**2  # of one picture that is embedded

@@ -224,15 +224,10 @@ def _most_values(multiplicity: str) -> int | None:
 
 
 class Cleaner:
-    """Cleans data sets under some options.
+    """Cleans data sets under options that do not exclude each other.
 
-    Args:
-        options: The profile's options, without those that exclude each other.
-        pseudonyms: Source of what takes the place of UIDs and ids.
-        patient: What identifies the patient, for the shift of dates.
-        words: Words of names, ids and places, in small letters, which do not stay in texts.
-        person: Those of names and of the patient's ids, which do not stay in codes and technical
-            texts either.
+    `words` are those of names, ids and places, in small letters, which do not stay in texts;
+    `person`, of names and ids, not in codes and technical texts either.
     """
 
     def __init__(

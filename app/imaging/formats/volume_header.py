@@ -166,9 +166,7 @@ def checked_affine(
 ) -> NDArray[np.float64] | None:
     """Return the [4, 4] affine with these steps and origin; None if the geometry is impossible.
 
-    Args:
-        directions: [3, 3] matrix whose columns are the steps in mm of one voxel along i, j, k.
-        origin: [3] position of the first voxel's centre in mm.
+    `directions` [3, 3] has the steps in mm of one voxel along i, j, k as columns; `origin` is [3].
     """
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = directions, origin

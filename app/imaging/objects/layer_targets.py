@@ -213,13 +213,9 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Return the grid with this position, direction and spacing; None if a value is impossible.
+    """Return the grid of these ImagePositionPatient (mm), -Orientation and PixelSpacing (mm).
 
-    Args:
-        position: ImagePositionPatient in mm.
-        cosines: ImageOrientationPatient, six direction cosines.
-        spacing: PixelSpacing (between rows, between columns) in mm.
-        thickness: Slab thickness in mm; 0 if unknown.
+    None if a value is impossible; `thickness` is the slab's in mm, 0 if unknown.
     """
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None

@@ -147,13 +147,9 @@ def _with_basis(one: Measurement) -> str:
 
 
 def read_report_findings(instance: Instance, images: Sequence[Instance]) -> ReportMarks:
-    """Return the marks in a report as findings on open images.
+    """Return the marks in a report as findings on `images`, open ones of the same patient.
 
-    The references to images have no pixel hash, which a report does not hold.
-
-    Args:
-        instance: The report.
-        images: The open images that it names, of the same patient.
+    They have no pixel hash, which a report does not hold.
 
     Raises:
         FileProblem: The file cannot be read, or holds no report.

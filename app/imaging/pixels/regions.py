@@ -13,7 +13,6 @@ from app.imaging.files.identity import pixel_sha256
 from app.imaging.types import Frame
 
 Box = tuple[int, int, int, int]
-"""(left, top, right, bottom) in pixels; right and bottom are the first pixels outside."""
 
 MAX_REGION_PIXELS = 2**26
 """Most pixels of a region: 67 million, e.g. 8,192 x 8,192."""

@@ -298,11 +298,8 @@ def stack_warnings(
 ) -> tuple[str, ...]:
     """Return warnings for the user on uneven, overlapping or shifted slices; () if there are none.
 
-    Args:
-        stack: The stack.
-        descending: Whether slice 1, as displayed to the user, is the last along the normal.
-        tilt: GantryDetectorTilt as stored in the file.
-        thickness: SliceThickness in mm if it is the same in all slices.
+    `descending`: slice 1, as displayed, is the last along the normal. `tilt` is GantryDetectorTilt;
+    `thickness`, in mm, is that of all slices.
     """
     gaps = stack.gaps[::-1] if descending else stack.gaps
     found: list[str] = []

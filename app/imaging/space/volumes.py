@@ -110,14 +110,9 @@ Floats = NDArray[np.float32]
 
 
 class Assembly:
-    """Builds a volume from the frames in one stack, which may be added in any order.
+    """Builds a volume from `count` frames of one stack, which may be added in any order.
 
-    Args:
-        path: A file in the stack, used only in error messages.
-        count: Number of frames that will be added.
-        frame_of_reference: FrameOfReferenceUID that the frames share, if any.
-        max_bytes: Maximum size of the voxels in bytes.
-        labels: Whether the pixels are labels, which must not be interpolated.
+    `path` is for error messages; pixels of `labels` must not be interpolated.
     """
 
     def __init__(

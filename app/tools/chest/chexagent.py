@@ -161,12 +161,7 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
-
-    Raises:
-        OtherLayout: The folder's layout differs from that of the published model.
-        ToolFailed: A file is missing or damaged.
-    """
+    """Load the published model, telling the fraction loaded; raise OtherLayout or ToolFailed."""
     parts = build_network(folder, device, dtype)
     fill_parameters(parts, folder, tell=tell)
     image_settings = read_config(folder, "vision/preprocessor_config.json")

@@ -34,7 +34,6 @@ LABELS: tuple[str, ...] = tuple(shipped_table("chest", "labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
-"""Largest number of labels with heat maps in one call: each map is as large as the image."""
 
 _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 

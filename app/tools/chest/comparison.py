@@ -18,7 +18,6 @@ from app.tools.chest.mask_figures import area_cm2
 
 Mask: TypeAlias = NDArray[np.bool_]
 Corners: TypeAlias = tuple[float, float, float, float]
-"""(x0, y0, x1, y1) of a box."""
 
 MOST_DEGREES = 5.0
 """Angle between the two images, in degrees, above which widths are not compared."""

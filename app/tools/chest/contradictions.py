@@ -132,12 +132,7 @@ class Claim:
 
 
 def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
-    """Return the contradictions between results about the same image.
-
-    Args:
-        results: The results to compare, in the order of their calls. If a tool was called
-            repeatedly with equal arguments, only its last result counts.
-    """
+    """Return contradictions between results about one image; of equal calls the last counts."""
     claims = [
         Claim(topic, present, words, index)
         for index in _latest_calls(results)

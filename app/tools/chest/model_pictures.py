@@ -82,12 +82,7 @@ class Hanging:
 
 
 def square_pixels(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resample an image, grey or colour, so that its pixels are square.
-
-    Args:
-        pixels: uint8 [rows, columns] or [rows, columns, 3].
-        aspect: Height of a pixel divided by its width.
-    """
+    """Resample uint8 [rows, columns] or [..., 3] to square pixels; `aspect` is height by width."""
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _LARGEST_ASPECT <= aspect <= _LARGEST_ASPECT:
         return pixels
     rows, columns = pixels.shape[:2]

@@ -27,7 +27,6 @@ from app.tools.models.store import InstalledModel
 
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000
-"""Longest question, in characters."""
 TIMEOUT_S = 1800.0
 _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 

@@ -11,7 +11,6 @@ from torch.nn import functional
 
 INPUT_SIZE = 256
 STRUCTURES: tuple[str, ...] = ("Right Lung", "Left Lung", "Heart")
-"""Output channels after the background; left and right are the patient's."""
 VIEWS: tuple[str, ...] = ("frontal", "lateral", "other", "inverted")
 """Classes of the view classifier; "inverted" is a frontal film with inverted grey levels."""
 _WIDTHS = (16, 32, 64, 72)

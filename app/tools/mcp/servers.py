@@ -27,7 +27,6 @@ from app.tools.mcp.offers import Listing, OfferedTool, identity, is_loopback
 
 URL_VARIABLE, DEBUG_VARIABLE = "MCP_SERVER_URL", "MCP_DEBUG"
 FROM_ENVIRONMENT = "environment"
-"""Name of the server at `MCP_SERVER_URL`; no other has it."""
 LIST_S, CALL_S = 30.0, 300.0
 _MARGIN_S = 10.0  # for the end of a server's program
 _GRACE_S = 6.0

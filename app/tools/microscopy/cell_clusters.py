@@ -20,7 +20,6 @@ from sklearn.neighbors import NearestNeighbors
 Floats = NDArray[np.float32]
 
 RESOLUTIONS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2)
-"""Resolutions that are tried where none is asked for."""
 _VARIANCE = 0.95
 _ROUNDING = 1e-5
 """Relative spread of a feature below which its values differ by rounding only."""

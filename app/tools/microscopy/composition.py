@@ -25,7 +25,6 @@ Floats = NDArray[np.float64]
 
 LEAST_REPLICATES = 2
 LEVEL = 0.95
-"""Level of the confidence intervals."""
 _SAME = 1e-9
 """Relative spread below which values differ by rounding only."""
 

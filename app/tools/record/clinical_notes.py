@@ -31,7 +31,6 @@ MOST_CHARACTERS = 8000
 """Characters of a note that a result has; a note asked for by its id is whole."""
 
 _DISCHARGE = frozenset(("18842-5", "28655-9", "34105-7", "11490-0"))
-"""LOINC codes of discharge summaries."""
 _DISCHARGE_NAMES = re.compile(r"discharge (summary|letter|note)|entlassungsbrief", re.IGNORECASE)
 
 

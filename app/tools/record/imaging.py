@@ -68,7 +68,6 @@ _LABORATORY = re.compile(
     r"\blab|laboratory|patholog|microbiolog|hematolog|chemistry", re.IGNORECASE
 )
 _REPORT_TYPES = frozenset(("18748-4", "68604-8", "18726-0"))
-"""LOINC codes of documents: diagnostic imaging study, radiology report."""
 
 
 class ReportsInput(DatedInput):

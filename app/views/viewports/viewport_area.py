@@ -29,7 +29,6 @@ GAP = 3
 
 
 LEAST = 120
-"""Least width and height of a viewport in px."""
 
 ALONE = QSize(410, 190)
 """Least size of the only viewport in px: docks make way before it is smaller."""
