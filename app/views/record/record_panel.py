@@ -68,7 +68,6 @@ class RecordPanel(QWidget):
 
     study_wanted = Signal(str)
     mention_wanted = Signal(str)
-    open_wanted = Signal()
 
     def __init__(self, record: OpenRecord, background: Background) -> None:
         super().__init__()
