@@ -25,23 +25,21 @@ from app import __version__, paths
 from app.agent.context.model_messages import to_text
 from app.agent.loop.tool_calls import with_record
 from app.agent.loop.tool_execution import Outcome, failed, parse_arguments, run_tool, schema_of
-from app.agent.messages import Message, RecordContent, ToolCall
+from app.agent.messages import ToolCall
 from app.agent.policy import Rule, Scope, exact
 from app.agent.privacy.burnt_in_text import risk_of
-from app.agent.privacy.record_content import WatchedRecords, identifiers_of
+from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.redaction import Redactor
-from app.agent.privacy.send_consent import known_of
 from app.agent.request import make_folder
 from app.errors import printable
 from app.headless.common import open_program
-from app.headless.record_sources import open_records
+from app.headless.record_sources import open_records, redactor_for
 from app.headless.runs import ToolCallRecord, allowed_tools, open_images
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Artifact, Progress, Tool, ToolSpec
 from app.tools.images import RunImages
 from app.tools.kept_values import KeptValues
 from app.wiring import Program, new_run_id
-from app.wiring.program import identifiers
 
 if TYPE_CHECKING:
     from mcp.server import Server, ServerRequestContext
@@ -136,29 +134,13 @@ class _Session:
         )
         self._store = KeptValues(self._folder)
         self._turn = asyncio.Lock()  # calls take turns: a tool may need to be alone
-        self._redactor = None if wanted.local else self._make_redactor()
+        self._redactor: Redactor | None = None
+        if not wanted.local:
+            self._redactor = redactor_for(program, self._images, self._run_id)
 
     def _is_offered(self, spec: ToolSpec) -> bool:
         rule = self._policy.rule(spec)
         return rule is not Rule.DENY and (spec.name in self._allowed or spec.approval in _FREE)
-
-    def _make_redactor(self) -> Redactor:
-        """Return what removes the identifiers of open images and records, and of later results."""
-        known, patient = known_of(self._images.headers()), self._program.record.patient
-        of_images = identifiers(image.instance for image in self._opened)
-        content = None
-        if patient is not None:
-            content = RecordContent(
-                patients=[(patient.id, patient.name)], identifiers=[*identifiers_of(patient)]
-            )
-        message = Message(
-            role="user",
-            images=self._images.notes(remote=False),
-            identifiers=[*of_images, *known.identifiers],
-            texts=list(known.texts),
-            record=content,
-        )
-        return Redactor([message], conversation=self._run_id)
 
     def about(self) -> str:
         """Return what the assistant is told of the server and of the open images."""

@@ -1,4 +1,4 @@
-"""Patients' records for the commands: opened from --record, and what `info` prints of them."""
+"""Patients' records for the commands: opened, printed, and removed from what leaves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from app.agent.messages import Message, RecordContent
+from app.agent.privacy.record_content import WatchedRecords, identifiers_of
+from app.agent.privacy.redaction import Redactor
+from app.agent.privacy.send_consent import known_of
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import is_agreed
 from app.records.fhir_server import ServerQuery, is_server, server_query
 from app.records.matching import study_identity
 from app.records.record_library import OpenedRecord
 from app.records.types import RecordProblem, data_paths
-from app.tools.images import OpenImage
+from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
+from app.wiring.program import identifiers
 
 ALLOW_FHIR = "SIGHTLINE_ALLOW_FHIR"
 """Environment variable that lists the hosts of FHIR servers that may be asked for records."""
@@ -74,12 +79,47 @@ def _ask_server(program: Program, query: ServerQuery) -> OpenedRecord:
     return program.open_server(query)
 
 
+def redactor_for(
+    program: Program, images: RunImages, conversation: str, told: object = None
+) -> Redactor:
+    """Return what removes the identifiers of open images and of the record in use.
+
+    `told` is JSON data that is to be cleaned. It may say anything of the open records, so it is
+    cleaned like a result that was read from them: also of the other patients that it names, and of
+    words that nobody knows.
+    """
+    known, record = known_of(images.headers()), program.record
+    people = [record.patient] if record.patient is not None else []
+    found = RecordContent()
+    if told is not None and record.is_open:
+        watch = WatchedRecords(record.records)
+        watch.patients()
+        found = watch.content(told) or found
+    content = None
+    if people or found != RecordContent():
+        named = {*found.identifiers, *(one for each in people for one in identifiers_of(each))}
+        content = found.model_copy(
+            update={
+                "patients": [*((one.id, one.name) for one in people), *found.patients],
+                "identifiers": sorted(named),
+            }
+        )
+    message = Message(
+        role="user",
+        images=images.notes(remote=False),
+        identifiers=[*identifiers(images.instances().values()), *known.identifiers],
+        texts=list(known.texts),
+        record=content,
+    )
+    return Redactor([message], conversation=conversation)
+
+
 def _tell_problems(opened: OpenedRecord) -> None:
     for one in opened.problems[:_TOLD]:
         print(f"sightline: record: {printable(problem_text(one))}", file=sys.stderr)
     more = len(opened.problems) - _TOLD
     if more > 0:
-        print(f"sightline: record: {more} more problems; `info` lists them", file=sys.stderr)
+        print(f"sightline: record: {more} more; `info` lists them", file=sys.stderr)
 
 
 def problem_text(problem: RecordProblem) -> str:
@@ -96,4 +136,4 @@ def print_record(opened: OpenedRecord) -> None:
     for kind, count in opened.counts.items():
         print(printable(f"  {count:7}  {kind}"))
     for one in opened.problems:
-        print(printable(f"Problem: {problem_text(one)}"))
+        print(printable(f"{'Note' if one.note else 'Problem'}: {problem_text(one)}"))

@@ -24,20 +24,18 @@ from app.agent.loop.audit_trail import ACTING
 from app.agent.loop.tool_execution import Tools
 from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
-from app.agent.privacy.redaction import clean_arguments
 from app.agent.profiles import load_profile
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
-from app.headless.record_sources import open_records
+from app.headless.record_sources import open_records, redactor_for
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
-from app.wiring.program import identifiers
 from app.workspace.studies import instances_of
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
@@ -306,14 +304,15 @@ def run_tool(
         for field_name in ("image_path", "dicom_path"):
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
-        if tool.spec.cleaned:
-            known = identifiers(image.instance for image in opened)
-            arguments = clean_arguments((), known, arguments)
         run_id = new_run_id()
+        out_dir = out or paths.data_dir() / "runs" / run_id
+        if tool.spec.cleaned:
+            seen = RunImages(opened, out_dir, program.decoder)
+            arguments = redactor_for(program, seen, run_id, arguments).value(arguments)
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
-        out_dir = make_folder(out or paths.data_dir() / "runs" / run_id)
+        out_dir = make_folder(out_dir)
         run_images = RunImages(opened, out_dir, program.decoder, out_dir.iterdir())
         context = program.tool_context(run_id, run_id, run_images, out_dir, _print_progress)
         # Typing the command is the approval that a tool asks for; a refusal by rule still holds.

@@ -119,7 +119,8 @@ _REFERENCES = (
     "goal",
     "careTeam",
 )
-_ACTORS = ("performer", "requester", "author", "recorder", "asserter", "participant", "provider")
+ACTORS = ("performer", "requester", "author", "recorder", "asserter", "participant", "provider")
+"""Fields of resources that name people and organizations, and the keys of them in `details`."""
 
 
 def subject_of(resource: Json) -> str:
@@ -292,7 +293,7 @@ def _links(resource: Json) -> list[str]:
 def _actors(resource: Json) -> list[list[str]]:
     """Return (role, reference, display) of those who did or ordered it."""
     found: list[list[str]] = []
-    for name in _ACTORS:
+    for name in ACTORS:
         for one in objects(resource.get(name)):
             inner = one
             for part in ("actor", "individual"):

@@ -34,6 +34,7 @@ _CHUNK_BYTES = 64 * 2**20
 _MAX_UNPACKED_BYTES = 8 * 2**30
 
 _LINES = (".ndjson", ".jsonl")
+_ZIP = "it is a ZIP archive: unpack it, and open the folder"
 _XML = "it is XML; only the JSON form of FHIR is read: ask for a JSON export"
 
 
@@ -113,6 +114,8 @@ def _whole(file: BinaryIO) -> Iterator[FoundResource]:
         raise UnreadableError("it is empty")
     if start.startswith(b"<"):
         raise UnreadableError(_XML)
+    if start.startswith(b"PK\x03\x04"):
+        raise UnreadableError(_ZIP)
     try:
         value = parse_json(data)
     except NotJsonError as error:

@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -35,7 +35,8 @@ CREATE TABLE resource(
     wall_high INTEGER, end_high INTEGER, end_wall_high INTEGER,
     patient INTEGER, entry TEXT, resolved TEXT);
 CREATE TABLE code(resource INTEGER NOT NULL, file INTEGER NOT NULL, code TEXT, system TEXT);
-CREATE TABLE problem(file INTEGER NOT NULL, place TEXT, reason TEXT, count INTEGER, late INTEGER);
+CREATE TABLE problem(
+    file INTEGER NOT NULL, place TEXT, reason TEXT, count INTEGER, late INTEGER, note INTEGER);
 CREATE TABLE patient(
     resource INTEGER PRIMARY KEY, pid TEXT NOT NULL UNIQUE, name TEXT, search TEXT);
 CREATE INDEX by_name ON patient(name, pid);
@@ -149,7 +150,7 @@ def add_problem(connection: sqlite3.Connection, path: str, why: str) -> None:
     """Add a problem of a file, which is added if it is not there."""
     row = connection.execute("SELECT id FROM file WHERE path=?", (path,)).fetchone()
     number = row[0] if row is not None else add_file(connection, FileState(path, 0, 0))
-    connection.execute("INSERT INTO problem VALUES(?,'',?,1,0)", (number, why))
+    connection.execute("INSERT INTO problem VALUES(?,'',?,1,0,0)", (number, why))
 
 
 def add_resources(
@@ -160,7 +161,7 @@ def add_resources(
 ) -> None:
     """Add what a worker read of a file (see `fhir_reading.read_entry`)."""
     connection.executemany(
-        "INSERT INTO problem VALUES(?,?,?,1,0)", ((file, place, why) for place, why in problems)
+        "INSERT INTO problem VALUES(?,?,?,1,0,0)", ((file, place, why) for place, why in problems)
     )
     number = connection.execute("SELECT COALESCE(MAX(id),0) FROM resource").fetchone()[0]
     rows: list[tuple[Any, ...]] = []
@@ -296,8 +297,9 @@ def resolve(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM identifier")
     known, rows = _known_resources(connection)
     problems: list[_Problem] = []
-    patients = _patients(connection, known, rows, problems)
-    owners = _owners(known, rows, patients, problems)
+    copies: list[_Row] = []
+    patients = _patients(connection, known, rows, problems, copies)
+    owners = _owners(known, rows, patients, problems, copies)
     entries = {row.number: row.entry for row in rows if row.role != "entry"}
     entries |= {row.number: row.entry for row in rows if row.number in owners}
     labels = {
@@ -330,11 +332,26 @@ def resolve(connection: sqlite3.Connection) -> None:
     for (file, reference), some in missing.items():
         why = f"it refers to what is not there: {reference}"
         problems.append((file, _where_of(some), why, 0))
-    connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1)", problems)
+    connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1,0)", problems)
+    connection.executemany("INSERT INTO problem VALUES(?,?,?,0,1,1)", _notes_of(copies))
 
 
 _Problem = tuple[int, str, str, int]
 """File, place, reason and count."""
+
+
+def _notes_of(copies: Sequence[_Row]) -> Iterator[tuple[int, str, str]]:
+    """Yield a note for each file with identical copies of what is shown: file, place, reason."""
+    by_file: dict[int, list[_Row]] = defaultdict(list)
+    for row in copies:
+        by_file[row.file].append(row)
+    for file, some in by_file.items():
+        why = (
+            f"{len(some)} identical copies of what is there already, which is shown once"
+            if len(some) > 1
+            else "an identical copy of what is there already, which is shown once"
+        )
+        yield file, _where_of(some), why
 
 
 def _where(row: _Row) -> str:
@@ -390,7 +407,11 @@ def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]
 
 
 def _patients(
-    connection: sqlite3.Connection, known: _Known, rows: Sequence[_Row], problems: list[_Problem]
+    connection: sqlite3.Connection,
+    known: _Known,
+    rows: Sequence[_Row],
+    problems: list[_Problem],
+    same: list[_Row],
 ) -> set[int]:
     """Write the table of patients and return their numbers.
 
@@ -417,7 +438,9 @@ def _patients(
                 problems.append((one.file, _where(one), why, 1))
             elif one is not best:
                 known.same[one.number] = best.number
-                if one.digest != best.digest:
+                if one.digest == best.digest:
+                    same.append(one)
+                else:
                     problems.append((one.file, _where(one), _version(entry), 1))
         chosen.add(best.number)
         _write_patient(connection, best, fields[best.number])
@@ -452,12 +475,17 @@ def _write_patient(connection: sqlite3.Connection, row: _Row, fields: dict[str, 
 
 
 def _owners(
-    known: _Known, rows: Sequence[_Row], patients: set[int], problems: list[_Problem]
+    known: _Known,
+    rows: Sequence[_Row],
+    patients: set[int],
+    problems: list[_Problem],
+    same: list[_Row],
 ) -> dict[int, int]:
     """Return the patient of each entry that counts.
 
     Of several resources of a patient with the same type and id one counts: equal ones are one, and
-    of different ones it is that which was updated last, else the first.
+    of different ones it is that which was updated last, else the first. Others that equal it are
+    added to `same`.
     """
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     lost: dict[tuple[int, str], list[_Row]] = defaultdict(list)
@@ -480,7 +508,9 @@ def _owners(
             if one is best:
                 continue
             known.same[one.number] = best.number
-            if one.digest != best.digest:
+            if one.digest == best.digest:
+                same.append(one)
+            else:
                 problems.append((one.file, _where(one), _version(entry), 1))
     return owners
 
@@ -542,7 +572,7 @@ def _resolved(
 def read_problems(connection: sqlite3.Connection) -> list[RecordProblem]:
     """Return what could not be read, by file."""
     rows = connection.execute(
-        "SELECT f.path, p.place, p.reason, p.count FROM problem p JOIN file f ON f.id=p.file "
-        "ORDER BY f.path, p.rowid"
+        "SELECT f.path, p.place, p.reason, p.count, p.note FROM problem p "
+        "JOIN file f ON f.id=p.file ORDER BY p.note, f.path, p.rowid"
     )
-    return [RecordProblem(*row) for row in rows]
+    return [RecordProblem(*row[:4], note=bool(row[4])) for row in rows]

@@ -172,12 +172,14 @@ class RecordProblem:
         count: The number of resources that are not among the entries for it; 0 if the entry is
             there and only something that it refers to is missing. A file that cannot be read at
             all counts as 1.
+        note: Whether nothing is missing and people are only told, as of identical copies.
     """
 
     path: str
     where: str
     reason: str
     count: int = 1
+    note: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -425,8 +425,11 @@ class MainWindow(QMainWindow):
         if session is None:
             self.notices.show_notice("info", tr("No session is kept on this computer"))
             return
-        self.open_paths(session.paths)
-        self._restored = session
+        if session.paths:
+            self.opening.open_paths(session.paths)
+            self._restored = session
+        if session.records and self.record_opening is not None:
+            self.record_opening.open_paths(session.records)
 
     def _place_opened(self) -> None:
         """Show what was opened as it was in the session, or as a hanging protocol says."""
@@ -442,7 +445,9 @@ class MainWindow(QMainWindow):
         screen = self.workspace.layout.main
         slots = tuple((one.x, one.y, one.width, one.height) for one in screen.slots)
         shown = (one.acquired for one in screen.viewports)
-        return Session(paths, slots, tuple(one.sop_instance_uid if one else "" for one in shown))
+        uids = tuple(one.sop_instance_uid if one else "" for one in shown)
+        records = self.record_opening.open_files if self.record_opening is not None else ()
+        return Session(paths, slots, uids, tuple(records))
 
     def _keep_recent(self, files: Sequence[Path]) -> None:
         self._opened_paths += [file.absolute() for file in files]

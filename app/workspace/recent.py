@@ -28,11 +28,13 @@ class Session:
         paths: The files and folders, in the order in which they were opened.
         slots: Where each viewport stood: (x, y, width, height) in shares of the window.
         shown: SOP Instance UID of the image in each viewport; "" for none.
+        records: The files and folders of patients' records; whose is shown is not kept.
     """
 
     paths: Opening = ()
     slots: tuple[tuple[float, float, float, float], ...] = ()
     shown: tuple[str, ...] = ()
+    records: Opening = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,17 @@ class RecentOpenings:
 
     def keep_session(self, session: Session) -> None:
         """Keep a session with something open, if kept; too large ones leave none."""
-        if not self.kept or not session.paths:
+        places = (*session.paths, *session.records)
+        if not self.kept or not places:
             return
-        if len(session.paths) > _MOST_SHOWN:
+        if len(places) > _MOST_SHOWN:
             self._change(lambda known: replace(known, session=None))
         else:
-            whole = replace(session, paths=tuple(path.absolute() for path in session.paths))
+            whole = replace(
+                session,
+                paths=tuple(path.absolute() for path in session.paths),
+                records=tuple(path.absolute() for path in session.records),
+            )
             self._change(lambda known: replace(known, session=whole))
 
     def _change(self, change: Callable[[_Kept], _Kept]) -> None:
@@ -139,9 +146,11 @@ def _parse(data: Any) -> _Kept:
     paths = tuple(Path(path) for path in said["paths"])
     slots = tuple(_slot(one) for one in said["slots"])
     shown = tuple(str(uid) for uid in said["shown"])
-    if len(slots) != len(shown) or max(len(slots), len(paths)) > _MOST_SHOWN:
+    records = tuple(Path(path) for path in said.get("records", ()))
+    if len(slots) != len(shown) or max(len(slots), len(paths) + len(records)) > _MOST_SHOWN:
         raise ValueError("a session with as many images as viewports")
-    return _Kept(openings[:MOST], Session(paths, slots, shown) if paths and slots else None)
+    is_open = (paths and slots) or records
+    return _Kept(openings[:MOST], Session(paths, slots, shown, records) if is_open else None)
 
 
 def _slot(data: Any) -> tuple[float, float, float, float]:
@@ -160,5 +169,6 @@ def _dump(kept: _Kept) -> Any:
             "paths": [str(path) for path in kept.session.paths],
             "slots": [list(one) for one in kept.session.slots],
             "shown": list(kept.session.shown),
+            "records": [str(path) for path in kept.session.records],
         }
     return data

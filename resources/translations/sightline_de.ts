@@ -1218,6 +1218,11 @@
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>an identical copy of what is there already, which is shown once</source>
+            <translation>eine gleiche Kopie von etwas, das schon da ist und einmal gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>an image that is not open</source>
             <translation>ein nicht geöffnetes Bild</translation>
@@ -5404,6 +5409,11 @@
             <location filename="../../app/imaging/dicom/codecs.py" />
             <source>it is a video ({0}), which cannot be shown here</source>
             <translation>es ist ein Video ({0}), das hier nicht gezeigt werden kann</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/fhir_reading.py" />
+            <source>it is a ZIP archive: unpack it, and open the folder</source>
+            <translation>sie ist ein ZIP-Archiv: entpacken Sie es und öffnen Sie den Ordner</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -12301,6 +12311,11 @@
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_opening.py" />
+            <source>The record is open</source>
+            <translation>Die Akte ist geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/records/matching.py" />
             <source>The record lists this study.</source>
             <translation>Die Akte nennt diese Studie.</translation>
@@ -14455,6 +14470,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} has not enough space: {1} GB are needed</source>
             <translation>{0} hat nicht genug Platz: {1} GB werden gebraucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} identical copies of what is there already, which is shown once</source>
+            <translation>{0} gleiche Kopien von etwas, das schon da ist und einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />

@@ -136,6 +136,74 @@ def test_the_record_follows_the_shown_study_and_a_wrong_one_is_refused(
         assert (record.match.status, record.patient_id) == shown[one.sop_instance_uid]
 
 
+def test_the_last_session_opens_the_record_again_and_matches_it_anew(
+    window: MainWindow,
+    decoder: FakeDecoder,
+    library: RecordLibrary,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+):
+    write_bundles(tmp_path / "records", 2, visits=1)
+    (tmp_path / "image.dcm").write_bytes(b"x")
+    person = patient_bundle(0, visits=1)["entry"][0]["resource"]
+    linked = instance("1.1", PatientID="MRN000000", PatientName=person["name"][0]["family"])
+    nobody = instance("1.2", PatientID="4711")
+    decoder.result = found(study(replace(nobody, path=tmp_path / "image.dcm")))
+    window.recent.keep(True)
+    drop(window, tmp_path / "image.dcm")
+    drop(window, tmp_path / "records")
+    wait_until(lambda: not window.busy and window.workspace.record.is_open)
+    window.workspace.record.choose(person["id"])
+    assert window.workspace.record.is_unlinked
+    window.close()
+    library.close()
+
+    again = MainWindow(
+        Workspace(),
+        decoder,
+        QWidget(),
+        layout_file=tmp_path / "window.ini",
+        record_library=library,
+    )
+    again.show()
+    activate(again, wait_until)
+    again.actions_.last_session.trigger()
+    wait_until(lambda: not again.busy and again.workspace.record.is_open)
+    record = again.workspace.record
+    assert (again.workspace.acquired or nobody).sop_instance_uid == nobody.sop_instance_uid
+    assert record.records.count() == 2
+    assert record.patient_id == "", "the choice for a study of nobody in the record is not kept"
+    assert record.match is not None
+    assert record.match.status == "none"
+    again.workspace.add(found(replace(study(linked), uid="s2")), show=False)
+    again.workspace.viewport.show(linked)
+    wait_until(lambda: not again.busy)
+    assert record.patient_id == person["id"]
+    again.close_record()
+    again.close()
+    again.deleteLater()
+    kept = again.recent.session
+    assert kept is not None
+    assert kept.records == ()
+
+
+def test_identical_copies_are_told_as_a_note_and_a_zip_with_its_remedy(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    (path,) = write_bundles(tmp_path / "a", 1, visits=1)
+    (tmp_path / "a" / "b.json").write_bytes(path.read_bytes())
+    drop(window, tmp_path / "a")
+    wait_until(lambda: not window.busy)
+    assert "The record is open" in notices(window)
+    assert "identical copies" in notices(window)
+    assert "problem" not in notices(window)
+    (tmp_path / "record.zip").write_bytes(b"PK\x03\x04" + path.read_bytes())
+    assert window.record_opening is not None
+    window.record_opening.open_paths([tmp_path / "record.zip"])  # as chosen in the dialog
+    wait_until(lambda: not window.busy)
+    assert "record.zip: it is a ZIP archive: unpack it, and open the folder" in notices(window)
+
+
 def test_damage_is_told_and_what_is_whole_is_open(
     window: MainWindow, tmp_path: Path, wait_until: WaitUntil
 ):

@@ -79,11 +79,15 @@ CANARIES: dict[str, str] = {
     "family history": "brother Kunibertus died",
     "claim number": "CLM-6620913385",
     "insurance number": "KV-K482917730",
+    "name in a SNOMED display": "Melchiorina",
+    "names in an RxNorm display": "Brunnquell Adalgunde",
+    "nurse in a LOINC display": "Hildegundis",
+    "number in a display": "881-33-2077",
     "photo's address": "https://pics.example/vorontzak.jpg",
 }
 """What must not leave, by the field in which it stands."""
 
-ALLOWED = ("creatinine", "3.71", "mg/dL", "diabetes", "simvastatin", "2160-0")
+ALLOWED = ("creatinine", "3.71", "mg/dL", "diabetes", "simvastatin", "2160-0", "metformin")
 """What may leave, so that an empty answer does not pass."""
 
 PATIENT_ID = "p-4f81c7d2-0b3e-4c6a-9d55-aa10c0ffee01"
@@ -242,6 +246,41 @@ def bundle() -> Json:
             "co-2",
             code=coding(SNOMED, "38341003", "Hypertension"),
             onsetString=c["onset as text"],
+        ),
+        # A code may stand beside any text in place of its term.
+        _entry(
+            "Condition",
+            "co-3",
+            code=coding(
+                SNOMED,
+                "73211009",
+                f"Diabetes of {c['given name']} {c['family name']}, {c['street']} {c['city']}, "
+                f"born {c['birth date']}, tel {c['number in a display']}, seen by "
+                f"{c['practitioner of an encounter']}, lives with {c['name in a SNOMED display']}",
+            ),
+            recorder={"display": c["practitioner of an encounter"]},
+        ),
+        _entry(
+            "Observation",
+            "o-3",
+            status="final",
+            category=[{"coding": [{"code": "laboratory"}]}],
+            code=coding(
+                LOINC,
+                "2345-7",
+                f"Glucose taken by nurse {c['nurse in a LOINC display']} from {c['SSN']}",
+            ),
+            effectiveDateTime=c["observation date"],
+            valueQuantity={"value": 5.1, "unit": "mmol/L", "system": UCUM, "code": "mmol/L"},
+        ),
+        _entry(
+            "MedicationRequest",
+            "me-2",
+            status="active",
+            intent="order",
+            medicationCodeableConcept=coding(
+                RXNORM, "860975", f"Metformin for {c['names in an RxNorm display']}"
+            ),
         ),
         _entry(
             "MedicationRequest",

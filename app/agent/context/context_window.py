@@ -297,6 +297,13 @@ class ContextWindow:
         """Return the maximum number of tokens in a single result."""
         return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
+    def leaves_room(self, system: str, tools: Sequence[ToolSchema], question: str) -> bool:
+        """Return whether a system prompt and tools leave room for a question and a result."""
+        chars, factor = self.info.chars_per_token, self._factor
+        fixed = text_tokens(system, chars) + sum(map(self._schema_tokens, tools))
+        left = self.room - text_tokens(question, chars) * factor
+        return fixed * factor + max(LEAST_RESULT, left / _RESULT_SHARE) <= left
+
     @property
     def page_chars(self) -> int:
         """Return how many characters a `read_result` page may have without being shortened."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,13 @@ from app.agent.answers.claims import Claims
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.model_messages import planning_text
+from app.agent.context.model_messages import NOTES, image_notes_text, planning_text
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.available_tools import (
     AvailableTools,
@@ -37,6 +37,7 @@ from app.agent.loop.available_tools import (
     may_need,
     missing_needs,
     related_tools,
+    that_fit,
     without_record,
 )
 from app.agent.loop.emitter import Emitter
@@ -118,6 +119,8 @@ class AgentLoop:
         self.audit = audit
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
+        self.told_left_out: set[str] = set()
+        """The conversations that were told of tools that do not fit."""
         self._window = ContextWindow(model_info(model))
 
     @property
@@ -332,6 +335,7 @@ class _Run:
         else:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
+        self.answers.refit = lambda: self._offer_tools(intent)
         by_model = not self.answers.window.info.rules
         if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
             await self.asking.keep(intent.images)
@@ -427,23 +431,45 @@ class _Run:
         idle = without_record(intent) | (set() if several else {REPEATED})
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
-        self.director.offered = frozenset(item.name for item in schemas)
         texts = agent.tool_texts
         schemas = [
             replace(s, description=f"{s.description} {texts[s.name]}") if s.name in texts else s
             for s in schemas
         ]
-        system, related = agent.system, related_tools(intent)
-        if not info.rules:
-            system = "\n\n".join([system, *self._pack_prompts()]).strip()
-        if info.own_tools:
-            planning = planning_text(agent.plans, self.director.offered, related and intent.kinds)
-            system = f"{system}\n\n{planning}".strip()
-        self.answers.offer(ready.told_after(system, related), schemas)
+        related = related_tools(intent)
 
-    def _pack_prompts(self) -> list[str]:
+        def prompt(offered: Sequence[ToolSchema]) -> str:
+            names = {item.name for item in offered}
+            parts = [agent.system, *(() if info.rules else self._pack_prompts(names))]
+            if info.own_tools:
+                parts.append(planning_text(agent.plans, names, related and intent.kinds))
+            return ready.told_after("\n\n".join(filter(None, parts)).strip(), related)
+
+        if not info.rules:
+            notes = self.request.image_notes
+            asked = f"{intent.question}\n{image_notes_text(notes, NOTES) if notes else ''}"
+            window, number = self.answers.window, len(schemas)
+            schemas = that_fit(
+                intent, schemas, lambda some: window.leaves_room(prompt(some), some, asked)
+            )
+            self._tell_left_out(number - len(schemas), number)
+        self.director.offered = frozenset(item.name for item in schemas)
+        self.answers.offer(prompt(schemas), schemas)
+
+    def _tell_left_out(self, left_out: int, number: int) -> None:
+        """Tell the user once per conversation that the model is not offered some tools."""
+        thread_id = self.request.thread.thread_id
+        if not left_out or thread_id in self.agent.told_left_out:
+            return
+        self.agent.told_left_out.add(thread_id)
+        text = (
+            f"{left_out} of {number} tools are left out: they do not fit into the model's context."
+        )
+        self.emitter.emit(Noted, text=text)
+
+    def _pack_prompts(self, offered: Collection[str]) -> list[str]:
         """Return the own instructions of the packs of which the model is offered a tool."""
-        tools = map(self.agent.tools.get, self.director.offered)
+        tools = map(self.agent.tools.get, offered)
         packs = {tool.spec.pack for tool in tools if tool is not None}
         plans = self.agent.plans.packs
         return [p.prompt[:_LONGEST_PROMPT] for p in plans if p.prompt and p.pack in packs]

@@ -8,10 +8,16 @@ A tool whose model is not installed is not offered: a model running on a CPU wou
 reading its description, and a call could only fail. The language model is only told the tool's
 name, so that it can say what would be needed. If it calls the tool all the same, the tool runs and
 reports what is missing.
+
+If the tools do not fit into the model's context beside the question, those least likely to be
+needed are left out (`that_fit`).
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +26,7 @@ from typing import Any
 from app.agent.context.read_result_tool import SPEC as _READER
 from app.agent.context.shortening import schema_tokens
 from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
+from app.agent.image_reference import unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.llm.schema_calls import brief
 from app.agent.loop.tool_execution import Tools, schema_of
@@ -188,6 +195,58 @@ def may_need(intent: Intent, schemas: Sequence[ToolSchema]) -> list[ToolSchema]:
                 room, left = room - tokens, left - tokens
                 chosen.add(item.name)
     return [item for item in short if item.name in chosen]
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_STEM = 6  # letters that forms of a word have in common: report, reports, reported
+
+
+def that_fit(
+    intent: Intent, schemas: Sequence[ToolSchema], fit: Callable[[list[ToolSchema]], bool]
+) -> list[ToolSchema]:
+    """Return as many of the tools as `fit`, in their order, without those of the least use.
+
+    The tools of the rules' plan come first, then those that rules relate to the question, those for
+    what is open (an image that they accept, a record), and those that share rare words with the
+    question. `read_result` always stays: without it a shortened result could not be read.
+    """
+    if fit(list(schemas)):
+        return list(schemas)
+    plans, plan, records = intent.scene.plans, intent.plan, intent.scene.records.count() > 0
+    steps = plan.steps if isinstance(plan, ToolPlan) else ()
+    wanted = {*intent.wanted, *intent.named, *(step.tool for step in steps)}
+    related = related_tools(intent)
+    kinds = [kind for _, kind in plans.kinds()]
+    of_records = {name for kind in kinds if kind.needs_record for name in kind.tool_names}
+    of_images = {name for kind in kinds if kind.needs_image for name in kind.tool_names}
+    words = {item.name: _stems(f"{item.name} {item.title} {item.description}") for item in schemas}
+    for kind in kinds:
+        for name in kind.tool_names & words.keys():
+            words[name] |= _stems(" ".join(kind.words))
+    counts = Counter(word for item in words.values() for word in item)
+    asked = _stems(intent.question)
+
+    def use(item: ToolSchema) -> tuple[float, ...]:
+        accepts = plans.rule(item.name).accepts
+        pictured = any(not unsuitable_image(accepts, note) for note in intent.scene.images)
+        # A tool for such images only is likelier than one for all.
+        fits = 1 + bool(accepts.modalities) if pictured and item.name in of_images else 0
+        is_open = 2 if records and item.name in of_records else fits
+        rare = sum(1 / counts[word] for word in asked & words[item.name])
+        return (item.name == READ_RESULT, item.name in wanted, item.name in related, is_open, rare)
+
+    ranked = sorted(schemas, key=use, reverse=True)
+
+    def first(number: int) -> list[ToolSchema]:
+        chosen = {item.name for item in ranked[:number]}
+        return [item for item in schemas if item.name in chosen]
+
+    numbers = range(1, len(ranked))
+    return first(bisect_left(numbers, True, key=lambda number: not fit(first(number + 1))) + 1)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text.casefold())}
 
 
 def missing_needs(models_dir: Path) -> Callable[[ToolSpec], bool]:

@@ -96,6 +96,7 @@ class ModelTurns:
 
     Attributes:
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
+        refit: Offers anew the tools that fit, after the context turned out to be smaller.
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
             request.
@@ -113,6 +114,7 @@ class ModelTurns:
     consents: Consents
     asking: SendConsent
     clean_notes: bool = False
+    refit: Callable[[], None] = lambda: None
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
@@ -162,6 +164,7 @@ class ModelTurns:
                 if error.too_long and not reply.streamed and smaller < SMALLER:
                     smaller += 1
                     self.window.overflowed(prompt, error.too_long)
+                    self.refit()
                     prompt = await self._prompt()
                     continue
                 wait_s = self.retry.wait_s(attempt, error)

@@ -378,6 +378,12 @@ class WordMatches:
                 excluded = said if kind.greedy else everywhere
                 banned[other] = banned.get(other, frozenset()) | excluded
         for key in found:
+            if self.pack_words.kinds[key].beyond_images:  # its words ask nothing of the images
+                own = {place for match in self.kind_matches[key] for place in match.positions}
+                for other in found:
+                    if other[0] != key[0]:
+                        banned[other] = banned.get(other, frozenset()) | own
+        for key in found:
             for other in self.pack_words.kinds[key].means:
                 excluded = self._words_without_value((key[0], other))
                 banned[key[0], other] = banned.get((key[0], other), frozenset()) | excluded

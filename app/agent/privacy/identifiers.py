@@ -265,7 +265,7 @@ class Identifiers:
             for key in ("".join(runs[first:]).lstrip("0") for first in range(len(runs))):
                 if len(key) >= _MIN_JOINED:  # a phone number without its area
                     self._add(key, owner, joined=True)
-        for name in chain.from_iterable(_name_pattern().findall(text)):
+        for name in chain.from_iterable(name_pattern().findall(text)):
             self._take_name(name, owner)
 
     def _take_ids(self, value: str, owner: int) -> None:
@@ -461,7 +461,7 @@ def _squashed(text: str) -> str:
 
 
 @cache
-def _name_pattern() -> re.Pattern[str]:
+def name_pattern() -> re.Pattern[str]:
     """Return what finds the people and places in a text: "Dr. Bell", "Mother: Grace Stone"."""
     tables = basic_profile.word_tables("names.txt")
     called = "|".join((tables["TITLES"] + tables["RELATIVES"]).split())

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.agent.messages import RecordContent
-from app.agent.privacy.identifiers import folded, is_common
+from app.agent.privacy.identifiers import folded, is_common, name_pattern
 from app.paths import resources_dir
+from app.records.fhir_entries import ACTORS
 from app.records.types import (
     Code,
     Entry,
@@ -44,7 +45,10 @@ _TERMINOLOGIES = (
     *("http://hl7.org/fhir/", "http://terminology.hl7.org/", "http://unitsofmeasure.org"),
     *("http://fhir.de/CodeSystem/", "urn:oid:2.16.840.1.113883.6.", "http://dicom.nema.org/"),
 )
+_SNOMED = "http://snomed.info/"
 _WORD = re.compile(r"(?<![\d.])[^\W_]+(?:['’][^\W_]+)*(?!\.\d)")
+_GROUPED = re.compile(r"(?<![\w.])[A-Z\d]+(?:-[A-Z\d]+)+(?![\w.])")
+"""What may be a number in groups: 881-33-2077, ACC-5519-QV; a LOINC code is none (11341-5)."""
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _MANY = 50  # patients who are looked for by name in the result, rather than all taken
 _SHORT_NUMBER = 4
@@ -184,7 +188,10 @@ def _known_words(entries: Iterable[Entry], watch: WatchedRecords, records: Recor
     """Return the words and codes of the coded terms that a result may be about, and its units."""
     codes: list[Code] = []
     known: set[str] = set()
+    people: set[str] = set()
     for entry in entries:
+        named = " ".join(entry.details.get(role, "") for role in ACTORS)
+        people.update(folded(word) for word in _WORD.findall(named))
         codes += [*entry.codes, *(code for part in entry.components for code in part.codes)]
         values = (entry.value, *(part.value for part in entry.components))
         units = " ".join(value.unit for value in values if value is not None)
@@ -193,14 +200,41 @@ def _known_words(entries: Iterable[Entry], watch: WatchedRecords, records: Recor
         codes += records.coded_terms(EntryKind.CONDITION)
     for code in codes:
         if code.system.startswith(_TERMINOLOGIES):
-            known.update(folded(word) for word in _WORD.findall(f"{code.code} {code.display}"))
+            known.update(folded(word) for word in _WORD.findall(code.code))
+            known |= _term_words(code) - people
     return known
+
+
+def _term_words(code: Code) -> set[str]:
+    """Return the words of a code's display, without those that look like somebody's name or number.
+
+    Whoever wrote the file may have written anything there: "Diabetes, lives with Ottokar Finster".
+    """
+    text = name_pattern().sub(" . ", code.display)
+    found: set[str] = set()
+    capital, end, last = False, 0, ""
+    for match in _WORD.finditer(text):
+        word = match[0]
+        unknown = not (is_common(folded(word)) or folded(word) in _own_words())
+        named = unknown and word[0].isupper() and not word.isupper()
+        beside = named and capital and text[end : match.start()] == " "
+        if beside:  # two such words in a row are a name
+            found.discard(last)
+        # SNOMED CT writes only names with a capital inside a term.
+        inside = named and end > 0 and code.system.startswith(_SNOMED)
+        number = word.isdigit() and len(word) > _SHORT_NUMBER
+        if not (beside or inside or number):
+            found.add(folded(word))
+        capital, end, last = named, match.end(), folded(word)
+    return found
 
 
 def _unknown(texts: Iterable[str], known: set[str]) -> Iterator[str]:
     """Yield the words of texts that nobody knows, and long numbers."""
     for text in texts:
-        for word in _WORD.findall(ENTRY_ID.sub(" ", text)):
+        text = ENTRY_ID.sub(" ", text)
+        yield from filter(_is_grouped_number, _GROUPED.findall(text))
+        for word in _WORD.findall(text):
             plain = folded(word)
             if plain in known or plain in _own_words() or is_common(plain):
                 continue
@@ -208,6 +242,14 @@ def _unknown(texts: Iterable[str], known: set[str]) -> Iterator[str]:
                 continue
             if len(word) > 1:
                 yield word
+
+
+def _is_grouped_number(text: str) -> bool:
+    digits = sum(map(str.isdigit, text))
+    parts = text.count("-") + 1
+    if digits + parts - 1 == len(text):  # two groups of digits may be a range or a code
+        return parts > 2 and digits > 5 and not re.match(r"\d{4}-\d\d-\d\d\Z", text)
+    return digits >= _SHORT_NUMBER
 
 
 _OWN = """

@@ -20,13 +20,17 @@ from app.tools.result_wording import AnswerContext, Data, ResultWording, Sentenc
 _WORDS = {section: phrases(words) for section, words in word_lists("diagnosis").items()}
 
 
-def _kind(name: str, section: str, *tools: str, beats: tuple[str, ...] = ()) -> QuestionKind:
+def _kind(
+    name: str, section: str, *tools: str, beats: tuple[str, ...] = (), of_complaint: bool = False
+) -> QuestionKind:
+    """Return a kind of question; `of_complaint`, if it must name a complaint and no image."""
     return QuestionKind(
         name,
         _WORDS[section],
+        with_kinds=("complaint",) if of_complaint else (),
         tools=tools,
         beats=beats,
-        unless=_WORDS["OF_IMAGES"] if section == "LIKELIHOOD" else (),
+        unless=_WORDS["OF_IMAGES"] if of_complaint else (),
         needs_image=False,
         beyond_images=True,
         greedy=True,
@@ -52,9 +56,12 @@ PLAN = PackPlan(
     title="Diagnosis",
     icon="git-branch",
     kinds=(
-        _kind("likelihood", "LIKELIHOOD", COMPUTE),
+        QuestionKind("complaint", _WORDS["COMPLAINTS"], needs_image=False),
+        _kind("likelihood", "LIKELIHOOD", COMPUTE, of_complaint=True),
+        _kind("differential", "DIFFERENTIAL", COMPUTE, of_complaint=True),
+        _kind("ratios", "RATIOS", COMPUTE),
         _kind("next test", "NEXT", COMPUTE),
-        _kind("tables of ratios", "TABLES", LIST, beats=("likelihood",)),
+        _kind("tables of ratios", "TABLES", LIST, beats=("ratios", "likelihood")),
         # Only a profile's language model calls these; they answer no question of their own.
         _kind("doctor's protocol", "PROTOCOL", STEP, FINAL),
     ),

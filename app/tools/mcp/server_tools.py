@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, cast
-from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -42,7 +41,6 @@ from app.tools.mcp.servers import (
     host_of,
     is_remote,
 )
-from app.tools.tables import Value, table_of, write_table
 
 PACK = "mcp"
 ANALYZE_NAME = "analyze_medical_document"
@@ -281,15 +279,15 @@ def result_of(
     answer: Mapping[str, Any], server: McpServer, tool: str, context: ToolContext
 ) -> ToolResult:
     """Return an answer as a result: text, a table where the data is one, pictures of no image."""
-    text, rows = str(answer["text"]), cast("list[dict[str, Value]]", answer["rows"])
+    text, table = str(answer["text"]), answer["table"]
     output: dict[str, Any] = {"text": text}
     artifacts = [Artifact(Path(path)) for path in answer["pictures"]]
     for picture in artifacts:
         context.images.add_derived(picture.path, None)
-    if rows:
-        path = context.out_dir / f"mcp-{uuid4().hex[:8]}.csv"
-        artifacts.append(write_table(path, table_of(rows), f"{tool} ({server.name})"))
-        output["rows"] = len(rows)
+    if table:
+        path, options = context.out_dir / Path(table["name"]).name, table["options"]
+        artifacts.append(Artifact(path, "table", title=f"{tool} ({server.name})", options=options))
+        output["rows"] = options["rows"]
     first = plain_line(text, 200) or f"{len(artifacts)} files."
     metadata: dict[str, Any] = {"server": server.name, "tool": tool, "host": host_of(server)}
     if answer.get("dropped"):

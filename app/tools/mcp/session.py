@@ -36,7 +36,7 @@ from PIL import Image
 from pydantic import ValidationError
 
 from app import __version__
-from app.errors import Cancelled
+from app.errors import Cancelled, FileProblem
 from app.tools.api import ToolFailed
 from app.tools.mcp.offers import (
     ANALYZE,
@@ -47,6 +47,7 @@ from app.tools.mcp.offers import (
     is_loopback,
     plain_line,
 )
+from app.tools.tables import table_of, write_table
 
 ENDPOINTS = ("/mcp", "/rpc", "/analyze")
 """Where a server of kind "rpc" is looked for, in this order."""
@@ -79,12 +80,14 @@ def run(payload: Json, progress: Callable[[float, str], None]) -> Json:
         progress: Raises Cancelled once the call was cancelled.
 
     Returns:
-        "tools", "left_out" and "digest" (see `Listing`); for a call also "text", "rows" (of a
-        table), "pictures" (paths) and "dropped" (parts that cannot be used), unless the digest is
-        another: then no call was made.
+        "tools", "left_out" and "digest" (see `Listing`); for a call also "text", "table" (the name
+        of a CSV file in "out_dir" and the options of its artifact; None for none), "pictures"
+        (paths) and "dropped" (parts that cannot be used), unless the digest is another: then no
+        call was made.
 
     Raises:
         ToolFailed: The server cannot be reached, or answers with an error or nonsense.
+        FileProblem: The table cannot be written.
         Cancelled: The call was cancelled; a server that was started is ended.
     """
     return asyncio.run(_watched(payload, progress))
@@ -113,7 +116,7 @@ async def _watched(payload: Json, progress: Callable[[float, str], None]) -> Jso
         raise
     try:
         return task.result()
-    except (ToolFailed, Cancelled):
+    except (ToolFailed, FileProblem, Cancelled):
         raise
     except BaseException as error:
         raise trouble.told(error) from error
@@ -499,8 +502,17 @@ def _content(answer: Mapping[str, Any], out_dir: Path) -> Json:
         text = f"{text[:LONGEST_TEXT]}\n[cut: {len(text):,} characters]"
     data = answer.get("structuredContent")
     if not text and data is not None:  # as a rule the text says the same
-        text = _readable(json.dumps(data, ensure_ascii=False))[:LONGEST_TEXT]
-    return {"text": text, "rows": _rows(data), "pictures": pictures, "dropped": dropped}
+        text = _readable(json.dumps(data, ensure_ascii=False)[:LONGEST_TEXT])
+    table = _table(_rows(data), out_dir)
+    return {"text": text, "table": table, "pictures": pictures, "dropped": dropped}
+
+
+def _table(rows: Sequence[Json], out_dir: Path) -> Json | None:
+    """Write a table as a file: as values, megabytes of it would hold up the window that reads."""
+    if not rows:
+        return None
+    path = out_dir / f"mcp-{uuid4().hex[:8]}.csv"
+    return {"name": path.name, "options": dict(write_table(path, table_of(rows), "").options)}
 
 
 def _rows(data: object) -> list[Json]:

@@ -307,7 +307,7 @@ def left_out_text(output: Mapping[str, Any]) -> str:
 
 def problems_warnings(context: ToolContext) -> list[str]:
     """Return a warning if parts of the records could not be read."""
-    count = len(context.records.problems())
+    count = sum(not one.note for one in context.records.problems())
     if not count:
         return []
     return [

@@ -51,6 +51,8 @@ class RecordOpening(QObject):
         self._notices = notices
         self._running: CancelToken | None = None
         self._asked: StudyIdentity | None = None
+        self.open_files: list[Path] = []
+        """The files and folders of the records that are open, without those of servers."""
         self._gui = gui_calls()
         stop = tool_button("x", tr("Stop opening"), self.cancel, 12)
         self.progress = ProgressRow(stop, 140, "caption")
@@ -118,6 +120,7 @@ class RecordOpening(QObject):
         """Close all records; what the window showed of them goes."""
         self.cancel()
         self._asked = None
+        self.open_files.clear()
         self._workspace.record.open(NoRecords())
         # A worker that is just stopping may be waited for.
         threading.Thread(target=self._library.close, name="sightline-record", daemon=True).start()
@@ -149,19 +152,23 @@ class RecordOpening(QObject):
             self._notices.show_notice("warning", title, tr("Choose FHIR R4 in JSON or NDJSON."))
         self.opened.emit(found)
         if paths and found.patients:
+            self.open_files += [one for one in paths if one not in self.open_files]
             self.files_opened.emit(paths)
 
     def _tell(self, problems: Sequence[RecordProblem]) -> None:
         if not problems:
             return
-        title = tr_n("%n problem in the record", "%n problems in the record", len(problems))
+        number = sum(not one.note for one in problems)
+        title = tr_n("%n problem in the record", "%n problems in the record", number)
+        if not number:
+            title = tr("The record is open")
         lines = " ".join(_problem_line(one) for one in problems[:_TOLD])
 
         def show_all() -> None:
             RecordProblemsDialog(problems, self._notices.window()).open()
 
         more = (tr("Show all"), show_all) if len(problems) > _TOLD else None
-        self._notices.show_notice("warning", title, lines, more)
+        self._notices.show_notice("warning" if number else "info", title, lines, more)
 
     def match_shown(self) -> None:
         """Find out, in the background, whose record belongs to the shown study."""

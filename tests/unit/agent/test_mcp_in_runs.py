@@ -34,10 +34,13 @@ from app.tools.mcp.offers import (
 from app.tools.mcp.server_tools import AnalyzeInput, AnalyzeMedicalDocument, assistant_tools
 from app.tools.mcp.servers import McpServers, host_of
 from app.tools.registry import Registry, load_packs
+from app.tools.tables import table_of, write_table
 from app.wiring import Program
 from tests.support.fake_tools import collect, request
 from tests.support.mcp_hostile import ORDERS
+from tests.support.record_canaries import CANARIES, PATIENT_ID, write_bundle
 from tests.support.scripted_model import ScriptedModel, call, says
+from tests.unit.records.record_files import write_bundles
 
 REMOTE = McpServer(name="clinic", kind="http", url="https://mcp.example.org/mcp")
 PROGRAM = McpServer(name="lab", kind="stdio", command="/opt/lab", args=["--serve"])
@@ -71,7 +74,12 @@ class Server:
             if wanted.get("digest") != self.digest:
                 return {"tools": [], "left_out": [], "digest": self.digest}
             found = {"digest": self.digest, "text": self.text}
-            return {**found, "rows": self.rows, "pictures": self.pictures}
+            table = None
+            if self.rows:
+                path = Path(wanted["out_dir"]) / "mcp-1.csv"
+                made = write_table(path, table_of(self.rows), "")
+                table = {"name": path.name, "options": dict(made.options)}
+            return {**found, "table": table, "pictures": self.pictures}
 
         monkeypatch.setattr(McpServers, "_ask", ask)
 
@@ -334,6 +342,33 @@ def test_a_program_takes_allowed_tools_into_its_registry_and_cleans_calls_by_han
     assert program.registry.get("mcp_clinic_echo") is None
     assert before.get("mcp_clinic_echo") is None, "a loop that is there already has it no more"
     assert "mcp_clinic_echo" not in [tool.spec.name for tool in before.all()]
+
+
+def test_a_call_by_hand_is_cleaned_of_what_identifies_the_patients_of_an_open_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    program = Program()
+    program.change_settings(Settings(mcp_servers=[REMOTE]))
+    program.mcp.allow(REMOTE, Listing((ECHO,), (), "as-seen"))
+    program.close()
+    (tmp_path / "records").mkdir()
+    bundle = write_bundle(tmp_path / "records")
+    # A second patient: whose record is in use is not known.
+    write_bundles(tmp_path / "records" / "others", 1, visits=1)
+    text = f"A fever of 39 degrees and diabetes; {'; '.join(CANARIES.values())}; {PATIENT_ID}."
+    for records in (str(bundle), str(tmp_path / "records")):
+        given = {"text": text}
+        out = tmp_path / "out"
+        run_tool("mcp_clinic_echo", given, (), out, records=[records], as_json=True)
+        sent = json.dumps(server.sent[-1])
+        assert [key for key, canary in CANARIES.items() if canary in sent] == []
+        words = {word for canary in CANARIES.values() for word in canary.split() if len(word) > 6}
+        named = {word for word in words if word[0].isupper() and word.isalpha()}
+        left = {word for word in named if word in sent}
+        assert left <= {"Terrace", "Foundry", "Klinikum", "Station"}
+        assert PATIENT_ID not in sent
+        assert "A fever of 39 degrees and diabetes" in sent
 
 
 def test_addresses_and_commands_are_shown_as_they_are():

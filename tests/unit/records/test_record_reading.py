@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,7 +20,8 @@ from app.records.fhir_reading import MAX_LINE_BYTES
 from app.records.record_files import split_sources
 from app.records.record_library import OpenedRecord, RecordLibrary
 from app.records.types import Code, EntryKind, RecordProblem
-from app.tools.api import CancelToken
+from app.tools.api import CancelToken, ToolContext
+from app.tools.record.patient_results import problems_warnings
 from tests.unit.records.record_files import LOINC, SNOMED, coding, patient_bundle, write_bundles
 
 Json = dict[str, Any]
@@ -437,7 +438,35 @@ def test_of_two_versions_the_later_counts_and_the_other_is_listed(
     (entry,) = library.entries("p1")
     assert entry.value is not None
     assert entry.value.text == "2"
-    assert [one.count for one in opened.problems] == [1]  # equal copies are no loss
+    assert [(one.count, one.note) for one in opened.problems] == [(1, False), (0, True)]
+    assert opened.problems[1].reason.startswith("2 identical copies")  # told, and no loss
+
+
+def test_identical_copies_are_counted_by_file_and_told_as_a_note(
+    library: RecordLibrary, tmp_path: Path
+) -> None:
+    (path,) = write_bundles(tmp_path / "a", 1, visits=2)
+    whole = json.loads(path.read_text())
+    seen = [one for one in whole["entry"] if one["resource"]["resourceType"] == "Observation"]
+    before = len(library.entries(library.open([path]) and library.patients()[0].id))
+    path.write_text(json.dumps({**whole, "entry": [*whole["entry"], *seen[:3]]}))
+    (tmp_path / "b").mkdir()
+    again = tmp_path / "b" / "again.json"
+    again.write_text(json.dumps({**whole, "entry": [whole["entry"][0], seen[0]]}))
+    library.close()
+    opened = library.open([tmp_path])
+    told = [(one.path, one.count, one.note, one.reason.split()[0]) for one in opened.problems]
+    assert told == [(str(path), 0, True, "3"), (str(again), 0, True, "2")]
+    assert len(library.entries(library.patients()[0].id)) == before
+    # A tool's answer does not say that something is missing.
+    assert problems_warnings(cast("ToolContext", ContextOf(library))) == []
+
+
+class ContextOf:
+    """What a tool's context has of the records."""
+
+    def __init__(self, records: RecordLibrary) -> None:
+        self.records = records
 
 
 # Damage
@@ -461,6 +490,7 @@ def _texts(problems: tuple[RecordProblem, ...]) -> str:
         (b'{"resourceType": "Patient", "id": "\xe9"}', "UTF-8"),
         (b'{"resourceType": "Patient", "name": ' + b"[" * 100_000, "nested too deeply"),
         (b'<Patient xmlns="http://hl7.org/fhir"/>', "XML"),
+        (b"PK\x03\x04\x14\x00record.json", "unpack it"),
         (b'{"resourceType": "Patience", "id": "1"}', "no such resource type"),
         (b'{"resourceType": "Bundle", "type": "collection", "entry": 7}', "no list"),
         (b'{"resourceType": "Bundle", "type": "collection", "entry": [7]}', "no JSON object"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from app.errors import Cancelled
 from app.settings import McpServer
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.mcp import session
-from app.tools.mcp.offers import Listing, OfferedTool, digest_of
+from app.tools.mcp.offers import ANALYZE, Listing, OfferedTool, digest_of
 from app.tools.mcp.servers import McpServers
 from tests.support import mcp_hostile
 from tests.support.mcp_addresses import json_rpc, streamable
@@ -67,10 +69,9 @@ def test_a_server_of_the_sdk_is_listed_and_called_by_its_address(
         added = ask(server, tmp_path, tool="add", arguments={"first": 2, "second": 3}, **asked)
         assert added["text"] == "5"
         table = ask(server, tmp_path, tool="labs", arguments={}, **asked)
-        assert table["rows"] == [
-            {"name": "Na", "value": 141.0, "unit": "mmol/L"},
-            {"name": "K", "value": 4.1, "unit": "mmol/L"},
-        ]
+        lines = (tmp_path / table["table"]["name"]).read_text().splitlines()
+        assert lines == ["name,value,unit", "Na,141.0,mmol/L", "K,4.1,mmol/L"]
+        assert table["table"]["options"]["rows"] == 2
         drawn = ask(server, tmp_path, tool="draw", arguments={}, **asked)
         assert (drawn["text"], drawn["dropped"]) == ("A red picture.", 1)
         with Image.open(drawn["pictures"][0]) as picture:
@@ -152,6 +153,21 @@ def test_a_server_of_the_sdk_is_found_by_the_documents_address_too(tmp_path: Pat
 def test_what_an_address_does_wrong_is_told(tmp_path: Path, answer: dict[str, Any], reason: str):
     with json_rpc(**answer) as seen, pytest.raises(ToolFailed, match=reason):
         ask(McpServer(name="clinic", kind="rpc", url=seen.url), tmp_path)
+
+
+def test_a_large_table_reaches_the_window_as_a_file(tmp_path: Path):
+    """What the window's process parses holds up its threads: a tenth of a second for 10 MB."""
+    rows = [{f"column {k}": f"{n}.{k}" for k in range(50)} for n in range(4_000)]
+    result = {"tools": [ANALYZE], "content": [], "structuredContent": {"rows": rows}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+    assert 2**21 < len(body) < session.LARGEST
+    with json_rpc(body=body) as seen:
+        server = McpServer(name="clinic", kind="rpc", url=seen.url)
+        given = {"document_content": "labs", "analysis_type": "basic"}
+        found = call(server, tmp_path, "analyze_medical_document", given)
+    assert len(json.dumps(found)) < 2**20
+    with (tmp_path / found["table"]["name"]).open(newline="") as file:
+        assert list(csv.DictReader(file)) == rows
 
 
 @pytest.mark.parametrize("kind", ["http", "rpc"])

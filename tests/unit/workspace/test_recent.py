@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,10 @@ def test_a_session_that_is_too_large_does_not_leave_an_older_one_as_the_last(tmp
     one = Session((tmp_path / "a",), ((0.0, 0.0, 1.0, 1.0),), ("1.1",))
     recent.keep_session(one)
     assert recent.session == one
+    with_record = replace(one, records=(tmp_path / "records",))
+    for session in (with_record, Session(records=with_record.records), one):
+        recent.keep_session(session)
+        assert RecentOpenings(tmp_path / "recent.json").session == session
     recent.keep_session(Session())  # nothing was open
     assert recent.session == one
     files = tuple(tmp_path / f"{number}.dcm" for number in range(100))
