@@ -65,8 +65,7 @@ from app.views.key_image_signs import KeyImageSigns
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
-from app.views.mark_keeping import MarkKeeping
-from app.views.mark_reading import MarkReading
+from app.views.mark_keeping import MarkKeeping, MarkReading
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands

@@ -389,7 +389,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>%n resources or files are not shown.</source>
             <extracomment>Singular: %n resource or file is not shown.</extracomment>
             <translation>
@@ -2536,7 +2536,7 @@
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <location filename="../../app/views/shortcuts.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
@@ -2948,17 +2948,17 @@
             <translation>Anzahl</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/cell_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count cells</source>
             <translation>Zellen zählen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count nuclei</source>
             <translation>Zellkerne zählen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count organoids</source>
             <translation>Organoide zählen</translation>
         </message>
@@ -3871,7 +3871,7 @@
         </message>
         <message>
             <location filename="../../app/tools/general/general_plan.py" />
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>File</source>
             <translation>Datei</translation>
         </message>
@@ -4001,7 +4001,7 @@
             <translation>Zellen werden gesucht</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
             <source>Finding large objects</source>
             <translation>Große Objekte werden gesucht</translation>
         </message>
@@ -8913,7 +8913,7 @@
             <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Place</source>
             <translation>Ort</translation>
         </message>
@@ -9229,7 +9229,7 @@
             <translation>Diagnosen</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Problems in the record</source>
             <translation>Probleme in der Akte</translation>
         </message>
@@ -9535,7 +9535,7 @@
             <translation>Bereit</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Reason</source>
             <translation>Grund</translation>
         </message>
@@ -10474,7 +10474,7 @@
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
-            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
             <source>Separating objects that touch</source>
             <translation>Objekte, die sich berühren, werden getrennt</translation>
         </message>

@@ -19,7 +19,7 @@ from app.records.record_library import OpenedRecord, Progress, RecordLibrary, re
 from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views.main_window import MainWindow
-from app.views.record.problem_dialog import RecordProblemsDialog
+from app.views.record.record_opening import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
 from tests.gui.heartbeat import Heartbeat, stall_ms

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from app.records.types import Component, Entry, Patient, Value, as_read
 from app.tools.api import (
+    Approval,
     Artifact,
     JsonDict,
     ToolContext,
@@ -74,12 +75,13 @@ class EntriesOutput(PatientOutput):
     left_out: int = Field(description="Those of them that are not in `entries`, for their number.")
 
 
-@dataclass(frozen=True, slots=True)
 class RecordTool:
-    """A tool of the record pack: its spec, and the function that does its work."""
+    """A tool of the record pack: the function that does its work, and the fields of its spec."""
 
-    spec: ToolSpec
-    work: Callable[[Any, ToolContext], ToolResult]
+    def __init__(self, work: Callable[[Any, ToolContext], ToolResult], **spec: Any) -> None:
+        self.work = work
+        usual: dict[str, Any] = {"approval": Approval.READ, "pack": "record"}
+        self.spec = ToolSpec(**(usual | spec))
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
         """Run the tool; for errors see `app.tools.api.Tool.run`."""

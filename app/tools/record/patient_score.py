@@ -17,7 +17,7 @@ from pydantic import Field
 
 from app.records.types import LOINC, RXNORM, SNOMED, Code, Entry, EntryKind, Patient
 from app.records.types import Value as RecordValue
-from app.tools.api import Approval, JsonDict, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import JsonDict, ToolContext, ToolResult, ToolRetry
 from app.tools.record.clinical_score import (
     NAMES,
     ScoreOutput,
@@ -478,22 +478,16 @@ def _words(name: str) -> str:
 
 
 CALCULATE_PATIENT_SCORE = RecordTool(
-    ToolSpec(
-        name="calculate_patient_score",
-        title="Calculate a score from the record",
-        icon="list",
-        description=(
-            "Calculates a published clinical score from the patient's record: fills the inputs "
-            "from the most recent measurements, conditions and medication, shows which entry gave "
-            "which point, and lists what is not recorded, which is not the same as absent. "
-            f"Scores: {NAMES}."
-        ),
-        Input=PatientScoreInput,
-        Output=PatientScoreOutput,
-        approval=Approval.READ,
-        timeout_s=30.0,
-        pack="record",
-        phrases=("score of the patient", "patient score"),
-    ),
     _calculate_patient_score,
+    name="calculate_patient_score",
+    title="Calculate a score from the record",
+    icon="list",
+    description="Calculates a published clinical score from the patient's record: fills the inputs "
+    "from the most recent measurements, conditions and medication, shows which entry gave "
+    "which point, and lists what is not recorded, which is not the same as absent. "
+    f"Scores: {NAMES}.",
+    Input=PatientScoreInput,
+    Output=PatientScoreOutput,
+    timeout_s=30.0,
+    phrases=("score of the patient", "patient score"),
 )
