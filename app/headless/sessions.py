@@ -27,6 +27,7 @@ from app.headless.common import is_agreed, open_program, print_json, scan_source
 from app.imaging.types import Instance
 from app.tools import picture_sources
 from app.tools.api import ToolContext
+from app.tools.diagnosis.session import load_session
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
 from app.workspace.studies import instances_of
@@ -71,6 +72,12 @@ def show(thread_id: str, *, as_json: bool) -> int:
         print_json(as_json_form(content))
         return 0
     print(printable(as_text(content), lines=True))
+    diagnosis = load_session(_id(content)) if _id(content) else None
+    if diagnosis is not None and diagnosis.steps:
+        print("\nDiagnosis, step by step (not for diagnosis by itself):\n")
+        print(printable(diagnosis.accumulated_notes, lines=True))
+        if diagnosis.final_diagnosis is not None:
+            print(f"\nFinal: {printable(diagnosis.final_diagnosis.diagnosis)}")
     return 0
 
 

@@ -195,20 +195,22 @@ def _chosen(
     Raises:
         ToolRetry: None or several are named.
     """
+    earlier = known.get(str(kept.get("presentation")))
+    if earlier and not args.presentation and text_evidence(earlier, args.text).evidence:
+        return earlier  # "and no fever": what names a complaint may also be a finding of this one
     for text in filter(None, (args.presentation, args.text)):
         found = find_presentation(text, known)
         if len(found) == 1:
             return found[0]
         if found:
-            earlier = [one for one in found if one.id == kept.get("presentation")]
-            if earlier:
-                return earlier[0]
+            if earlier in found:
+                return earlier
             names = ", ".join(f"{one.title} ({one.id})" for one in found)
             raise ToolRetry(f"several tables fit: {names}", remedy="Say which one is meant.")
         if text == args.presentation:
             break
-    if not args.presentation and (there := known.get(str(kept.get("presentation")))):
-        return there
+    if earlier and not args.presentation:
+        return earlier
     titles = ", ".join(one.title for one in known.values())
     raise ToolRetry(
         "there is no table of published ratios for that complaint",

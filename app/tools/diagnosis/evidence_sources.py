@@ -89,9 +89,29 @@ def _negated(clause: str, start: int, end: int) -> bool:
     return False
 
 
+_CONCENTRATION = re.compile(r"(n|u|m|p|)g/(m|d|)l")
+_PREFIXES = {"p": -12, "n": -9, "u": -6, "m": -3, "d": -1, "": 0}
+
+
 def _unit(text: str) -> str:
     plain = text.casefold().replace("µ", "u").replace("μ", "u").replace("mcg", "ug")
     return plain.strip(".")
+
+
+def _factor(unit: str, wanted: str) -> float | None:
+    """Return by what a value is multiplied to be in another unit; None if it cannot be told.
+
+    Only masses per volume are converted: 1 ug/L is 1 ng/mL.
+    """
+    if _unit(unit) == _unit(wanted):
+        return 1.0
+    powers: list[int] = []
+    for text in (unit, wanted):
+        found = _CONCENTRATION.fullmatch(_unit(text))
+        if found is None:
+            return None
+        powers.append(_PREFIXES[found[1]] - _PREFIXES[found[2]])
+    return 10.0 ** (powers[0] - powers[1])
 
 
 def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
@@ -104,11 +124,12 @@ def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
     number = _NUMBER.match(text, found.end()) if found else None
     if number is None:
         return None, ""
-    unit = _unit(number[2] or "")
-    if unit != _unit(finding.unit):
-        why = f"the unit {number[2]}" if unit else "no unit"
+    unit = (number[2] or "").rstrip(".")
+    factor = _factor(unit, finding.unit)
+    if factor is None:
+        why = f"the unit {unit}" if unit else "no unit"
         return None, f"{number[0].strip()} ({finding.request}): {why}, not {finding.unit}"
-    return _decides(finding, float(number[1].replace(",", "."))), ""
+    return _decides(finding, float(number[1].replace(",", ".")) * factor), ""
 
 
 def _decides(finding: Finding, value: float) -> bool:
@@ -143,9 +164,10 @@ def record_evidence(
 
 def _entry_state(finding: Finding, entry: Entry) -> bool | None:
     value = entry.value
-    if value is None or value.number is None or _unit(value.unit) != _unit(finding.unit):
+    factor = _factor(value.unit, finding.unit) if value is not None else None
+    if value is None or value.number is None or factor is None:
         return None
-    state = _decides(finding, value.number)
+    state = _decides(finding, value.number * factor)
     if value.comparator.startswith("<"):  # the true value lies below
         return state if state == (finding.below is not None) else None
     if value.comparator.startswith(">"):

@@ -305,3 +305,15 @@ def test_profiles_are_files(tmp_path: Path) -> None:
         load_profile(str(own))
     with pytest.raises(UsageError, match=PROFILE):
         load_profile("nobody")
+
+
+def test_the_command_sessions_shows_the_steps(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from app.headless.sessions import show
+
+    thread = program.sessions.new_thread()
+    append_step(thread.thread_id, "Fever", ["flu", "cold"], "ASK PATIENT: Do you cough?")
+    thread.close()
+    assert show(thread.thread_id, as_json=False) == 0
+    assert "[Step 1]\nNew Info: Fever\nDifferential: flu, cold" in capsys.readouterr().out

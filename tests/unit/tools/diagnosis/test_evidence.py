@@ -47,7 +47,10 @@ def states(text: str) -> dict[str, bool]:
         ("CRP 12 mg/L", {"crp": True}),
         ("CRP: 9,5 mg/l", {"crp": False}),
         ("crp 10 mg/L", {"crp": True}),
-        ("CRP 12 mg/dL", {}),
+        ("CRP 12 mg/dL", {"crp": True}),
+        ("CRP 0.9 mg/dL", {"crp": False}),
+        ("CRP 12000 ug/L", {"crp": True}),
+        ("CRP 12 nmol/L", {}),
         ("CRP 12", {}),
         ("", {}),
     ],
@@ -57,11 +60,11 @@ def test_what_a_text_says(text: str, expected: dict[str, bool]) -> None:
 
 
 def test_what_cannot_be_used_is_told() -> None:
-    said = text_evidence(small_table(), "CRP 12 mg/dL. Fever. Later no fever.")
+    said = text_evidence(small_table(), "CRP 12 nmol/L. Fever. Later no fever.")
     assert said.evidence == ()
     assert said.unused == (
         "Fever: said to be present and absent",
-        "12 mg/dL (CRP): the unit mg/dL, not mg/L",
+        "12 nmol/L (CRP): the unit nmol/L, not mg/L",
     )
 
 
@@ -86,7 +89,8 @@ class OneRecord(NoRecords):
         (Value(30.0, "30", "mg/L", "<"), None),
         (Value(30.0, "30", "mg/L", ">"), True),
         (Value(5.0, "5", "mg/L", ">"), None),
-        (Value(12.0, "12", "mg/dL"), None),
+        (Value(12.0, "12", "nmol/L"), None),
+        (Value(0.5, "0.5", "mg/dL"), False),
         (Value(None, "raised", ""), None),
     ],
 )
