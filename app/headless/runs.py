@@ -95,7 +95,7 @@ def ask(
             opened,
             thread=thread,
             out_dir=make_folder(out) if out else None,
-            approve=_approver(model, allowed),
+            approve=approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model, agent), run, as_json=as_json))
@@ -183,7 +183,7 @@ def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
     return frozenset(allowed)
 
 
-def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
+def approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
     """Return yes for tools in `allowed` and hosts in the environment variables."""
     host = model.remote_host
 

@@ -403,7 +403,9 @@ class MainWindow(QMainWindow):
         """Start to open files and folders, images and records; problems are shown in the window."""
         self._restored = None
         paths = [Path(file) for file in files]
-        images = tuple(chain.from_iterable(PATTERNS.values()))
+        # An archive may hold either.
+        kinds = (ends for kind, ends in PATTERNS.items() if kind != "Archives")
+        images = tuple(chain.from_iterable(kinds))
         known = all(any(path.match(one) for one in images) for path in paths)
         if known or self.record_opening is None:
             self.opening.open_paths(paths)
