@@ -1,7 +1,7 @@
 """A doctor without a language model: asks by expected information, says when it cannot know.
 
-It knows the tables of likelihood ratios and nothing else. A complaint without a table, evidence that
-leaves all diseases unlikely, or none that moved the likeliest, ends without a diagnosis.
+It knows the tables of likelihood ratios and nothing else. A complaint without a table, evidence
+that leaves all diseases unlikely, or none for the likeliest, ends without a diagnosis.
 """
 
 from __future__ import annotations
