@@ -191,11 +191,8 @@ def _patient_numbers(images: Sequence[OpenImage]) -> list[int]:
 class RunImages:
     """The images that one run may read; implements `app.tools.api.Images`. Thread-safe.
 
-    Args:
-        opened: The open images, the current one first.
-        out_dir: The run's own output folder; it exists.
-        source: Decodes frames.
-        earlier: Paths that were in the output folder before the run; tools may not read them.
+    `opened` begins with the current one; `earlier` were in `out_dir` before the run: tools may not
+    read them.
     """
 
     def __init__(

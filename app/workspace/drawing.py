@@ -209,21 +209,12 @@ def handles_of(finding: Finding) -> tuple[XY, ...]:
 
 
 def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
-    """Return the finding that a drawing tool makes from the points set so far.
+    """Return the finding that a drawing tool makes from the points set so far, without statistics.
 
-    Args:
-        tool: A key of `POINTS`.
-        frame: The image.
-        points: (x, y) in image pixels; points outside are moved to the border. The second point of
-            an angle is its vertex; a box and an ellipse have two opposite corners, which may be
-            equal. Two points make both axes of a bidirectional measurement, four give them; an
-            arrow points at its first.
-        finding_id: Id of the finding to replace; "" for a new one.
-
-    Returns:
-        The finding, without statistics (see `with_statistics`). The value of a measurement is None
-        until all points are set; the sides of a box lie on pixel edges, and a box covers at least
-        one pixel.
+    `points` are (x, y) in image pixels, moved into the image. The second point of an angle is its
+    vertex; a box and an ellipse have two opposite corners, which may be equal, and lie on pixel
+    edges. Two points make both axes of a bidirectional measurement, four give them; an arrow points
+    at its first. `finding_id` is replaced. A value is None until all points are set.
     """
     made = Finding(
         id=finding_id or new_id(),

@@ -117,10 +117,8 @@ Place = tuple[Instance, int]
 class Viewport:
     """The frame in one viewport and its display. All methods must be called on the GUI thread.
 
-    Args:
-        scale_key: Returns a key that all images of a series share (see `Workspace.scale_key`).
-        layers: The layers drawn over the image.
-        sections: Filled with the instances that hold sections, by UID, each with its source.
+    `sections` are the instances that hold sections, by UID, each with its source; for `scale_key`
+    see `Workspace.scale_key`.
     """
 
     def __init__(

@@ -52,9 +52,7 @@ class Placed:
 class Workspace:
     """The state of one window: what is open, how it is shown, and what was found.
 
-    Args:
-        labels: Labels with fixed colours (see `LabelColors`).
-        titles: Maps a tool's name to a title for its results, e.g. "Chest segmentation".
+    `labels` have fixed colours (`LabelColors`); `titles` maps a tool's name to one for its results.
     """
 
     def __init__(
@@ -320,13 +318,10 @@ class Workspace:
     def calibrate(
         self, line: Finding, frame: Frame, mm: float | None, series: bool = False
     ) -> None:
-        """Calibrate an image, or its series, by the known length of a line on it; can be undone.
+        """Calibrate an image, or its series, by a line of known length `mm` on it; can be undone.
 
-        Args:
-            line: The line; see `calibration.can_calibrate`.
-            frame: Its image, with the file's own scale.
-            mm: Its true length; None ends its calibration.
-            series: Whether the other images of the series with as many pixels have this scale too.
+        None ends its calibration; `frame` has the file's own scale; see
+        `calibration.can_calibrate`.
         """
         instance = self.instance_of(line.image.sop_instance_uid)
         own = self.studies.series_of(instance) if instance is not None else None

@@ -295,10 +295,6 @@ class Enforcer:
         images: Collection[str],
         fresh: Collection[str] = (),
     ) -> list[str]:
-        """Set arguments from earlier results; return the names of those that were set.
-
-        They are set where none is given, or where the result of a tool in `fresh` is newer.
-        """
         fed: list[str] = []
         for item in self._plans.rule(tool).feeds:
             sources = item.tools or tuple(rule.tool for rule in self._plans.rules() if rule.makes)
@@ -627,7 +623,6 @@ class Enforcer:
         return f"{name} is not for this image: {why}" if why else ""
 
     def _blocked(self, name: str, images: Collection[str]) -> str:
-        """Return why a tool cannot give a result for these images, as a clause; "" if it can."""
         if self._tools.get(name) is None:
             return f"{name} is not installed"
         if name in self._intent.left_out:

@@ -369,7 +369,6 @@ class ModelTurns:
                 reply.later.append(event)
 
     def _say(self, text: str, reply: Reply, *, whole: bool = False) -> None:
-        """Add streamed text, without "Sightline:" before it: it is not the program that speaks."""
         redactor = self.redactor
         if redactor is not None and redactor.placeholders is not None and not reply.quiet:
             reply.stream = reply.stream or RestoredStream(redactor.placeholders)

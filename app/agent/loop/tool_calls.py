@@ -127,7 +127,6 @@ class ImageConfirmations:
         return decision.granted
 
     def _named(self, image: ImageRef | None) -> str:
-        """Return the app's id of an image; "" if it is not open."""
         used = getattr(self.request.images, "used", None)
         facts: list[dict[str, Any]] = used() if used is not None and image is not None else []
         wanted = (image.sop_instance_uid, image.frame) if image is not None else ()

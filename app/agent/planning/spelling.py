@@ -105,10 +105,6 @@ class Speller:
         return _full_spelling(word, min(found)[-1], self._words)
 
     def _candidates(self, word: str) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (distance, compared part, pack's word, corrected word) for each similar word.
-
-        A part at the end of `word` is compared only if at least `_SAFE` letters precede it.
-        """
         for meant, distance in closest(word, self._words):
             yield distance, word, meant, meant
         if word.endswith("s"):

@@ -210,7 +210,6 @@ def feed_arguments(
 
 
 def _step_source(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the source for "image of step 2"."""
     if not 1 <= number <= len(steps):
         return MissingValue(f"output of step {number}")
     rule = scene.plans.rule(steps[number - 1].tool)

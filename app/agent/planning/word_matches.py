@@ -196,7 +196,6 @@ class WordMatches:
         return frozenset(told.union(beside if asked else ()))
 
     def _has_value(self, match: Match) -> bool:
-        """Return whether a number, and no year, follows a match: "temp 38.5", "sats at 88"."""
         last = max(match.positions)
         if any(self.tokens[place].text.isdigit() for place in match.positions):
             return False  # "MELD 3.0"

@@ -108,7 +108,6 @@ def _header_bytes(path: Path, packed: bool) -> bytes:
 
 
 def _fields(path: Path, start: bytes) -> dict[str, Any]:
-    """Return the header's fields by name, and its byte order under "order"."""
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:

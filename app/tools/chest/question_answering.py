@@ -79,13 +79,8 @@ def answer_question(
 ) -> ToolResult:
     """Ask a model a question and return its answer, with warnings, as a tool result.
 
-    Args:
-        entry: The model's entry function in the model process.
-        model: The installed model.
-        arguments: The call's arguments, "question" and "max_new_tokens" among them.
-        images: Payload entries with the images: "pixels" or "images", as `entry` expects.
-        warnings: Warnings about the images.
-        context: The context of the tool call.
+    `arguments` are the call's, "question" and "max_new_tokens" among them; `images` is the
+    payload's "pixels" or "images", as `entry` expects.
 
     Raises:
         ToolFailed: The model wrote no usable text.

@@ -66,11 +66,10 @@ class PassVariation:
 
 
 def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVariation:
-    """Return how much the network's passes differ from the result.
+    """Return how much the passes differ from the result.
 
-    Args:
-        parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
-        margins: The result, as `clean_margins` returns it: [3, rows, columns] on the same grid.
+    `parts` are the class probabilities [4, rows, columns] of each pass on the coarse grid;
+    `margins` the result of `clean_margins`.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
     winners = [part[:, ::_STEP, ::_STEP].argmax(axis=0) for part in parts]
@@ -374,14 +373,9 @@ def _pixel_problem(pixels: NDArray[np.float32]) -> str | None:
 
 @torch.inference_mode()
 def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segment the lungs and the heart on a frontal chest radiograph.
+    """Segment the lungs and the heart on a frontal chest radiograph, at the input's own size.
 
-    Args:
-        pixels: [rows, columns] in 0..1 as displayed (bright = dense), of any size, square pixels.
-        weights: The network from `load`.
-
-    Returns:
-        Masks at the input's own size; or, with `refused`, the reason why there are none.
+    `pixels` are [rows, columns] in 0..1 as displayed (bright = dense), square.
 
     Raises:
         ValueError: The pixels are not a 2-D array of finite numbers.

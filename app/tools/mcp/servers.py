@@ -86,12 +86,8 @@ def _dump(consents: dict[str, Consent]) -> dict[str, Any]:
 class McpServers:
     """The servers and the user's consents. Thread-safe; what contacts a server blocks.
 
-    Args:
-        configured: Returns the servers of the settings.
-        key: Returns the key of that name, as `app.secrets.Secrets.get` does.
-        file: Where consents are kept; None for memory only.
-        changed: Called with the name of a server whose consent was given or has ended, and whether
-            it was given.
+    Consents are kept in `file`, None: in memory; `changed` is called with a server and whether its
+    consent was given.
     """
 
     def __init__(
@@ -150,12 +146,7 @@ class McpServers:
         self._changed(name, False)
 
     def listing(self, server: McpServer, cancel: CancelToken, key: str | None = None) -> Listing:
-        """Ask a server for its tools; `key` None for the one that is kept.
-
-        Raises:
-            ToolFailed: It cannot be reached or understood.
-            Cancelled: `cancel` was set.
-        """
+        """Ask a server for its tools (`key` None: the kept one); raise ToolFailed or Cancelled."""
         return _listing(self._ask(server, {}, cancel, LIST_S, key))
 
     def call(

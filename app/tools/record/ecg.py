@@ -286,7 +286,6 @@ def _sampled(entry: Entry) -> Ecg | None:
 
 
 def _samples(text: str) -> NDArray[np.float64]:
-    """Return the samples of a FHIR SampledData text; "E", "U" and "L" are missing."""
     return np.array([_number(word) for word in text.split()], np.float64)
 
 
@@ -298,7 +297,6 @@ def _number(word: str) -> float:
 
 
 def _lead_name(name: str) -> str:
-    """Return "II" for "MDC_ECG_ELEC_POTL_II" or "Lead II"."""
     last = name.replace("_", " ").split()[-1:] or [name]
     return last[0][:16]
 

@@ -395,7 +395,6 @@ class _Series:
 
     @property
     def column(self) -> str:
-        """The column of the values, "Creatinine (mg/dL)"."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 

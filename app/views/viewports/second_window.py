@@ -17,14 +17,9 @@ _WHOLE = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
 
 
 class SecondWindow(QWidget):
-    """Shows the viewports of the layout's second screen.
+    """Shows the layout's second screen, maximised on another monitor, else beside the main window.
 
-    It opens maximised on a monitor that the main window is not on; where there is none, as a window
-    beside it.
-
-    Args:
-        actions: The main window's actions, whose keys work here too.
-        geometry: What `saveGeometry` returned when it was last open; empty for none.
+    The keys of `actions` work here too; `geometry` is from `saveGeometry`, empty for none.
     """
 
     close_wanted = Signal()

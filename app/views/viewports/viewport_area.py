@@ -115,11 +115,8 @@ class ViewportArea(ScreenArea):
     """The viewports of the main window, and the frames of those in the second window.
 
     The signals tell of the active viewport only, and are also emitted when another one is
-    activated.
-
-    Args:
-        first_of: Returns the instance that a dragged series begins with, by the key of its row in
-            the study list, or None.
+    activated. `first_of` returns the instance that a dragged series, named by its row's key, begins
+    with.
     """
 
     picture_changed = Signal()
