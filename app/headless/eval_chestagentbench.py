@@ -1,7 +1,7 @@
 """The command `eval chestagentbench`: six-choice questions on chest radiographs.
 
 The benchmark: Fallahpour A, et al. MedRAX: medical reasoning agent for chest X-ray.
-arXiv:2502.02673; data: huggingface.co/datasets/wanglab/chest-agent-bench (metadata.jsonl and figures).
+arXiv:2502.02673; data: huggingface.co/datasets/wanglab/chest-agent-bench
 """
 
 from __future__ import annotations

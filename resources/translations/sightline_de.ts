@@ -1555,6 +1555,7 @@
             <translation>Fragen Sie erneut mit mehr Schritten. Geschieht es wieder, sind seine Dateien womöglich beschädigt: siehe das Modellfenster.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>Ask again, or choose another model.</source>
             <translation>Noch einmal fragen oder ein anderes Modell wählen.</translation>
@@ -1664,6 +1665,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Ask the assistant about the image. What its tools find is listed here.</source>
             <translation>Fragen Sie den Assistenten zum Bild. Was seine Werkzeuge finden, steht hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Ask the assistant, or use `sightline eval agentclinic`.</source>
+            <translation>Fragen Sie den Assistenten, oder verwenden Sie `sightline eval agentclinic`.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/expert.py" />
@@ -3168,6 +3174,12 @@
             <translation>Maßstab der Detektorebene, nicht um die Vergrößerung korrigiert</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Diagnosis step</source>
+            <translation>Diagnoseschritt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM</source>
             <translation>DICOM</translation>
@@ -3216,6 +3228,12 @@
             <location filename="../../app/workspace/drawing.py" />
             <source>Difference</source>
             <translation>Differenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential_tool.py" />
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <source>Differential diagnosis</source>
+            <translation>Differentialdiagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -3949,6 +3967,12 @@
             <location filename="../../app/views/results/table_pane.py" />
             <source>Filter: words, or area&gt;50</source>
             <translation>Filter: Wörter oder area&gt;50</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>Final diagnosis</source>
+            <translation>Abschließende Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -10473,8 +10497,8 @@
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
-            <location filename="../../app/tools/microscopy/dark_objects.py" />
             <location filename="../../app/tools/microscopy/classical.py" />
+            <location filename="../../app/tools/microscopy/dark_objects.py" />
             <source>Separating objects that touch</source>
             <translation>Objekte, die sich berühren, werden getrennt</translation>
         </message>
@@ -11192,6 +11216,12 @@
                 <numerusform>Tabelle: {title} (%n Zeile)</numerusform>
                 <numerusform>Tabelle: {title} (%n Zeilen)</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential_tool.py" />
+            <location filename="../../app/tools/diagnosis/plan.py" />
+            <source>Tables of likelihood ratios</source>
+            <translation>Tabellen der Likelihood-Quotienten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -12276,6 +12306,11 @@
             <translation>dem Prozessor</translation>
         </message>
         <message>
+            <location filename="../../app/wiring/program.py" />
+            <source>the profile names a tool that there is not: {0}</source>
+            <translation>das Profil nennt ein Werkzeug, das es nicht gibt: {0}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>The program code with its weights was changed since you allowed it. It is not run until you allow it again.</source>
             <translation>Der Programmcode bei den Gewichten wurde geändert, seit Sie ihn erlaubt haben. Er wird nicht ausgeführt, bis Sie ihn erneut erlauben.</translation>
@@ -12741,10 +12776,16 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
+            <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>there is no conversation to which a diagnosis session belongs</source>
+            <translation>es gibt keine Unterhaltung, zu der eine Diagnosesitzung gehört</translation>
         </message>
         <message>
             <location filename="../../app/wiring/window_builder.py" />
@@ -12790,6 +12831,11 @@
             <location filename="../../app/views/record/record_opening.py" />
             <source>There is no patient's record in it</source>
             <translation>Es ist keine Patientenakte darin</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/profiles.py" />
+            <source>there is no profile {0}</source>
+            <translation>es gibt kein Profil {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -13055,6 +13101,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>this is no address of a FHIR server</source>
             <translation>dies ist keine Adresse eines FHIR-Servers</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/profiles.py" />
+            <source>this is no agent profile: {0}</source>
+            <translation>das ist kein Agentenprofil: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -14542,6 +14593,11 @@
             <translation>{0} sieht das Bild an</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/protocol.py" />
+            <source>{0} named no disease</source>
+            <translation>{0} hat keine Krankheit genannt</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>{0} needs a model that is not installed: {1}</source>
             <translation>{0} braucht ein Modell, das nicht installiert ist: {1}</translation>
@@ -14700,6 +14756,11 @@
             <location filename="../../app/imaging/space/stacks.py" />
             <source>{0}, to {1} mm after slice {2}</source>
             <translation>{0}, auf {1} mm nach Schicht {2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/table.py" />
+            <source>{0}: cannot be read as TOML: {1}</source>
+            <translation>{0}: nicht als TOML lesbar: {1}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
