@@ -26,10 +26,8 @@ class LoggedCall:
     """A finished call with its result; one that repeats a tool stands as one of the inner tool.
 
     Attributes:
-        images: The images, open now or earlier, that the result is based on, by the reference that
-            `image_reference` returns; empty if unknown.
-        sources: Paths of these images. If there are none: paths of the files named in the call's
-            arguments or, failing that, in its output.
+        images: References (`image_reference`) of the images that it is based on; empty if unknown.
+        sources: Paths of these, else of files that the arguments name, else of those in the output.
         here: Whether the call was made in the current run.
         number: Position of the result in the order in which results arrived, from 0.
     """

@@ -40,13 +40,11 @@ class Limits:
     """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        calls_per_task: Maximum number of calls during one step of the plan; further calls are
-            refused with the advice to continue with the next step.
+        calls_per_task: Maximum number of calls in one step of the plan; then the model must go on.
         same_call: How many calls to the same tool with equal arguments end the run.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
-        wall_s: Maximum duration in seconds, not counting time spent waiting for the user; 0 for no
-            limit.
+        wall_s: Maximum duration in seconds without waits for the user; 0 for no limit.
     """
 
     steps: int = 20

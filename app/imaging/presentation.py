@@ -18,8 +18,7 @@ class ImagePresentation:
         rescale: Modality rescale that replaces the image's own (C.11.6), or None.
         modality_lut: Modality LUT that replaces the image's rescale, or None. If there is one,
             `rescale` only holds the units.
-        voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
-            range of values; None keeps the image's own.
+        voi: Windows and LUTs (C.11.8); an empty `Voi` is the full range, None the image's own.
         inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
         presentation_lut: Presentation LUT that replaces the image's own, or None.
         shutter: Display shutter that replaces the image's own; None removes the image's own.
@@ -54,11 +53,9 @@ class PresentationState:
     """A presentation state: settings that say how certain images are to be displayed.
 
     Attributes:
-        layer: The state's graphics as a layer, whose items are the graphic layers; it also holds
-            the state's file and title.
+        layer: The state's graphics as a layer of graphic layers, with its file and title.
         description: ContentDescription and the creator's name.
-        images: Maps (SOP Instance UID, frame from 0) to the settings for that frame. Frame -1
-            stands for all frames of the image that do not have an entry of their own.
+        images: (SOP Instance UID, frame) -> settings; frame -1 stands for all without an entry.
     """
 
     layer: Layer

@@ -27,8 +27,7 @@ class ReportNode:
     """One content item of a report.
 
     Attributes:
-        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for a
-            reference to an item elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, ..., or REFERENCE to an item elsewhere in the tree.
         name: Meaning of the concept name, e.g. "Finding"; "" if the item has no name.
         value: Value as text with units, e.g. "12.4 mm"; "" for a container.
         relationship: Relationship to the parent item: CONTAINS, HAS OBS CONTEXT, ...

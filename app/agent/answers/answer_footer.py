@@ -38,8 +38,7 @@ class RelevantResults:
         seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
             question is about, in the order of the open images.
         mirrored: Names of the images that the model saw in a mirrored picture.
-        open: Each open image's name, with the paths of the image and of images that it was made
-            from; the current image first.
+        open: Each open image's name and the paths that it was made from; the current image first.
     """
 
     results: tuple[LoggedCall, ...] = ()

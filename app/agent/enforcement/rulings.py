@@ -82,8 +82,7 @@ class CallOrder:
 
     Attributes:
         outcome: The outcome of a call that will not run; None if it will.
-        note: Text sent to the model with the result. It is marked as data, because it may quote a
-            file.
+        note: Text for the model with the result, marked as data, because it may quote a file.
         advice: Sightline's own advice to the model; contains only tool names and fixed text.
     """
 

@@ -68,8 +68,7 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether the stream has ended or was abandoned, so that anything more is ignored.
-        held: The first characters of the text, held back while they may be the label "Sightline:",
-            which is removed because it stands for the program.
+        held: The first characters, held back while they may be the program's label "Sightline:".
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
         stream: Puts the record's dates and names back into the text.
     """
@@ -98,8 +97,7 @@ class ModelTurns:
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
         refit: Offers anew the tools that fit, after the context turned out to be smaller.
         told_shortened: Whether the user has been told that the context was shortened.
-        redactor: Removes identifiers from what a remote model receives; None until the first
-            request.
+        redactor: Removes identifiers for a remote model; None until the first request.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
         refused: Answers of this run that were not accepted, which the user has read.
     """

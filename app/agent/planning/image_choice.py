@@ -89,12 +89,9 @@ class ImageChoice:
     """The images that a question is about.
 
     Attributes:
-        ids: The ids of the open images that the question names ("image-2"); () if it names none,
-            which means the current image.
-        unclear: The question's words for several images, or for another, unnamed image; "" if
-            there are none.
-        many: The ids of the images on each of which the work is wanted ("in each image", "in the
-            control group"); () if it is wanted once.
+        ids: Ids of the open images that the question names; () means the current image.
+        unclear: Words for several images, or for an unnamed other one; "" if there are none.
+        many: Ids of the images on each of which the work is wanted; () if it is wanted once.
         group: The name of the group that these are.
     """
 

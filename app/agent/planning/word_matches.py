@@ -117,8 +117,7 @@ class WordMatches:
             False on a second reading, which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
-        subject_matches: `subject_mentions` without matches that are excluded or part of a longer
-            match.
+        subject_matches: `subject_mentions` without excluded ones and parts of longer matches.
         action_matches: Matches of words for what tools do, excluded or not.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """

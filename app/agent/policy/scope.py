@@ -21,10 +21,8 @@ class Scope:
     Attributes:
         folder: The run's own output folder; None if it has none.
         names: Ids and paths of the open images, and of pictures made in the run.
-        knows: Reports whether a text names an open image in another way (a link, a file name);
-            None if there are no images.
-        made: Reports whether a resolved path in the folder is of a file made by the run; None if
-            every file in it is.
+        knows: Reports whether a text names an open image by a link or file name; None: no images.
+        made: Reports whether the run made a resolved path in the folder; None: every file in it.
         protected: Folders of the program itself, where no tool may write.
     """
 

@@ -37,8 +37,7 @@ class Shown:
     Attributes:
         picture: The PNG with its caption.
         image: Identifies the image: its SOP Instance UID, frame, and hash of its pixels.
-        risk: Why it may show who the patient is, for the user; "" if that is unlikely. With a
-            reason, the picture is called risky.
+        risk: Why it may show who the patient is ("risky"), for the user; "" if unlikely.
     """
 
     picture: Picture

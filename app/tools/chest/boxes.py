@@ -86,8 +86,7 @@ class GroundedPhrase:
 
     Attributes:
         phrase: The model's own words; "" if it gave none.
-        boxes: The corners of each box as fractions (0..1) of the width and height of the model's
-            input.
+        boxes: Corners of each box as fractions (0..1) of the model's input.
     """
 
     phrase: str

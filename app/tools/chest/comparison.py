@@ -66,8 +66,7 @@ class Row:
         current: The value on the current image, or None if it was not measured.
         prior: The value on the prior image, or None if it was not measured.
         change: current - prior, or None if the two values cannot be compared.
-        beyond_error: Whether the change is larger than the method's own error (for a score: whether
-            it crosses 0.5); None if there is no change or the error is unknown.
+        beyond_error: Whether it exceeds the error (a score: crosses 0.5); None if unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
     """
 

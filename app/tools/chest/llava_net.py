@@ -166,8 +166,7 @@ class Tokenizer:
     Attributes:
         begin: Id of the token that begins a prompt, `<s>`.
         end: Id of the token that ends an answer, `</s>`.
-        ids: Function that returns a text's ids, without `begin`; control tokens in the text are
-            treated as plain text.
+        ids: Returns a text's ids without `begin`; control tokens count as plain text.
         text: Function that returns the text for ids, without control tokens.
     """
 

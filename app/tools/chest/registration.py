@@ -83,12 +83,10 @@ class Fit:
     Attributes:
         matrix: [3, 3], from pixels of the current image to pixels of the prior.
         degrees: Clockwise rotation on screen from the current image to the prior one.
-        scale: Size of structures in the prior image divided by their size in the current one, both
-            in the unit of `View.spacing`.
+        scale: Size of structures in the prior divided by the current, in `View.spacing`'s unit.
         overlap: Dice coefficient of the lungs after registration.
         before: Dice coefficient of the lungs when only the images' centres are matched.
-        by: "greys" if the grey levels determined the transform; "outlines" if only the lungs' masks
-            did, because matching the grey levels made the overlap worse.
+        by: "greys", or "outlines" if only the masks decided, as greys made the overlap worse.
     """
 
     matrix: Matrix

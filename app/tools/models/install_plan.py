@@ -60,8 +60,7 @@ class PlannedModel:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed; empty if there are none.
-        unpublished: Difference of the files from the published ones (name, size, digest or commit);
-            they are then installed only if the user allows it. "" if no difference is known.
+        unpublished: How the files differ from the published ones, to be allowed by the user; or "".
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """

@@ -29,13 +29,11 @@ class InstalledModel:
 
     Attributes:
         path: Its folder; for a model of a single file, that file.
-        sha256: Digest of the single file, or one digest over the digests of all files; stored with
-            findings.
+        sha256: Digest of the single file, or of all files' digests; stored with findings.
         warnings: Reasons to doubt its results, e.g. that its files are not the published ones.
         programs: Digests by name of the programs that the user allowed and that have not changed.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
-        files: Size and modification time (ns) of each file when its digest was determined; the
-            model process refuses to load files that have changed since.
+        files: Size and time (ns) of each file at its digest; changed ones are not loaded.
     """
 
     card: ModelCard
