@@ -3072,14 +3072,14 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
             <translation>Löschen</translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete %n marks for good?</source>
             <extracomment>Singular: Delete %n mark for good?</extracomment>
             <translation>
@@ -3093,7 +3093,7 @@
             <translation>Alle Befunde löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete saved marks</source>
             <translation>Gespeicherte Markierungen löschen</translation>
         </message>
@@ -3118,7 +3118,7 @@
             <translation>Den Schlüssel löschen, den Sightline für diesen Host aufbewahrt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete the marks of the selected…</source>
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
@@ -6537,7 +6537,7 @@
             <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Last changed</source>
             <translation>Zuletzt geändert</translation>
         </message>
@@ -7132,12 +7132,12 @@
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Marks are saved on this computer as you work. The file holds the numbers of studies and images, and no names of patients.</source>
             <translation>Markierungen werden während der Arbeit auf diesem Computer gespeichert. Die Datei enthält die Nummern von Studien und Bildern und keine Namen von Patienten.</translation>
         </message>
@@ -10098,7 +10098,7 @@
             <translation>Gespeichert in {path}</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Saved marks</source>
             <translation>Gespeicherte Markierungen</translation>
         </message>
@@ -10801,7 +10801,7 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewports/second_window.py" />
+            <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
         </message>
@@ -11138,7 +11138,7 @@
             <translation>Studien und Serien</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Studies with saved marks</source>
             <translation>Studien mit gespeicherten Markierungen</translation>
         </message>
@@ -11148,7 +11148,7 @@
             <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Study</source>
             <translation>Studie</translation>
         </message>
@@ -12958,7 +12958,7 @@
             <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>They cannot be brought back, and what was done before cannot be undone any more.</source>
             <translation>Sie lassen sich nicht zurückholen, und was davor getan wurde, lässt sich nicht mehr rückgängig machen.</translation>
         </message>
@@ -13533,7 +13533,7 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
         </message>
@@ -15081,7 +15081,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{title} (eigenes)</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>{title} (open)</source>
             <translation>{title} (geöffnet)</translation>
         </message>
