@@ -271,8 +271,18 @@ _TOOLS = (
     ToolRule(LOAD_IMAGE, why="opens one of the patient's images"),
     ToolRule(LOAD_ECG, why="reads the ECG"),
     ToolRule(RHYTHM, why="measures the ECG's rhythm"),
-    ToolRule(SCORE, why="computes the score from given values", values=_SCORE_VALUES),
-    ToolRule(PATIENT_SCORE, why="computes the score from the record", values=_SCORE_VALUES),
+    ToolRule(
+        SCORE,
+        why="computes the score from given values",
+        values=_SCORE_VALUES,
+        texts=(TextWords("text"),),
+    ),
+    ToolRule(
+        PATIENT_SCORE,
+        why="computes the score from the record",
+        values=_SCORE_VALUES,
+        texts=(TextWords("text"),),
+    ),
     ToolRule(ANALYSIS, why="runs an analysis written for the question", numbers=(_LIMIT,)),
     ToolRule(
         DOCUMENT,
