@@ -88,10 +88,8 @@ class RunRequest:
         device: "cpu", "cuda", "mps" or "auto".
         stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
-        identifiers: Names, ids and dates of the patients whose images are open; removed from
-            everything that a remote model receives, including free text.
-        rejected_calls: Ids of earlier tool calls all of whose findings the user has rejected; they
-            do not count as results.
+        identifiers: Names, ids and dates of the open patients, which no remote model receives.
+        rejected_calls: Earlier calls with all findings rejected, which do not count as results.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.

@@ -15,8 +15,7 @@ class AttributeRow:
     Attributes:
         tag: Tag as "(gggg,eeee)" in lower-case hexadecimal.
         keyword: DICOM keyword; for a private or unknown element, its name in square brackets.
-        value: Value as plain text, shortened if it is longer than a few hundred characters; for
-            binary values, their length.
+        value: Value as text, shortened beyond a few hundred characters; bytes: their length.
         depth: Depth in sequences, 0 at the top; items' rows follow their sequence's, one deeper.
     """
 

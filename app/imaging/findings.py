@@ -158,8 +158,7 @@ class Finding:
         value: A measurement computed from the geometry and the image's spacing, or None.
         approximate: Whether `value` is to be marked as approximate.
         group: Findings with the same non-empty group belong together, e.g. a ratio's two lines.
-        ratio: Name of the value that results if this line's length is divided by that of the other
-            line in its group, e.g. "Cardiothoracic ratio"; "" for none.
+        ratio: Name of this line's ratio to the other, "Cardiothoracic ratio"; "" for none.
         rests_on: Labels of the outlines on the same image from which it was computed.
         state: What a person has made of a tool's finding; marks drawn by a person are accepted.
         reviewer: Who set the state; "" while proposed.

@@ -29,8 +29,7 @@ class ImageRef:
     """An exact reference to the pixels of one frame (from 0).
 
     Attributes:
-        sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
-            file's content.
+        sop_instance_uid: SOP Instance UID; of a PNG or JPEG, one under 2.25 from its content.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
 
@@ -156,8 +155,7 @@ class FramePlane:
         row: Unit vector of increasing column (along a row).
         column: Unit vector of increasing row (down a column).
         spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
-            compared only if these UIDs are equal.
+        frame_of_reference: FrameOfReferenceUID, or ""; only equal ones make coordinates comparable.
     """
 
     origin: XYZ

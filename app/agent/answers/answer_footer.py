@@ -33,10 +33,8 @@ class RelevantResults:
 
     Attributes:
         results: The results, in the order in which they arrived.
-        basis_numbers: The numbers (`LoggedCall.number`) of the results that the answer is based on:
-            those from this run and those that it cites; all if a model's answer cites nothing.
-        seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
-            question is about, in the order of the open images.
+        basis_numbers: Numbers of the results it is based on: this run's and those cited, or all.
+        seen: Image notes of the current image and of those asked about, in open order.
         mirrored: Names of the images that the model saw in a mirrored picture.
         open: Each open image's name and the paths that it was made from; the current image first.
     """

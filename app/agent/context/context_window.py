@@ -216,8 +216,7 @@ class Prompt:
     Attributes:
         messages: The transcript; every call has its result right after it.
         tokens: Estimated number of tokens in messages and tools together.
-        shortened: How many messages were shortened to fit the window, not counting results that
-            exceeded the limit for a single result.
+        shortened: How many messages were shortened, not counting single results over the limit.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
         use: How full the context is, with what.
         estimate: The value of `tokens` without the correction by `Calibration`.

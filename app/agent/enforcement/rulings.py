@@ -97,8 +97,7 @@ class CallVerdict:
     """The verdict on a finished call.
 
     Attributes:
-        state: "done", "incomplete", "failed" or, if rules refused the call, "skipped"; "" if it was
-            not judged.
+        state: "done", "incomplete", "failed", "skipped" (by rules); "" if it was not judged.
         note: Text sent to the model with the result, as in `CallOrder.note`.
         advice: Sightline's own advice to the model, as in `CallOrder.advice`.
     """

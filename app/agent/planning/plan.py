@@ -28,8 +28,7 @@ class Output:
     Attributes:
         step: Number of that step, counted from 1.
         key: Key in the step's output.
-        fallback: Whether the open image may be used if the step returned nothing, because both show
-            the same (a DICOM file and the PNG converted from it).
+        fallback: Whether the open image, which shows the same, will do if the step gave nothing.
     """
 
     step: int
@@ -169,8 +168,7 @@ class Intent:
         needs_image: Whether the question is about an open image.
         images: Ids of the open images that the question names; () means the current image.
         unclear_image: Words for several images or another one that is not identified; "" if none.
-        may_concern_other_images: Whether the question might be about an image other than the
-            current one.
+        may_concern_other_images: Whether the question may be about another than the current image.
         corrections: Pairs of a misspelt word and the word it was corrected to.
         viewer: A line on how the user can do in the viewer what no tool can do; "" for none.
         plan: The calls with which rules answer, a reply without calls, or `NoRule`.

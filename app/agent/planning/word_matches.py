@@ -113,8 +113,7 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        strict: Whether a weak cue that begins a request excludes any words ("no comparison"). It is
-            False on a second reading, which is made if the first finds no tool to run.
+        strict: Whether weak cues ("no comparison") exclude; False on a second reading.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
         subject_matches: `subject_mentions` without excluded ones and parts of longer matches.

@@ -224,12 +224,9 @@ class ImageLayer(QGraphicsItem):
         size: tuple[int, int],
         on_screen: ScreenPatch | None = None,
     ) -> None:
-        """Take patches of an image of `size` (columns, rows), which the next paint shows.
+        """Take patches of an image of `size` (columns, rows), one a level, to be painted next.
 
-        Without patches nothing is shown.
-
-        There is at most one patch per level. The most reduced one must cover the image, since it is
-        seen wherever the others are missing.
+        The most reduced one must cover the image, as it is seen where others are missing.
         """
         columns, rows = size
         rect = QRectF(-0.5, -0.5, columns, rows) if patches else QRectF()
