@@ -296,6 +296,9 @@ def _ask(argv: list[str]) -> int:
     parser.add_argument(
         "--session", default="", metavar="ID", help="go on with this conversation (see sessions)"
     )
+    parser.add_argument(
+        "--profile", default="", metavar="NAME|FILE", help="an agent profile: model, tools, prompt"
+    )
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", dest="as_json", help="one event a line")
     parser.add_argument(

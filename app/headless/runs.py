@@ -25,6 +25,7 @@ from app.agent.loop.tool_execution import Tools
 from app.agent.messages import for_people
 from app.agent.policy import Rule, Scope, exact
 from app.agent.privacy.redaction import clean_arguments
+from app.agent.profiles import load_profile
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
@@ -71,6 +72,7 @@ def ask(
     as_json: bool = False,
     allow: Sequence[str] = (),
     records: Sequence[str] = (),
+    profile: str = "",
 ) -> int:
     """Run the assistant on one question, and return the exit code.
 
@@ -90,12 +92,15 @@ def ask(
         as_json: Whether to print each event as a JSON object.
         allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
         records: Files, folders or a server's address with patients' records.
+        profile: An agent profile's name or file; "" for the usual assistant.
     """
+    agent = load_profile(profile) if profile else None
     with open_program() as program:
         program.use_profile(packs, system_prompt, prompts)
         allowed = allowed_tools(program.registry, allow)
         opened = open_images(program.decoder, images)
         open_records(program, records, opened)
+        llm = llm or (agent and agent.model) or None
         model = program.language_model(llm, base_url)
         if plan_only:
             return _plan_only(program, model, prompt, opened, as_json=as_json)
@@ -110,7 +115,7 @@ def ask(
             approve=_approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
-            done = asyncio.run(_print_events(program.loop(model), run, as_json=as_json))
+            done = asyncio.run(_print_events(program.loop(model, agent), run, as_json=as_json))
         unsaved = thread.take_notice()
         if unsaved:
             print(f"sightline: {printable(unsaved)}", file=sys.stderr)

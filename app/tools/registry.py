@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from app.log import get_logger
-from app.tools import chest, general, microscopy, record
+from app.tools import chest, diagnosis, general, microscopy, record
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.picture_sources import CallImages, mark_synthetic
@@ -117,6 +117,21 @@ class Registry:
         kept.problems = self.problems
         return kept
 
+    def only(self, tools: Collection[str]) -> Registry:
+        """Return a registry with these tools only, and the rules of their packs.
+
+        Questions are not read for it: of a pack's plan, only what is checked of a call is kept.
+        """
+        kept = Registry()
+        kept._tools = {name: tool for name, tool in self._tools.items() if name in tools}
+        packs = {tool.spec.pack for tool in kept._tools.values()}
+        kept._plans = {
+            name: replace(plan, kinds=(), successors=(), suggestions=())
+            for name, plan in self._plans.items()
+            if name in packs
+        }
+        return kept
+
     @property
     def packs(self) -> tuple[str, ...]:
         """The names of all packs, in the order in which they were registered."""
@@ -150,6 +165,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     chest.register(registry)
     microscopy.register(registry)
     record.register(registry)
+    diagnosis.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)
     problems = [_load(registry, point) for point in third_party]

@@ -25,6 +25,7 @@ from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
+from app.agent.profiles import AgentProfile
 from app.agent.request import ImageNotes, Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit.log import AuditLog, audit_key
@@ -319,21 +320,30 @@ class Program:
         texts = tool_texts(path) if path is not None else {}
         return system_prompt(profile.prompt, path), texts
 
-    def loop(self, model: LanguageModel) -> AgentLoop:
+    def loop(self, model: LanguageModel, agent: AgentProfile | None = None) -> AgentLoop:
         """Return an agent loop with a model, the active packs, and the settings' limits and rules.
 
-        A prompt that is not there is replaced by the usual one; `notices` says so.
+        A prompt that is not there is replaced by the usual one; `notices` says so. An `agent`
+        profile has a prompt, tools and a number of turns of its own.
+
+        Raises:
+            UsageError: The profile names a tool or a model that there is not.
         """
         chosen = self.settings.limits
         active = self.active
+        if agent is not None and agent.tools:
+            if unknown := [name for name in agent.tools if active.get(name) is None]:
+                raise UsageError(f"the profile names a tool that there is not: {unknown[0]!r}")
+            active = active.only(agent.tools)
         try:
             system, texts = self._system_prompt()
         except FileProblem:
             system, texts = system_prompt(), {}
+        second = agent.synthesis_model if agent is not None else ""
         return AgentLoop(
             model,
             active,
-            system=system,
+            system=agent.prompt if agent is not None else system,
             tool_texts=texts,
             limits=Limits(
                 steps=chosen.steps,
@@ -349,6 +359,8 @@ class Program:
             rules_first=chosen.rules_first,
             audit=self.audit_trail,
             clean_notes=self.settings.clean_notes,
+            profile=agent,
+            tool_model=self.language_model(second) if second else None,
         )
 
     def request(

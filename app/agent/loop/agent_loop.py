@@ -28,7 +28,7 @@ from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
-from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, model_info
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.available_tools import (
@@ -55,6 +55,7 @@ from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.send_consent import SendConsent
+from app.agent.profiles import AgentProfile
 from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
@@ -80,6 +81,8 @@ class AgentLoop:
         tool_texts: The user's own texts, added to the descriptions of tools, by the tool's name.
         clean_notes: Whether a remote model gets the free text of patients' records, cleaned;
             otherwise that is held back.
+        profile: How many turns there are, and which tools end the run; None for the usual way.
+        tool_model: The model that tools ask; None for `model`.
     """
 
     def __init__(
@@ -97,7 +100,11 @@ class AgentLoop:
         audit: Audited | None = None,
         tool_texts: Mapping[str, str] | None = None,
         clean_notes: bool = False,
+        profile: AgentProfile | None = None,
+        tool_model: LanguageModel | None = None,
     ) -> None:
+        self.profile = profile
+        self.tool_model = tool_model
         self.model = model
         self.tools = tools
         self.system = system
@@ -178,6 +185,8 @@ class _Run:
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
         self.ruled = False
+        self.turns = 0
+        self.said_by_tool = False
         self.written = ""  # the answer, as far as the model wrote it
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
@@ -233,13 +242,22 @@ class _Run:
     def _model_for(self, token: CancelToken, records: WatchedRecords) -> ToolModelOf | None:
         if self.answers.window.info.rules:
             return None
-        loop = asyncio.get_running_loop()
-        return ToolModelOf(self.answers, self.asking, token, loop, records)
+        loop, other = asyncio.get_running_loop(), self.agent.tool_model
+        if other is None:
+            return ToolModelOf(self.answers, self.asking, token, loop, records)
+        window = ContextWindow(model_info(other))
+        asking = replace(self.asking, model=other, eyes=window.info.images)
+        turns = replace(self.answers, model=other, window=window, asking=asking)
+        return ToolModelOf(turns, asking, token, loop, records)
 
     async def drive(self) -> None:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
+            if self.said_by_tool:
+                self._end_plan(ok=True)
+                self.emitter.emit(RunFinished, answer=answer)
+                return
             said = [*self.answers.refused, *texts_beside_calls(self.request.thread.history)]
             marked, early = self._marked(answer, said)
             uncited = self.director.by_rules and not self.calls.evidence.cites(answer)
@@ -354,9 +372,39 @@ class _Run:
             if not calls:
                 self.transcript.say(message)
                 return self._answer(message.text)
+            calls = self._of_profile(calls)
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+            if self._ends_after(calls):
+                return self._tool_text()
+
+    def _of_profile(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+        """Return the calls of a turn that the profile lets run: one, where it limits the turns."""
+        profile = self.agent.profile
+        if profile is None or not profile.max_turns or len(calls) == 1:
+            return calls
+        text = f"Only the first of {len(calls)} calls was made: this agent makes one a turn."
+        self.emitter.emit(Noted, text=text)
+        return calls[:1]
+
+    def _ends_after(self, calls: Sequence[ToolCall]) -> bool:
+        """Return whether the profile ends the run after these calls."""
+        profile = self.agent.profile
+        if profile is None:
+            return False
+        self.turns += 1
+        ended = any(call.name in profile.terminal_tools for call in calls)
+        return ended or self.turns == profile.max_turns
+
+    def _tool_text(self) -> str:
+        """Return the text of the last result as the answer, which no check of answers changes."""
+        data = self.calls.results[-1].data
+        text = str(data.get("summary") or data.get("error") or "")
+        self.said_by_tool = True
+        self.emitter.emit(TextDelta, text=text)
+        self.transcript.say(Message(role="assistant", text=text))
+        return text
 
     async def _without_model(self, error: ModelFailed) -> str | Stop | None:
         """Return the rules' answer after the model failed; None if rules have no plan to go on."""
