@@ -12,6 +12,7 @@ from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.spelling import Speller
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, longest_matches
+from app.paths import question_words
 from app.tools.pack_plan import PackPlan, QuestionKind
 
 Key = tuple[str, str]
@@ -25,6 +26,7 @@ _OTHERS = frozenset(
 # Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _CENTURIES = ("19", "20")
+_COURSES = question_words("courses")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
@@ -192,14 +194,25 @@ class WordMatches:
         return frozenset(told.union(beside if asked else ()))
 
     def _has_value(self, match: Match) -> bool:
-        """Return whether a number, and no year, follows a match: "temp 38.5", "sats at 88"."""
+        """Return whether a value is told after a match: "temp 38.5", "sats at 88", "BP falling".
+
+        A year is no value, and in a question a course is asked for, not told.
+        """
         last = max(match.positions)
         if any(self.tokens[place].text.isdigit() for place in match.positions):
             return False  # "MELD 3.0"
-        near = self.tokens[last + 1 : last + 3]
-        same = (one.text for one in near if one.clause == self.tokens[last].clause)
+        near = [
+            one
+            for one in self.tokens[last + 1 : last + 3]
+            if one.clause == self.tokens[last].clause
+        ]
+        if near and near[0].text in _COURSES and not near[0].in_question:
+            return True
+        # "sats at 88", but not "CURB-65: urea 9"
+        linked = near[:1] if near and not clause_scope.carries_no_meaning(near[0]) else near
         return any(
-            text.isdigit() and not (len(text) == 4 and text[:2] in _CENTURIES) for text in same
+            one.text.isdigit() and not (len(one.text) == 4 and one.text[:2] in _CENTURIES)
+            for one in linked
         )
 
     def _history_words(
@@ -223,8 +236,13 @@ class WordMatches:
         )
         if not asked and not beyond:
             return frozenset()
-        # Words such as "compared with yesterday" state history and are a request as well.
-        kept = (match.positions for match in matches if self._kind(match).greedy)
+        # Words such as "compared with yesterday" state history and are a request as well; what a
+        # score of the record is computed from is told.
+        kept = (
+            match.positions
+            for match in matches
+            if (kind := self._kind(match)).greedy or (kind.needs_record and not kind.tools)
+        )
         return past - frozenset[int]().union(*kept)
 
     def _kind(self, match: Match) -> QuestionKind:

@@ -10,6 +10,7 @@ _TITLES = {
     "get_patient_labs": "Laboratory results",
     "get_vital_signs": "Vital signs",
     "get_patient_conditions": "Diagnoses",
+    "get_patient_history": "History",
     "analyze_batch_conditions": "Diagnoses over patients",
     "get_clinical_notes": "Notes",
     "get_soap_notes": "SOAP notes",
