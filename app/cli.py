@@ -44,10 +44,7 @@ _LLM_HELP = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return the exit code.
-
-    `argv` are arguments without the program's name; None for the arguments of this process.
-    """
+    """Run the program on `argv` (None: this process's) and return the exit code."""
     multiprocessing.freeze_support()
     os.umask(0o077)  # whatever is written is for this user alone
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
@@ -89,10 +86,7 @@ def _escape_unprintable() -> None:
 
 
 def _join_window(arguments: list[str]) -> list[str]:
-    """Return the arguments with `--window -600,1500` as `--window=-600,1500`.
-
-    argparse takes a value that begins with a minus sign for an option.
-    """
+    """Join `--window -600,1500` with "=", as argparse takes a minus sign for an option."""
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] == "--window" and argument[:1] == "-":

@@ -85,10 +85,7 @@ def cache_dir() -> Path:
 
 
 def index_folder() -> Path | None:
-    """Return the folder of the index of opened files; None if SIGHTLINE_NO_INDEX is 1.
-
-    The index contains patients' names.
-    """
+    """Return the index's folder, which names patients; None if SIGHTLINE_NO_INDEX is 1."""
     off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
     return cache_dir() / "index" if off in ("", "0", "no", "false") else None
 

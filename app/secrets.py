@@ -52,10 +52,7 @@ class Secrets:
         self._configured = frozenset(names) - {""}
 
     def get(self, name: str, *, chosen: bool = False) -> str:
-        """Return the key stored under `name`, or "" if none is known.
-
-        If `chosen`, the key's endpoint counts as one of those in the settings; see `configure`.
-        """
+        """Return the key `name` or ""; `chosen` counts its endpoint as configured."""
         if not name:
             return ""
         variable = self._variable(name, configured=chosen)
@@ -81,10 +78,7 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Delete a key from keyring and memory, and return whether it is gone.
-
-        Environment variables are not changed.
-        """
+        """Forget a key in keyring and memory, not environment; return whether it is gone."""
         self._memory.pop(name, None)
         if not self.has_keyring:
             return True

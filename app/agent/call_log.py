@@ -42,10 +42,7 @@ class LoggedCall:
     sources: frozenset[str] = frozenset()
 
     def may_concern(self, images: Collection[str]) -> bool:
-        """Return whether the result is, or may be, based on one of these images.
-
-        True if the result's images are unknown, or if `images` is empty.
-        """
+        """Return whether the result may be based on one of the images; () and unknown ones fit."""
         return not images or not self.images or not self.images.isdisjoint(images)
 
 
@@ -157,10 +154,7 @@ class CallLog:
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """Return the references of the open images that a call's arguments name.
-
-        Naming a file that was made from an image counts as naming the image.
-        """
+        """Return the references of open images that arguments name, or made the files they name."""
         found: set[str] = set()
         for text in strings(arguments):
             name = self._open_image(text)

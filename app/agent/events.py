@@ -39,10 +39,7 @@ class TextDelta(_Event):
 
 
 class ReasoningDelta(_Event):
-    """A piece of the model's reasoning before its answer.
-
-    The reasoning is shown collapsed and is not part of the answer.
-    """
+    """A piece of the model's reasoning, shown collapsed and not part of the answer."""
 
     kind: Literal["reasoning_delta"] = "reasoning_delta"
     text: str
@@ -64,10 +61,7 @@ class ModelRetry(_Event):
 
 
 class Noted(_Event):
-    """A notice to the user during a run, such as "a model is loading" or "results were shortened".
-
-    A `passing` notice describes only the current moment; the next event makes it obsolete.
-    """
+    """A notice to the user during a run; the next event makes a `passing` one obsolete."""
 
     kind: Literal["notice"] = "notice"
     text: str

@@ -53,10 +53,7 @@ def _file(note: Mapping[str, Any]) -> str:
 
 
 def image_reference(note: Mapping[str, Any]) -> str:
-    """Return the reference by which tools identify an image: its path, or its id if it has none.
-
-    The reference stays the same while other images are opened and closed.
-    """
+    """Return an image's path, or its id without one; stays while other images come and go."""
     return str(note.get("path") or note.get("id") or "")
 
 

@@ -40,8 +40,6 @@ class Limits:
     """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        steps: Maximum number of requests to the model.
-        tool_calls: Maximum number of tool calls.
         calls_per_task: Maximum number of calls during one step of the plan; further calls are
             refused with the advice to continue with the next step.
         same_call: How many calls to the same tool with equal arguments end the run.
@@ -61,10 +59,7 @@ class Limits:
 
 
 class ImageNotes(Sequence[Mapping[str, Any]]):
-    """Notes on images that are made when they are first read, in the thread of the run.
-
-    Making them reads the tables of groups beside the images, which must not hold up the window.
-    """
+    """Notes on images made when first read, in the run's thread: tables of groups are slow."""
 
     def __init__(self, make: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
         self._make = make
@@ -91,14 +86,8 @@ class RunRequest:
     """One question, with everything that may be used to answer it.
 
     Attributes:
-        thread: The conversation, to which the run adds its messages.
-        images: The images that tools may read.
         image_notes: Notes on the open images, the current one first, as in `Message.images`.
-        out_dir: The run's output folder; created if it does not exist.
-        host: Runs the tools' networks in processes of their own.
-        models_dir: The folder that contains the user's model weights.
         device: "cpu", "cuda", "mps" or "auto".
-        cancel: Stops the run; the loop also sets it when nobody reads its events any more.
         stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
         identifiers: Names, ids and dates of the patients whose images are open; removed from
@@ -131,10 +120,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
-
-    The context is recorded on asking: a queued question is about the images open at that moment.
-    """
+    """A question with its context as it was asked, since queued ones wait; no run id yet."""
 
     text: str
     thread: Thread
@@ -170,11 +156,7 @@ class Question:
 
 
 def make_folder(path: Path) -> Path:
-    """Create a run's output folder and return its absolute path.
-
-    Raises:
-        FileProblem: The folder cannot be created.
-    """
+    """Create a run's folder and return its absolute path; raise FileProblem."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

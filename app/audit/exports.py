@@ -71,11 +71,7 @@ def record_export(
 
 @contextlib.contextmanager
 def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
-    """Record that the body of the `with` statement deletes a conversation, and any failure of it.
-
-    Raises:
-        FileProblem: The log cannot be written; the body of the `with` statement is then not run.
-    """
+    """Record a deletion and its failure; if the log raises FileProblem, nothing is deleted."""
     try:
         if log is not None:
             log.record("conversation_deleted", {"thread": thread_id}, sync=True)

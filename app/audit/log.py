@@ -130,11 +130,7 @@ class AuditLog:
 
     @property
     def secret(self) -> bytes:
-        """The secret that all keys are derived from.
-
-        Raises:
-            SightlineError: The secret is not available.
-        """
+        """The secret of all keys; raises SightlineError if it is not available."""
         if not isinstance(self._secret, bytes):
             self._secret = self._secret()
         return self._secret

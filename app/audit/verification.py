@@ -33,10 +33,7 @@ _ANCHOR = re.compile(r"\b[0-9]{1,15}:[0-9a-f]{64}\b")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log is not as it was written.
-
-    `segment` is the number of the file, 0 for the head's; `line` is 0 for the whole file.
-    """
+    """A place where the log has changed; `segment` 0 is the head's, `line` 0 the whole file."""
 
     segment: int
     line: int
@@ -56,11 +53,8 @@ class Report:
     """The result of a verification.
 
     Attributes:
-        lines: Number of lines in the log.
         problems: The problems in the order of the log; at most 50.
-        notes: Facts worth knowing that are not problems.
         first: Time of the first line; "" if there is no log, also for `last` and `anchor`.
-        last: Time of the last line.
         anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
             whether the log was replaced by an older copy.
     """

@@ -47,10 +47,8 @@ class ExportRequest:
 
     Attributes:
         findings: JSON file of findings; None for none.
-        image: File, folder or archive with the images.
         form: One of `FORMS`.
         frame: Frame from 0 for forms about one frame; None for that of the first finding.
-        proposed: Whether findings that nobody has accepted are written, too.
         verified_by: Who verifies a report; "" leaves it unverified.
     """
 
@@ -244,10 +242,7 @@ _COLUMNS = (
 
 
 def findings_csv(findings: tuple[Finding, ...]) -> bytes:
-    """Return a table with a line for each measurement, or for each finding without any.
-
-    Numbered objects have a line each, with its area and, as its point, its centroid.
-    """
+    """Return a table: a line per measurement, else finding; objects with area and centroid."""
     stream = io.StringIO(newline="")
     table = csv.writer(stream)
     table.writerow(_COLUMNS)
@@ -292,10 +287,7 @@ _SERIES = ("tiff", "gif", "mp4")  # forms that hold every frame of the image
 
 
 def _write_picture(subject: Subject) -> None:
-    """Write a picture or movie of the image with the findings, without names and dates.
-
-    It is written picture by picture into a folder beside its place, and moved when it is whole.
-    """
+    """Write a picture or movie without names, into a temporary folder moved when whole."""
     from app.views.canvas.annotated_render import Look, render_annotated
     from app.views.canvas.corner_text import Detail
     from app.views.canvas.scrolling import frame_duration

@@ -64,7 +64,6 @@ class McpRequest:
 
     Attributes:
         images: Files, folders or archives whose images the tools may read.
-        records: Files, folders or a server's address with patients' records.
         allow: Further tools to offer, each as "EFFECT:TOOL".
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.
@@ -101,11 +100,7 @@ def serve(wanted: McpRequest) -> int:
 
 
 def make_server(program: Program, wanted: McpRequest) -> Server[Any]:
-    """Return the server, with the images open.
-
-    Raises:
-        SightlineError: An image cannot be opened, or an argument is wrong.
-    """
+    """Return the server with open images; raise SightlineError if that fails."""
     from mcp.server import Server
 
     program.use_profile(wanted.packs)

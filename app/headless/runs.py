@@ -157,11 +157,7 @@ _LONG_ENTRY = re.compile(r"\[([A-Z][A-Za-z]+/[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f-]{
 
 
 def _print_for_people(event: events.RunEvent, streaming: bool) -> bool:
-    """Print an event as text: the answer to stdout, progress to stderr.
-
-    `streaming` says whether the last line on stdout is unfinished; the return value, whether it is
-    now.
-    """
+    """Print an event, answer to stdout; `streaming`, also returned: the line is unfinished."""
     if isinstance(event, events.TextDelta):
         # What a model writes must not steer the terminal.
         text = _LONG_ENTRY.sub(r"[\1…]", event.text.expandtabs(4))
@@ -205,10 +201,7 @@ def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
 
 
 def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
-    """Return the answer to approval requests.
-
-    It is yes for the tools in `allowed`, and for the hosts in the environment variables.
-    """
+    """Return yes for tools in `allowed` and hosts in the environment variables."""
     host = model.remote_host
 
     async def approve(event: events.ApprovalRequested) -> Decision:
@@ -373,10 +366,7 @@ def run_tool(
 
 
 class ToolCallRecord:
-    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
-
-    `via` says who made the call.
-    """
+    """Records one tool call outside a run, its arguments as a hash; `via` says who made it."""
 
     def __init__(
         self,

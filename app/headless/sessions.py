@@ -158,8 +158,6 @@ class _ReplayImages:
     """Finds the images of each recorded run, by their UID and their pixels.
 
     Attributes:
-        sources: Files or folders to search besides the recorded paths.
-        folder: Folder for the files that the calls make.
         renamed: Recorded path -> path at which the image was found; filled on the way.
     """
 

@@ -64,7 +64,6 @@ class Axes:
     """The axes along which the frames of an image are counted.
 
     Attributes:
-        channels: At least one; their number times `depths` times `times` is the number of frames.
         z_step_mm: Distance between depths in mm, or None if unknown.
         time_step_ms: Time between time points in ms, or None if unknown.
     """
@@ -120,10 +119,7 @@ class Axes:
         return tuple(found)
 
     def text(self, index: int, *, channel: bool = True) -> str:
-        """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10 at 1.5 µm"; "" for a single frame.
-
-        Without `channel`, the channel is left out.
-        """
+        """Return "channel 2 of 3 (DAPI), depth 4 of 10"; "" for one frame, None: no channel."""
         place = self.place(index)
         texts: list[str] = []
         if channel and len(self.channels) > 1:
@@ -167,10 +163,7 @@ def channel_colors(channels: Sequence[Channel]) -> tuple[Rgb, ...]:
 
 
 def dye_names(names: Sequence[str]) -> list[str]:
-    """Return of each channel's name only the dye or method in it, e.g. "DAPI"; else "Channel 2".
-
-    Whoever took the image can have written anything into a name, the patient's too.
-    """
+    """Return each channel's dye or method only, as names may hold the patient's; "Channel 2"."""
     found: list[str] = []
     for number, name in enumerate(names, start=1):
         dye = next((hit.group() for words, _ in _BY_NAME if (hit := words.search(name))), "")

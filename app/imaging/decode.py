@@ -52,10 +52,7 @@ _FIXED_BYTES = 4096
 
 
 def footprint(frame: Frame) -> int:
-    """Return the memory in bytes that a frame occupies: pixels, overlays, palettes, LUTs, shutters.
-
-    An array that is a view of a larger one counts as the larger one, which it keeps in memory.
-    """
+    """Return the bytes of a frame; a view of a larger array counts as that, which it keeps."""
     return _FIXED_BYTES + _array_bytes(frame)
 
 
@@ -399,10 +396,7 @@ class Decoder:
         return converted_reply(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
-        """Return a SEG, RTSTRUCT or microscopy annotation as a layer of named, coloured items.
-
-        The future fails with `FileProblem` if the object cannot be read.
-        """
+        """Return a future of a SEG, RTSTRUCT or annotation layer; fails with `FileProblem`."""
         return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
@@ -467,10 +461,7 @@ class Decoder:
         )
 
     def dicom_object(self, export: DicomExport) -> Future[WrittenObject]:
-        """Return the DICOM object that `export` describes, for the caller to write.
-
-        The future fails with `FileProblem` if it cannot be made of these images or findings.
-        """
+        """Return a future of the DICOM object for `export`; fails with `FileProblem`."""
         findings = tuple(dataclasses.replace(one, original=None) for one in export.findings)
         payload = {"export": pack(dataclasses.replace(export, findings=findings))}
         path = export.images[0].path

@@ -38,8 +38,6 @@ class View:
 
     Attributes:
         frame: Frame of the image, from 0.
-        window: Window in modality units; None for the image's own.
-        inverse: Whether greys are inverted with respect to the image's own.
         area: Outer edges (x0, y0, x1, y1) of what is shown, in pixels with integer centres, within
             the image; None for all of it.
         flip_h: Whether left and right are exchanged, before the rotation.
@@ -122,10 +120,7 @@ def reason_against(kind: str, finding: Finding, images: Container[str]) -> str:
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether a person drew the finding; what a tool found has a version or a model.
-
-    What is only proposed is no person's either: their marks are accepted from the start.
-    """
+    """Return whether a person drew it: no version or model, and accepted from the start."""
     origin = finding.provenance
     return finding.state is not State.PROPOSED and not (
         origin.tool_version or origin.model or origin.run_id or origin.call_id

@@ -89,11 +89,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """The shapes that a layer draws on one frame of an image, in drawing order; may be empty.
-
-    Attributes:
-        warnings: Warnings for the user, e.g. "resampled from another pixel grid".
-    """
+    """The shapes that a layer draws on one frame of an image, in drawing order; may be empty."""
 
     shapes: tuple[Shape, ...] = ()
     warnings: tuple[str, ...] = ()

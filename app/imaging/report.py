@@ -55,7 +55,6 @@ class Report:
     Attributes:
         title: Title of the document, e.g. "CT Abdomen Report".
         facts: (name, value) pairs from the header: completion, verification, observer, date.
-        warnings: Descriptions of the parts that could not be read.
     """
 
     title: str

@@ -115,10 +115,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A lookup table: an item of a Modality, VOI or Presentation LUT Sequence.
-
-    A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
-    """
+    """A LUT item: `data[clip(value - first, 0, len - 1)]`, entries of `bits` bits as stored."""
 
     first: int
     bits: int
@@ -315,7 +312,6 @@ class Frame:
         stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8
             or uint16 [rows, columns, 3] (YBR is already converted, a palette is not applied).
         ref: Reference to exactly these pixels.
-        rescale: Modality rescale (identity for colour).
         photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR
             or RGB.
         calibration: Text on how the spacing was calibrated, or "".
@@ -330,7 +326,6 @@ class Frame:
             Supplemental Palette, C.7.6.19); other values are grey and have a window.
         real_world: Maps from stored to real world values, for the readout at the cursor.
         shutter: The visible part of the image; None if all of it is visible.
-        regions: Parts with their own scale, which may differ from `spacing`.
         time_ms: Time of this frame in ms from the start of its cine, or None.
         note: Remark shown with the image, e.g. "resampled", or "".
         same_grid: Numbers of the frames of this instance that show the same place at the same time:
@@ -504,7 +499,6 @@ class Series:
         part: Index among the series that share `uid`, from 0.
         split: How the series differs from others of that `uid`, e.g. "b-value 800"; "" if alone.
         order: Sort criterion of the instances, e.g. "position along the normal".
-        warnings: Warnings for the user, e.g. "the slice distance changes from 1.08 to 7 mm".
     """
 
     uid: str
@@ -538,7 +532,6 @@ class Study:
         patient: PatientName as written in the file, for display on this machine only.
         date: StudyDate as YYYYMMDD, or "".
         key: Key that is unique among open studies: `uid`, extended if two patients share it.
-        warnings: Warnings for the user, e.g. "another patient has the same Study Instance UID".
     """
 
     uid: str
@@ -553,10 +546,7 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A message about a file or folder that the user must see: a reason and a remedy.
-
-    If `remark` is true, nothing was lost, e.g. if only a copy of a file was left out.
-    """
+    """A file's problem: reason and remedy; as a `remark` nothing was lost, only a copy."""
 
     path: Path
     reason: str

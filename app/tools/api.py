@@ -171,11 +171,8 @@ class ToolSpec:
         description: Text for the model and the user: what it does, on what, and its limits.
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
-        needs: Models and packages that the tool uses.
         approval: What the tool does; this decides whether the user is asked before it runs.
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
-        pack: Name of its pack ("chest", "general").
-        version: Version of the tool, recorded in provenance.
         sequential: Whether no other tool call of the same run may run at the same time.
         phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
             the offline planner; `name` written with spaces is always recognised.
@@ -222,8 +219,6 @@ class Artifact:
             "show" (image_visualizer: the program opens the file in a pane of the canvas), "mask" (a
             TIFF whose values number the objects of `source`), "table" (CSV; see
             `app.tools.tables`), "plot" (JSON; see `app.tools.plots`) or "file" (any other).
-        title: Text above the pane of a "show" artifact.
-        description: Text below the pane of a "show" artifact.
         source: The image from which the file was made, with the same rows and columns, or None.
         options: Display options of a "show" artifact: figsize, cmap; what `app.tools.tables` keeps
             of a table.
@@ -260,7 +255,6 @@ class ImageSnapshot:
         ref: The reference that findings on this image must carry. For a PNG made in this run from
             an open image with the same rows and columns, this is the open image's reference, so
             that masks are shown on the open image and its spacing is kept.
-        path: The image's file.
         instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
         display: The pixels as shown: uint8 [rows, columns] or [rows, columns, 3]. MONOCHROME1 is
@@ -441,6 +435,10 @@ class Images(Protocol):
         """Return the ids of the open images of each group, by the group's name; {} for none."""
         ...
 
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        """Return tools' findings on the open images that a person has accepted or edited."""
+        ...
+
 
 class ModelHost(Protocol):
     """Runs functions in the model process, a separate process that does the heavy work (torch)."""
@@ -605,18 +603,10 @@ class ToolModel(Protocol):
 
 
 class InnerCalls(Protocol):
-    """Runs other tools within a tool's call, on one image each.
-
-    Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
-    or compute may be run.
-    """
+    """Runs tools that read or compute within a tool's call, on one image each, by the rules."""
 
     def check(self, tool: str) -> ToolSpec:
-        """Return the description of a tool that may be run.
-
-        Raises:
-            ToolRetry: There is no such tool, or it may not be run within another tool's call.
-        """
+        """Return a runnable tool's spec; raise ToolRetry if there is none or it may not be run."""
         ...
 
     def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
@@ -662,16 +652,11 @@ class ToolContext:
 
     Attributes:
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
-        host: Runs functions in the model process.
-        models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Token that the tool checks between steps.
         confirm: Asks the user whether to go on despite a reason against it ("the file
             says that this is a head: use it anyway?").
-        calls: Runs other tools.
         conversation_id: The id of the conversation; "" outside one.
-        store: Keeps small JSON values for the conversation.
-        results: The earlier results of the conversation.
         model: The language model that the user has chosen; None for the offline planner.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record the user has chosen or whose study is
@@ -733,17 +718,9 @@ class Registrar(Protocol):
     """The methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
-        """Add a tool.
-
-        Raises:
-            ValueError: A tool with that name is already registered.
-        """
+        """Add a tool; raise ValueError if its name is taken."""
         ...
 
     def plan(self, plan: PackPlan) -> None:
-        """Add the pack's plan, which says when its tools are used.
-
-        Raises:
-            ValueError: A plan for a pack with that name is already registered.
-        """
+        """Add the pack's plan of when its tools are used; raise ValueError for a second one."""
         ...

@@ -34,10 +34,7 @@ def png_bytes(pixels: NDArray[Any]) -> bytes:
 
 
 def label_image(labels: NDArray[Any]) -> bytes:
-    """Return the numbers of objects, uint16 or uint32 [rows, columns], as a compressed TIFF.
-
-    Those of 32 bits are written as signed ones, which is what Pillow knows.
-    """
+    """Return object numbers as compressed TIFF; 32 bits signed, which Pillow knows."""
     stream = io.BytesIO()
     signed = labels.view(np.int32) if labels.dtype == np.uint32 else labels
     Image.fromarray(signed).save(stream, "TIFF", compression="tiff_adobe_deflate")

@@ -157,10 +157,7 @@ def _row_of(file: Path, folder: Path, rows: Mapping[str, Membership]) -> Members
 
 
 def _of_folder(file: Path) -> tuple[Membership, Path]:
-    """Return what the folders of a file say, control/a.tif or control/rep1/a.tif.
-
-    The path is that of the folder that holds all groups' folders.
-    """
+    """Return what folders say (control/rep1/a.tif), and the folder of all groups' folders."""
     own = file.parent.name
     tokens = _tokens(own)
     numbered = len(tokens) == 1 and (tokens[0].isdigit() or _mark(tokens[0], _REPLICATES))

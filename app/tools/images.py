@@ -61,7 +61,6 @@ class OpenImage:
 
     Attributes:
         id: The app's id; "image-1" is the current image.
-        instance: The image's file.
         frame_index: Index of the shown frame, from 0.
         window: The grey-value window that it was shown with; None for the window given in the file.
         invert: Whether the user had inverted the greys. Tools always get the image with its natural
@@ -108,10 +107,7 @@ def _grouped(member: groups.Membership) -> dict[str, str]:
 
 
 def rejected_calls(images: Iterable[OpenImage], runs: Container[str]) -> tuple[str, ...]:
-    """Return the ids of the tool calls of whose findings the user has rejected every one.
-
-    Only calls of a conversation's `runs`, by their ids: another may have a call with the same id.
-    """
+    """Return calls with all findings rejected, only of these `runs`: ids repeat elsewhere."""
     states: dict[str, set[State]] = {}
     for image in images:
         for one in (found for found in image.findings if found.provenance.run_id in runs):
@@ -237,6 +233,11 @@ class RunImages:
         if instance.kind not in ("picture", "tiff"):
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
+
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        """Return tools' findings that a person has accepted or edited."""
+        found = (one for image in self._opened for one in image.findings)
+        return tuple(one for one in found if one.state in (State.ACCEPTED, State.EDITED))
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return the ids of the open images of each group; see `app.tools.api.Images`."""
@@ -401,11 +402,7 @@ class RunImages:
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Record a picture that was made in this run; see `app.tools.api.Images`.
-
-        Raises:
-            ValueError: `path` is not in the run's output folder.
-        """
+        """Record a made picture (`Images`); raise ValueError outside the run's folder."""
         real = path.resolve()
         if not real.is_relative_to(self._out_real):
             raise ValueError("a derived image must lie in the run's output folder")
@@ -422,10 +419,7 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return the ids of open images, the current first, then the paths of the run's pictures.
-
-        Open files that are not images, such as reports, and images with missing rows are left out.
-        """
+        """Return ids of complete open images, current first, then the run's pictures."""
         with self._lock:
             made = [str(path) for path in self._derived]
         whole = (
@@ -677,11 +671,7 @@ class RunImages:
 
 
 def frame_at(image: OpenImage, channel: int | str | None, z: int | None, time: int | None) -> int:
-    """Return the index of a frame from its channel, depth and time; None for those shown.
-
-    Raises:
-        ToolRetry: The image has no such frame; the message lists the channels that it has.
-    """
+    """Return a frame's index by channel, depth, time (None: shown); raise ToolRetry."""
     axes = image.instance.axes
     if (channel, z, time) == (None, None, None):
         return image.frame_index

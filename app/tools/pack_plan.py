@@ -52,11 +52,7 @@ def pack_prompt(pack: str) -> str:
 
 
 def any_of(*words: str) -> str:
-    """Join single words to one part of a phrase that matches any of them: "big|large".
-
-    Raises:
-        ValueError: One of them is more than one word.
-    """
+    """Join single words to "big|large"; raise ValueError for more than a word."""
     longer = [word for word in words if " " in word or "-" in word]
     if longer:
         raise ValueError(f"alternatives are single words: {', '.join(longer)}")
@@ -106,6 +102,8 @@ class QuestionKind:
         needs_image: Whether the question is about an open image.
         needs_record: Whether the question is about an open patient's record. Words that elsewhere
             mean that no tool answers a question ("which drug") do not count against it.
+        beyond_images: Whether, like a question about a record, it asks for what no image shows
+            ("which test next?"), though no record is needed.
         unless: Words that exclude this kind if they are in the same clause: "liver", for a pack
             that cannot outline livers.
         fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
@@ -138,6 +136,7 @@ class QuestionKind:
     certain: bool = False
     needs_image: bool = True
     needs_record: bool = False
+    beyond_images: bool = False
     unless: tuple[str, ...] = ()
     fallback: bool = False
     counts_as: str = ""
@@ -204,7 +203,6 @@ class ValueWords:
     Attributes:
         argument: The argument's name; it takes a list or a single value.
         value: The value; if `sided`, with "{side}" for "Left" or "Right": "{side} Clavicle".
-        words: The words that stand for the value.
         sided: Whether the value exists on the left and the right; a question that names no side
             means both.
     """
@@ -220,8 +218,6 @@ class NumberWords:
     """Numbers beside a word: "window 40/400" means window_center=40, window_width=400.
 
     Attributes:
-        arguments: The arguments' names, in the order of the numbers.
-        words: The words before the numbers.
         units: Words after a single number: "100 patients".
     """
 
@@ -238,8 +234,6 @@ class DateWords:
     month or year; `after` and `before` leave it out.
 
     Attributes:
-        first: Name of the argument for the first day.
-        last: Name of the argument for the last day.
         since: Words before the first date.
         after: Words before the date after which it begins.
         until: Words before the last date.
@@ -309,8 +303,6 @@ class ToolRule:
         leave_out: Words that exclude the tool if they follow "don't", "without", "no", "nicht", ...
         priority: Preference among alternatives.
         requires: Tools that must have succeeded in this conversation before it runs.
-        feeds: Arguments taken from earlier outputs.
-        accepts: The images that it accepts.
         values: Words for values of its arguments.
         empty: Keys in its `output`. If the values of all of them are missing, empty or 0, the tool
             found nothing; if the question expects a result, the tool in `discovery` then runs.
@@ -368,13 +360,11 @@ class Successor:
 
     Attributes:
         after: Tools; a successful call of any one of them is followed by `then`.
-        then: The tool that follows.
         kinds: Kinds of question for which it follows; () for all kinds.
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
         before_others: Whether a recommended tool runs before any other that a model calls next; the
             model may still answer without it.
-        reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
             can give. It takes that call's (output, metadata) and returns the arguments, or None if
             nothing should follow. Such a tool is not planned beforehand.
@@ -402,7 +392,6 @@ class Quotation:
     The tool does not see that answer, so the latest one is put before the argument's own text.
 
     Attributes:
-        argument: The argument's name.
         words: The words that refer to another answer, as in `QuestionKind.words`.
         texts: Pairs (tool, key of its answer's text in its `output`) that may be meant.
     """
@@ -435,9 +424,6 @@ class PackPlan:
     """The plan of one pack: which questions its tools answer, and how results are worded.
 
     Attributes:
-        pack: The pack's name.
-        kinds: The kinds of question that it answers.
-        tools: Rules for those of its tools that need one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: Tools that follow others.
         targets: Objects that answers speak of, as pairs of a name ("lesion") and the words for it.
@@ -446,7 +432,6 @@ class PackPlan:
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
-        disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
         caveats: Words that occur in warnings about an image, not about a single call ("mirrored"):

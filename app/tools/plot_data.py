@@ -129,11 +129,7 @@ Drawn = Points | Bars | tuple[Distribution, ...] | Histogram | Gallery
 
 
 def data_of(plot: Plot, table: Table) -> Drawn:
-    """Return what a plot draws of its table; rows without a value are left out.
-
-    Raises:
-        FileProblem: The table lacks a column, or has words in place of numbers.
-    """
+    """Return a plot's data, rows without values left out; raise FileProblem."""
     match plot.kind:
         case "scatter" | "line":
             return _points(plot, table)

@@ -191,21 +191,14 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 
 
 class RegisteredTool:
-    """Wraps a pack's tool; `run` refuses to run it if its spec has changed since it was registered.
-
-    It also marks results that are based on synthetic images; see `picture_sources`.
-    """
+    """Wraps a tool: marks synthetic results, and refuses to run it if its spec has changed."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
         self.spec = plain_spec(tool.spec)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Run the wrapped tool and mark its result if it is based on synthetic images.
-
-        Raises:
-            ToolFailed: The tool's spec has changed since it was registered.
-        """
+        """Run the tool and mark synthetic results; raise ToolFailed if its spec has changed."""
         if plain_spec(self._tool.spec) != self.spec:
             raise ToolFailed(
                 f"{self.spec.name} has changed what it says of itself since it was loaded",
@@ -221,10 +214,7 @@ class RegisteredTool:
 
 
 def plain_spec(spec: ToolSpec) -> ToolSpec:
-    """Return an immutable copy of a spec, with each value read once and stored as a built-in type.
-
-    An unknown `approval` is kept as a string; the user is then asked before the tool runs.
-    """
+    """Return an immutable copy of a spec in built-in types; an unknown `approval` asks first."""
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
     held["approval"] = next((item for item in Approval if item.value == effect), effect)

@@ -57,7 +57,6 @@ class AnswerContext:
 
     Attributes:
         kinds: The kinds to which the question belongs (see `QuestionKind`).
-        ran: Names of the tools that returned a result.
         targets: Objects ("lesion") that the question mentions: names in `PackPlan.targets`.
     """
 
@@ -86,7 +85,6 @@ class Disagreement:
     """Results that contradict each other; the user is shown each of them and never an average.
 
     Attributes:
-        about: The subject: "pleural effusion".
         sides: For each contradicting result, a clause that states it, and the result's index (from
             0) among those that were compared.
     """

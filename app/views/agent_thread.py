@@ -110,7 +110,6 @@ class AgentThread(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a run has started and has not ended yet."""
         return self._current is not None
 
     @property
@@ -120,7 +119,6 @@ class AgentThread(QObject):
 
     @property
     def pending(self) -> tuple[Question, ...]:
-        """The queued questions; the first one runs next."""
         return tuple(self._pending)
 
     def is_idle(self) -> bool:
@@ -147,15 +145,11 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def clear_pending(self) -> None:
-        """Remove all questions from the queue."""
         self._pending.clear()
         self.changed.emit()
 
     def stop(self, *, after_tool: bool = False) -> None:
-        """Stop the run, at once or after its current tool calls; the next question then starts.
-
-        A run that is waiting for its current tool calls to finish can still be stopped at once.
-        """
+        """Stop the run now or after its calls, which a second call cuts short; the next starts."""
         if self._current is None or self._stopping == "now" or (after_tool and self._stopping):
             return
         self._stopping = "after_tool" if after_tool else "now"
@@ -163,7 +157,6 @@ class AgentThread(QObject):
         self.changed.emit()
 
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
-        """Pass the user's decision on an approval request to the runner; True means "allow"."""
         if not self._closed:
             self._runner.resolve(approval_id, decision)
 

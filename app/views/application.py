@@ -36,10 +36,7 @@ def freeze_startup_objects() -> None:
 
 
 class CollectionPause:
-    """Suspends full garbage collections while files are scanned; use only one pause at a time.
-
-    Every `begin` must be followed by `end`, even after an error.
-    """
+    """Suspends full garbage collections, one pause at a time; `begin` always needs `end`."""
 
     def __init__(self) -> None:
         self._before: tuple[int, int, int] | None = None
@@ -91,10 +88,7 @@ def show_theme(scheme: str) -> None:
 
 
 def create_application(argv: Sequence[str] = (), language: str = "en") -> QApplication:
-    """Return the process's Qt application with the theme applied; the first call creates it.
-
-    `language` is that of the window's texts; see `translation.use_language`.
-    """
+    """Return the process's themed Qt application; `language` as in `use_language`."""
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):
         return existing

@@ -167,7 +167,6 @@ class DeidentifyDialog(QDialog):
 
     @property
     def running(self) -> bool:
-        """Whether files are being copied."""
         return self._token is not None
 
     def _refresh(self) -> None:

@@ -116,7 +116,6 @@ class DicomExportDialog(QDialog):
 
     @property
     def running(self) -> bool:
-        """Whether files are being written."""
         return self._busy
 
     def _refresh(self) -> None:
@@ -368,7 +367,6 @@ class _Done:
     error: SightlineError | None = None
 
     def lines(self) -> list[str]:
-        """Return it for the user."""
         if self.error is not None:
             reason = tr_report(self.error.text)
             return [tr("{file}: not written. {reason}").format(file=self.name, reason=reason)]

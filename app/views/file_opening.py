@@ -64,7 +64,6 @@ class FileOpening(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan is running."""
         return bool(self._running)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
@@ -92,7 +91,6 @@ class FileOpening(QObject):
         )
 
     def stop(self) -> None:
-        """Stop all scans; if results were found so far, tell the user that they stay open."""
         kept = any(scan.grown for scan in self._running)
         self.cancel()
         if kept:
@@ -103,7 +101,6 @@ class FileOpening(QObject):
             )
 
     def cancel(self) -> None:
-        """Stop all scans, without telling the user."""
         for scan in self._running:
             scan.cancel.cancel()
         self._running.clear()
@@ -138,10 +135,7 @@ class FileOpening(QObject):
         self._own = self._workspace.viewport.instance
 
     def _begin_at_the_first(self, result: ScanResult) -> None:
-        """Show the first image listed instead of the first one found.
-
-        Only soon after the start and while the user has changed nothing: an image must not jump.
-        """
+        """Show the first image listed, only at the start: an image must not jump under the user."""
         viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
         first = first_to_show(result, images_only=True)
         if self.untouched and first is not None and first != shown:
@@ -163,7 +157,6 @@ class FileOpening(QObject):
         return True
 
     def _end(self) -> None:
-        """Hide the progress, unless another scan runs."""
         if self._running:
             return
         self.progress.hide()
@@ -211,10 +204,7 @@ def local_paths(data: QMimeData) -> list[Path]:
 
 
 class FileDrops(QObject):
-    """Calls `on_image` with files dropped on `middle` (the image), `opened` with all others.
-
-    "Drop to open" is shown over `middle` while files are dragged over the window.
-    """
+    """Passes dropped files to `on_image` over `middle`, where it says so, or to `opened`."""
 
     def __init__(
         self,
@@ -267,7 +257,6 @@ class _DropMark(QFrame):
         self.hide()
 
     def appear(self, over: QWidget) -> None:
-        """Show the mark over a widget."""
         self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
         self.show()
         self.raise_()

@@ -115,7 +115,6 @@ class HistogramPanel(QDialog):
 
     @property
     def busy(self) -> bool:
-        """Whether the shown frame is still being counted."""
         return self._counting is not None
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -123,7 +122,6 @@ class HistogramPanel(QDialog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the active viewport's frame and its window."""
         if not self.isVisible():
             return
         canvas = self._window.canvas

@@ -168,7 +168,6 @@ class LayerLoading(QObject):
         self._picture_changed()
 
     def _learn(self) -> None:
-        """Collect the open objects."""
         self._objects, self._all_states = [], []
         for study in self._workspace.studies.all:
             for series in study.series:
@@ -204,7 +203,6 @@ class LayerLoading(QObject):
         self._drop_old()
 
     def _drop_old(self) -> None:
-        """Cancel requests for frames that are no longer shown."""
         place = self._layers.place
         for wanted, (request, future) in list(self._reading.items()):
             if wanted[1:] != place and future.cancel():

@@ -21,10 +21,7 @@ def row(
     margins: Margins = 0,
     parent: QWidget | None = None,
 ) -> QHBoxLayout:
-    """Return a layout with the parts side by side, `spacing` px apart.
-
-    `parent` is the widget that gets the layout; None for a layout inside another one.
-    """
+    """Return a layout of parts side by side, `spacing` px apart; `parent` None: nested."""
     layout = QHBoxLayout(parent) if parent is not None else QHBoxLayout()
     _fill(layout, *parts, spacing=spacing, margins=margins)
     return layout

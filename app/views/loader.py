@@ -66,11 +66,9 @@ class FrameLoading:
 
     @property
     def shows_image(self) -> bool:
-        """Whether the viewport shows an image."""
         return self._viewport.instance is not None
 
     def close(self) -> None:
-        """Cancel all requests for frames."""
         self._let_go()
 
     def _image_changed(self) -> None:
@@ -183,7 +181,6 @@ class Loader:
         return AHEAD_BYTES // max(1, sum(frames.shows_image for frames in self._frames))
 
     def close(self) -> None:
-        """Cancel all requests for frames."""
         for frames in self._frames:
             frames.close()
 
@@ -202,7 +199,6 @@ class Loader:
         )
 
     def compute(self, work: Callable[[], T], done: Callable[[T], object]) -> None:
-        """Run `work` on a thread and pass its result to `done`."""
         self._background.submit(work, done)
 
     def thumbnail(
@@ -216,7 +212,6 @@ class Loader:
     def report(
         self, instance: Instance, done: Callable[[Report], object], failed: OnError
     ) -> Future[Report]:
-        """Read an instance's report and pass it to `done`; the returned future can be cancelled."""
         future = self._decoder.report(instance)
         self._background.watch(future, done, failed)
         return future
@@ -224,7 +219,6 @@ class Loader:
     def planes(
         self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
     ) -> None:
-        """Pass the planes in which `source` can be shown to `done`; they are found on a thread."""
         self._background.submit(partial(available_planes, source), done)
 
     def reformat(
@@ -268,7 +262,6 @@ class Loader:
         done: Callable[[Sequence[AttributeRow]], object],
         failed: OnError,
     ) -> None:
-        """Read all attributes of an instance's file and pass them to `done`."""
         self._background.watch(self._decoder.attributes(instance), done, failed)
 
     def scan(
@@ -312,10 +305,7 @@ AHEAD_BYTES = CACHE_BYTES // 4
 
 
 class Prefetching:
-    """Requests the frames near the shown one in advance, and cancels requests for other frames.
-
-    Each step of the wheel requests one more frame and cancels one; the others stay in the queue.
-    """
+    """Requests frames near the shown one; each step of the wheel adds one and cancels one."""
 
     def __init__(
         self,
@@ -401,7 +391,6 @@ class Prefetching:
 
 
 def _bytes_of(instance: Instance) -> int:
-    """Return about how many bytes a decoded frame takes."""
     samples = 3 if instance.get("SamplesPerPixel").strip() == "3" else 1
     bits = instance.get("BitsAllocated").strip()
     return instance.rows * instance.columns * samples * (1 if bits in ("1", "8") else 2)
@@ -439,7 +428,6 @@ class SeriesWindow(QObject):
         return (study, f"{series}#{channel}") if _channels(acquired) > 1 else (study, series)
 
     def _ask(self) -> None:
-        """Request samples of the shown series, unless its window is known or not needed."""
         acquired = self._viewport.acquired
         if acquired is None or not self._viewport.needs_automatic:
             return

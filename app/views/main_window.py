@@ -280,27 +280,22 @@ class MainWindow(QMainWindow):
 
     @property
     def canvas(self) -> Canvas:
-        """The canvas of the active viewport."""
         return self.viewports.active.canvas
 
     @property
     def planes(self) -> PlaneSwitch:
-        """The plane switch of the active viewport."""
         return self.viewports.active.planes
 
     @property
     def documents(self) -> DocumentStack:
-        """The canvas and pages of the active viewport."""
         return self.viewports.active.documents
 
     @property
     def layer_loading(self) -> LayerLoading:
-        """The loading of layers for the active viewport."""
         return self.viewports.active.layer_loading
 
     @property
     def placeholder(self) -> Placeholder:
-        """The page over the active viewport's canvas when that shows no image."""
         return self.viewports.active.placeholder
 
     def _take_frame(self, frame: ViewportFrame) -> None:
@@ -402,7 +397,6 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, frame, drawing, report or pane is still unfinished."""
         parts = (self.opening, self.viewports, self.record_opening)
         return any(part is not None and part.busy for part in parts) or self.background.pending > 0
 
@@ -418,12 +412,10 @@ class MainWindow(QMainWindow):
             self.record_opening.split(paths, self.opening.open_paths)
 
     def open_record(self) -> None:
-        """Ask where a patient's record is, and open it."""
         if self.record_opening is not None:
             RecordSourceDialog(self.record_opening, self.record_server, self).open()
 
     def close_record(self) -> None:
-        """Close the patients' records that are open."""
         if self.record_opening is not None:
             self.record_opening.close_records()
 
@@ -443,7 +435,6 @@ class MainWindow(QMainWindow):
             self.hanging.study_opened()
 
     def _session(self) -> Session:
-        """Return what is open now; of the paths, those of which something is open."""
         files = self.workspace.opened_files()  # there may be 100,000, in few folders
         folders = {file.parent for file in files}
         there = {*files, *folders, *(above for folder in folders for above in folder.parents)}
@@ -458,7 +449,6 @@ class MainWindow(QMainWindow):
         self.background.submit(partial(self.recent.add, files), lambda _none: None)
 
     def choose_files(self) -> None:
-        """Ask for files and open them."""
         names, _ = QFileDialog.getOpenFileNames(self, tr("Open files"), "", _file_filter())
         self.open_paths([Path(name) for name in names])
 
@@ -494,17 +484,14 @@ class MainWindow(QMainWindow):
         frame.layer_loading.lay_file(files[0], failed)
 
     def choose_folder(self) -> None:
-        """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(self, tr("Open a folder of images"))
         if name:
             self.open_paths([Path(name)])
 
     def show_shortcuts(self) -> None:
-        """Open the list of keys and mouse gestures."""
         help_dialogs.shortcuts(self, self.actions_.shortcuts_.key_of).open()
 
     def edit_presets(self) -> None:
-        """Open the dialog with the window presets for images like the shown one."""
         shown = self.workspace.acquired
         modality = shown.get("Modality").strip().upper() if shown is not None else ""
         if modality:
@@ -512,18 +499,15 @@ class MainWindow(QMainWindow):
             PresetDialog(self.workspace.window_presets, modality, window, self).open()
 
     def edit_shortcuts(self) -> None:
-        """Open the dialog in which the keys of commands are changed."""
         shortcuts = self.actions_.shortcuts_
         names = {action: name for name, action in shortcuts.actions.items()}
         titles = {names[one]: text for text, one in commands_of(self) if one in names}
         ShortcutsDialog(shortcuts, titles, self).open()
 
     def find_command(self) -> None:
-        """Open the searchable list of all commands."""
         CommandPalette(self).open()
 
     def choose_language(self, code: str) -> None:
-        """Save the language of the window, which is used from the next start on."""
         if self.language is None:
             return
 
@@ -537,7 +521,6 @@ class MainWindow(QMainWindow):
         self.background.submit(partial(self.language.choose, code), saved)
 
     def toggle_full_screen(self) -> None:
-        """Fill the screen with the window that is used, or give it back its size."""
         second = self.second is not None and self.second.isActiveWindow()
         window = self.second if second and self.second is not None else self
         window.setWindowState(window.windowState() ^ Qt.WindowState.WindowFullScreen)
@@ -579,16 +562,13 @@ class MainWindow(QMainWindow):
             second.deleteLater()
 
     def toggle_panels(self) -> None:
-        """Hide all panels, so that the images have the room; or show those again."""
         self.arrangement.toggle_all()
 
     def choose_theme(self, scheme: str) -> None:
-        """Show every window in a theme, "system", "dark" or "light", from now on."""
         show_theme(scheme)
         self.theme_chosen.emit(scheme)
 
     def show_about(self) -> None:
-        """Open the about dialog."""
         help_dialogs.about(self).open()
 
     @property
@@ -597,21 +577,17 @@ class MainWindow(QMainWindow):
         return isinstance(self.chat, ChatDock)
 
     def segment_marked(self) -> None:
-        """Ask the assistant to segment what the user has marked on the shown image."""
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
             self.chat.submit(self.chat.texts.marked_question)
 
     def export_dicom(self) -> None:
-        """Open the dialog that writes findings and the shown image as DICOM objects."""
         dicom_export_dialog.open_dialog(self)
 
     def take_report_marks(self) -> None:
-        """Put the marks of the shown report on the images."""
         take_marks(self)
 
     def export_deidentified(self) -> None:
-        """Open the dialog that writes a de-identified copy of the shown study."""
         deidentify_dialog.open_dialog(self)
 
     def close_study(self) -> None:
@@ -624,7 +600,6 @@ class MainWindow(QMainWindow):
             self.close_studies(key_of(study))
 
     def close_studies(self, *keys: str) -> None:
-        """Close the studies with these keys; ask first if their images have measurements."""
         studies = [study for study in self.workspace.studies.all if key_of(study) in keys]
         uids = [StudyUids(study) for study in studies]
         measured = [
@@ -652,24 +627,20 @@ class MainWindow(QMainWindow):
         )
 
     def show_saved_marks(self) -> None:
-        """Open the list of the studies whose marks are kept."""
         if self.marks is not None:
             SavedMarksDialog(self.marks, self.workspace, self).open()
 
     def _measured(self) -> list[Finding]:
-        """Return what would be lost if the window closed now."""
         if self.marks is not None and not self.marks.failing:
             return []
         findings = (item.finding for item in self.workspace.annotations.all())
         return [finding for finding in findings if drawing.holds_measurement(finding)]
 
     def close_all(self) -> None:
-        """Close every study and stop all scans."""
         self.opening.cancel()
         self.close_studies(*(key_of(study) for study in self.workspace.studies.all))
 
     def _show_finding(self, finding_id: str) -> None:
-        """Show a finding on its image, if that is open."""
         annotation = self.workspace.annotations.get(finding_id)
         if annotation is None:
             point = self.workspace.layers.place_of_label(finding_id)
@@ -781,7 +752,6 @@ class MainWindow(QMainWindow):
         return {"second": geometry, "second-open": QByteArray(b"yes" if second else b"")}
 
     def shut_down(self) -> None:
-        """Stop threads, timers and listeners; further calls have no effect."""
         if self._closed:
             return
         self._closed = True
@@ -803,14 +773,12 @@ class MainWindow(QMainWindow):
 
 
 def _file_filter() -> str:
-    """Return the filters of the dialog that opens files."""
     every = " ".join(chain.from_iterable(PATTERNS.values()))
     kinds = [f"{tr(name)} ({' '.join(patterns)})" for name, patterns in PATTERNS.items()]
     return ";;".join([f"{tr('All supported files')} ({every})", *kinds, tr("All files (*)")])
 
 
 def _volume_filter() -> str:
-    """Return the filters of the dialog that overlays labels."""
     return f"{tr('Label volumes')} ({' '.join(PATTERNS['Volumes'])});;{tr('All files (*)')}"
 
 
@@ -919,10 +887,7 @@ LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layou
 def save_layout(
     window: QMainWindow, path: Path, others: Mapping[str, QByteArray] = MappingProxyType({})
 ) -> None:
-    """Write a window's geometry and docks to an INI file; does nothing if it cannot be written.
-
-    `others` are further values by name, which `saved_bytes` returns.
-    """
+    """Write a window's geometry, docks and `others`, if possible, to an INI file."""
     if path.exists() and not path.is_file():
         return  # Qt would wait for ever for a pipe
     settings = QSettings(str(path), QSettings.Format.IniFormat)
@@ -936,10 +901,7 @@ def save_layout(
 def restore_layout(
     window: QMainWindow, path: Path, tell: Callable[[str], object] = lambda _problem: None
 ) -> bool:
-    """Restore a layout from `save_layout`; return False if it is missing, damaged or outdated.
-
-    A file that is damaged is set aside, and `tell` is called with a sentence for the user.
-    """
+    """Restore a saved layout, False if unusable; a damaged file is set aside and told."""
     try:
         read_regular(path, _LARGEST_LAYOUT).decode("utf-8")
     except FileNotFoundError:

@@ -205,13 +205,11 @@ class MarkCommands:
         self.all = (self.calibrate, self.histogram, self.edit_text)
 
     def _selected(self) -> Finding | None:
-        """Return the selected mark if the active canvas draws it."""
         chosen = self._workspace.annotations.selected
         shown = self._canvas().findings_layer.findings
         return next((one for one in shown if one.id == chosen), None) if chosen else None
 
     def refresh(self) -> None:
-        """Enable what applies to the selected mark."""
         mark = self._selected()
         by_hand = mark is not None and drawing.by_hand(mark)
         texts = mark is not None and by_hand and mark.provenance.tool in drawing.TEXTS

@@ -77,7 +77,6 @@ class MarkKeeping(QObject):
         return self._work.pending > 0 or self._soon.isActive() or self._pause.isActive()
 
     def close(self) -> None:
-        """Write what has changed, and stop."""
         for disconnect in self._connections:
             disconnect()
         self._pause.stop()
@@ -220,7 +219,6 @@ class MarkKeeping(QObject):
             self._soon.start()
 
     def _ask(self) -> None:
-        """Ask what is kept, as another program may have added marks."""
         self._work.submit(self._store.images, self._learn, self._fail_to_read)
 
     def _learn(self, images: dict[str, str]) -> None:
@@ -328,10 +326,7 @@ class MarkKeeping(QObject):
 
 
 def _alike(saved: Annotation | None, now: Annotation) -> bool:
-    """Return whether a mark is kept as it is.
-
-    That it was looked at makes no difference, nor the colour that its label has in this session.
-    """
+    """Return whether a mark is kept as is, but for being looked at and its label's colour."""
     if saved is None or saved is now:
         return saved is now
     return replace(saved, kept="", color=0) == replace(now, kept="", color=0)

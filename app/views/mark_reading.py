@@ -15,10 +15,7 @@ from app.workspace.mark_scales import MarkScales
 
 
 class MarkReading(QObject):
-    """Reads one wanted image after the other for `MarkScales`.
-
-    Marks of an earlier session may be on images that nobody has looked at since.
-    """
+    """Reads one wanted image after another for `MarkScales`, also ones nobody looked at."""
 
     def __init__(
         self, scales: MarkScales, decoder: Decoder, background: Background, parent: QObject

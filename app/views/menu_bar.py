@@ -152,7 +152,6 @@ class MainActions:
         checkable: bool = False,
         kind: type[QAction] = QAction,
     ) -> QAction:
-        """Return an action of the window; without `run` it is hidden."""
         action = kind(text, self._window)
         if icon:
             action.setIcon(icons.icon(icon))
@@ -473,7 +472,6 @@ class MainActions:
             _fill(self._window.menuBar().addMenu(name), entries)
 
     def _show_list_menu(self, ids: Sequence[str], place: QPoint) -> None:
-        """Open the menu of a row of the findings list at a place on the screen (px)."""
         if len(ids) != 1:
             self.review.show_for(ids, place)
             return
@@ -486,7 +484,6 @@ class MainActions:
         menu.popup(place)
 
     def _show_context_menu(self, place: QPoint) -> None:
-        """Open the menu of the image at a place on the screen (px)."""
         menu = QMenu(self._window)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         marks = (self.mark_box, self.mark_point, self.mark_outside)
@@ -513,7 +510,6 @@ class MainActions:
         menu.popup(place)
 
     def _make_toolbar(self) -> Toolbar:
-        """Return the toolbar: what the left button does, what acts at once, and the panels."""
         bar = Toolbar(self._window)
         opening = bar.add_text_button(tr("Open"), "folder-open", self.open_files.toolTip())
         opening.clicked.connect(self.open_files.trigger)
@@ -564,7 +560,6 @@ class MainActions:
             self.refresh()
 
     def refresh(self) -> None:
-        """Enable and check the actions according to the state of the canvas and the workspace."""
         canvas, workspace = self._canvas, self._workspace
         has_image, scroll = canvas.picture is not None, canvas.scroller
         has_window = canvas.shown_window is not None
@@ -636,7 +631,6 @@ def _menu_of(entries: Iterable[QAction | None], parent: QWidget) -> QMenu:
 
 
 def _fill(menu: QMenu, entries: Iterable[QAction | QMenu | None]) -> None:
-    """Add actions and submenus to a menu; None adds a separator."""
     for entry in entries:
         if entry is None:
             menu.addSeparator()
@@ -808,7 +802,6 @@ class PlaneMenu(QMenu):
         self._window.planes.choose(plane)
 
     def attach(self, button: QToolButton) -> None:
-        """Make a button open the menu and show the name of the shown plane as its text."""
         self._button = button
         button.setMenu(self)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -822,7 +815,6 @@ class PlaneMenu(QMenu):
         self.refresh()
 
     def refresh(self) -> None:
-        """Check the shown plane and enable the planes that the series can be shown in."""
         wanted, possible = self._window.planes.wanted, self._window.planes.possible
         for plane, action in self.choices.items():
             action.setEnabled(plane in possible and len(possible) > 1)
@@ -959,10 +951,6 @@ class Toolbar(QToolBar):
         return button
 
     def add_docks(self, arrangement: WindowDocks) -> None:
-        """Add a button for each dock; in a narrow window the rail has them instead.
-
-        Not for a dock that comes later: the bar has room for no more at the usual width.
-        """
         for action in filter(QAction.isVisible, arrangement.actions.values()):
             button = QToolButton()
             button.setDefaultAction(action)

@@ -79,7 +79,6 @@ class Notice(QFrame):
         self.dismiss()
 
     def dismiss(self) -> None:
-        """Remove the notice."""
         self.dismissed = True
         self.hide()
         self.deleteLater()
@@ -97,7 +96,6 @@ class Notices(QWidget):
         self.hide()
 
     def all(self) -> list[Notice]:
-        """Return the notices on display, oldest first."""
         # Never by `QLayout.itemAt`: what it returns outlives the item that Qt deletes, and stands
         # for whatever Qt makes at the same address later (AttributeError, or a crash).
         self._shown = [notice for notice in self._shown if not notice.dismissed]
@@ -106,10 +104,7 @@ class Notices(QWidget):
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
     ) -> Notice:
-        """Show a notice with an optional button (text, callback); "info" ones disappear.
-
-        One that says the same, without a button, makes way.
-        """
+        """Show a notice, with a button (text, callback), in place of its like; "info" goes."""
         for old in self.all():
             if action is None and old.says(tone, title, text):
                 old.dismiss()
@@ -126,12 +121,10 @@ class Notices(QWidget):
         return notice
 
     def show_error(self, error: SightlineError) -> Notice:
-        """Show an error with its remedy."""
         text = wording.error_text(SightlineError(error.reason, remedy=error.remedy))
         return self.show_notice("error", error.subject or tr("Something went wrong"), text)
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show files that could not be opened; several files share one notice."""
         lost = [problem for problem in problems if not problem.remark]
         if len(problems) == 1:
             problem = problems[0]
@@ -228,7 +221,6 @@ class Placeholder(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Show the page that fits the canvas's state; hide if the canvas shows an image."""
         page = self._wanted_page()
         if page == 1 and not self._waited:
             self._waited = True

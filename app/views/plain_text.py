@@ -16,10 +16,7 @@ _WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
 
 
 def clean(text: str) -> str:
-    """Return `text` with uniform line breaks; control and direction characters become U+FFFD.
-
-    A text document would take such characters for structure.
-    """
+    """Return text with plain line breaks and U+FFFD for controls, which are structure."""
     return _HARMFUL.sub("\ufffd", _LINE_ENDS.sub("\n", text))
 
 

@@ -100,11 +100,7 @@ class PresetDialog(QDialog):
         return [cell.text().strip() if cell is not None else "" for cell in cells]
 
     def _windows(self) -> list[Window]:
-        """Return what is entered.
-
-        Raises:
-            ValueError: A row is not a window; says which and why.
-        """
+        """Return what is entered; raise ValueError saying which row is no window, and why."""
         found: list[Window] = []
         for at in range(self.table.rowCount()):
             name, center, width = self._texts(at)
@@ -135,7 +131,6 @@ class PresetDialog(QDialog):
         self.down.setEnabled(0 <= at < count - 1)
 
     def _add(self) -> None:
-        """Add a row with the window of the shown image, and let its name be typed."""
         shown = self._shown
         center, width = (shown.center, shown.width) if shown is not None else (40.0, 400.0)
         self._append(tr("Preset {number}").format(number=self.table.rowCount() + 1), center, width)

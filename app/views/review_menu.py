@@ -72,7 +72,6 @@ class ReviewMenu(QMenu):
         self.refresh()
 
     def refresh(self) -> None:
-        """Enable and check the commands according to the selected finding."""
         annotations = self._annotations
         self.originals.setChecked(annotations.originals_shown)
         self.rejected.setChecked(annotations.rejected_shown)
@@ -90,10 +89,7 @@ class ReviewMenu(QMenu):
         self.reject_call.setEnabled(some)
 
     def show_for(self, ids: Iterable[str], place: QPoint) -> None:
-        """Open the menu of a heading of the list, for all its findings, at a place on the screen.
-
-        With one finding, it is the selected one's menu.
-        """
+        """Open a heading's menu at a screen position, for all its findings or the only one."""
         every = list(ids)
         if len(every) == 1:
             self._annotations.select(every[0])

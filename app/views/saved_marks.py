@@ -58,7 +58,6 @@ class SavedMarksDialog(QDialog):
         self.refresh()
 
     def refresh(self) -> None:
-        """List what is kept now."""
         self._marks.list_studies(self._show)
 
     def _show(self, kept: list[KeptStudy]) -> None:

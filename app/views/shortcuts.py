@@ -92,7 +92,6 @@ class Shortcuts(QObject):
 
     @property
     def actions(self) -> Mapping[str, QAction]:
-        """The commands by name."""
         return self._actions
 
     def key_of(self, name: str) -> str:
@@ -130,7 +129,6 @@ class Shortcuts(QObject):
         return self._change(lambda _own: {})
 
     def shipped(self, name: str) -> str:
-        """Return the key that a command has unless the user changes it."""
         return self._shipped[name]
 
     def suspend(self, keys: Iterable[str]) -> None:
@@ -275,7 +273,6 @@ class ShortcutsDialog(QDialog):
         self._show()
 
     def _show(self) -> None:
-        """Show the key of the selected command in the field."""
         name = self.chosen
         self.key.setKeySequence(QKeySequence(self._shortcuts.key_of(name) if name else ""))
         self.key.setEnabled(bool(name))

@@ -183,11 +183,7 @@ def window_image(window: QWidget, ratio: float = 1.0) -> QImage:
 
 
 def save_window(window: QWidget, path: Path, ratio: float = 1.0) -> None:
-    """Save the window as a picture; the suffix selects the format, PNG if there is none.
-
-    Raises:
-        SightlineError: The file cannot be written.
-    """
+    """Save the window's picture, PNG without a suffix; raise SightlineError."""
     target = path if path.suffix else path.with_suffix(".png")
     data = QByteArray()
     drawn = QBuffer(data)

@@ -89,11 +89,9 @@ class PlainTextBrowser(QTextBrowser):
         menu.popup(event.globalPos())
 
     def copy_all(self) -> None:
-        """Put the whole text on the clipboard."""
         QGuiApplication.clipboard().setText(self.plain())
 
     def plain(self) -> str:
-        """Return the whole text."""
         return self.toPlainText()
 
 
@@ -126,10 +124,7 @@ class TextView(PlainTextBrowser):
             self._hang()
 
     def caret_to_start(self) -> None:
-        """Move the caret to the start, unless the view has the focus or a selection.
-
-        Otherwise text that is added later would move the caret.
-        """
+        """Move the caret to the start, as new text would move it, unless it is in use."""
         cursor = self.textCursor()
         if not cursor.hasSelection() and not self.hasFocus():
             cursor.movePosition(cursor.MoveOperation.Start)
@@ -199,10 +194,7 @@ class TextView(PlainTextBrowser):
 
 
 def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
-    """Return a view that shows text from an outside source literally.
-
-    `tone` selects the colour in the style sheet; `name` is for screen readers.
-    """
+    """Return a view of outside text, literal; `tone` of the style sheet, `name` for readers."""
     view = TextView(max_height=max_height)
     view.setProperty("tone", tone)
     view.setAccessibleName(name)
@@ -211,10 +203,7 @@ def literal_view(text: str, tone: str = "", name: str = "", *, max_height: int =
 
 
 class LongText(TextView):
-    """Plain text of any length, inserted piece by piece so that the window never stalls.
-
-    The view scrolls to new text while its end is visible.
-    """
+    """Plain text inserted in pieces, which never stall; it scrolls while its end is seen."""
 
     def __init__(self, max_height: int, tone: str) -> None:
         super().__init__(max_height=max_height)
@@ -226,7 +215,6 @@ class LongText(TextView):
 
     @property
     def complete(self) -> bool:
-        """Whether all appended text is shown."""
         return not self._waiting
 
     def append_plain(self, text: str) -> None:
@@ -237,7 +225,6 @@ class LongText(TextView):
             self._fill()
 
     def restart(self, text: str) -> None:
-        """Replace the whole text with `text`."""
         self._waiting.clear()
         self._timer.stop()
         self.clear()

@@ -133,10 +133,7 @@ class _Changes(QObject):
 
 @cache
 def changes() -> _Changes:
-    """Return the object whose signal `changed` tells that another theme is shown.
-
-    Its `scheme` is what the user has chosen: "dark", "light" or "system".
-    """
+    """Return the signal of theme changes; `scheme` is "dark", "light" or "system"."""
     return _Changes()
 
 
@@ -201,11 +198,7 @@ def palette() -> QPalette:
 
 
 def part_sheet(name: str) -> str:
-    """Return the style sheet `name` with the theme's values: "sightline", "chat" or "settings".
-
-    Raises:
-        KeyError: The style sheet's file names a value that the theme does not have.
-    """
+    """Return the style sheet `name` in the theme; raise KeyError for a missing value."""
     folder = paths.resources_dir() / "theme"
     template = Template((folder / f"{name}.qss").read_text(encoding="utf-8"))
     tokens = asdict(THEME) | asdict(TYPE) | asdict(SPACE)

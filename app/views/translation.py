@@ -47,10 +47,7 @@ def tr(text: str) -> str:
 
 
 def tr_n(one: str, many: str, count: int) -> str:
-    """Return the form of a text that fits `count`, which replaces "%n": "1 image", "2,000 images".
-
-    `one` and `many` are the English forms; other languages may have more, which their files hold.
-    """
+    """Return "1 image", "2,000 images" by `one`, `many`; files hold other languages' forms."""
     if not _loaded:
         return (one if count == 1 else many).replace("%n", f"{count:,}")
     # A comma would be read as that of decimals: a thin space, which ISO 80000-1 recommends.
@@ -86,10 +83,7 @@ _SOURCE = re.compile(r"<source>([^<]*\{0\}[^<]*)</source>")
 
 @cache
 def _patterns(file: Path) -> list[tuple[str, list[str]]]:
-    """Return the sources with values in a file of Qt Linguist, and their pieces between values.
-
-    The source that says most is first.
-    """
+    """Return the sources with values in a .ts file and their pieces between; the fullest first."""
     try:
         found = map(html.unescape, _SOURCE.findall(file.read_text("utf-8")))
     except OSError:

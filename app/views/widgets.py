@@ -52,10 +52,7 @@ def plain_tip(text: str) -> str:
 
 
 def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
-    """Return a label that never interprets its text as rich text.
-
-    `role` is a text role in the style sheet: heading, title, section, muted, caption, ...
-    """
+    """Return a label that is never rich text; `role`: heading, title, muted, caption, ..."""
     result = QLabel()
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setText(text)
@@ -162,7 +159,6 @@ class RowModel(QAbstractTableModel):
         self.rows: Sequence[Any] = ()
 
     def show_rows(self, rows: Sequence[Any]) -> None:
-        """Replace all rows of the table with `rows`."""
         self.beginResetModel()
         self.rows = rows
         self.endResetModel()
@@ -182,10 +178,7 @@ class RowModel(QAbstractTableModel):
 
 
 class RowTable(QTableView):
-    """A table in which whole rows are selected and each row is one line; Tab leaves the table.
-
-    `row_height` and the `widths` by column number are in px.
-    """
+    """A table of selectable one-line rows that Tab leaves; `row_height`, `widths` in px."""
 
     def __init__(
         self, model: QAbstractItemModel, name: str, *, row_height: int, widths: Mapping[int, int]
@@ -288,7 +281,6 @@ class ProgressRow(QFrame):
         self.hide()
 
     def set_progress(self, text: str, done: int = 0, total: int = 0) -> None:
-        """Show a text and the progress; a `total` of 0 means unknown: the bar is only animated."""
         self.text.setText(text)
         self._bar.setRange(0, total)
         self._bar.setValue(done)
@@ -326,6 +318,5 @@ class PanelTitle(QWidget):
         row(label(title, "section"), self.count, 1, close, margins=margins, parent=self)
 
     def set_count(self, count: int) -> None:
-        """Show a count; nothing is shown for 0."""
         self.count.setText(str(count))
         self.count.setVisible(count > 0)

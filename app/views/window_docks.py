@@ -80,7 +80,6 @@ class WindowDocks(QObject):
     """Puts `panels`, a map from dock name to panel, into docks around the widget `middle`.
 
     Attributes:
-        by_name: The docks.
         actions: For each dock, the action that opens it, brings it to the front, or closes it.
         narrow: Whether the window is narrow; None until it is shown.
         rail: The bar of icons; hidden in a wide window.
@@ -158,13 +157,11 @@ class WindowDocks(QObject):
         self._check()
 
     def _check(self, _seen: bool = False) -> None:
-        """Check the actions of the docks that are seen."""
         if isValid(self._window) and self._window.isVisible():
             for name, dock in self.by_name.items():
                 self.actions[name].setChecked(not dock.isHidden() and not self._behind(dock))
 
     def _behind(self, dock: QDockWidget) -> bool:
-        """Return whether a dock is open but covered by another tab."""
         # Qt moves such a dock out of the window.
         return bool(self._window.tabifiedDockWidgets(dock)) and dock.geometry().right() < 0
 
@@ -199,10 +196,7 @@ class WindowDocks(QObject):
         self._put_away = shown
 
     def show_layers(self, needed: bool) -> None:
-        """Show the layers dock and make room for it, or hide it if it is not needed.
-
-        In a narrow window the rail has it, since another dock may be in use.
-        """
+        """Show the layers dock and make room, or hide it; a narrow window has it on the rail."""
         if self.narrow:
             self._collapsed = [one for one in self._collapsed if one != "Layers"]
             self._collapsed += ["Layers"] if needed else []
@@ -400,7 +394,6 @@ class RailButton(QToolButton):
         self.set_count(0)
 
     def set_count(self, count: int) -> None:
-        """Show a count; nothing is shown for 0."""
         self.count = count
         self.setAccessibleName(f"{self._name}, {count}" if count else self._name)
         self.update()

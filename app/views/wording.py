@@ -144,10 +144,7 @@ _MICROSCOPE_MM = 0.01  # spacing below which it is told in µm
 
 
 def spacing_text(spacing: Spacing) -> str:
-    """Return the pixel spacing and its source as text, or a text that it is unknown.
-
-    It is in mm, or in µm for pixels of a microscope.
-    """
+    """Return spacing (mm, or µm under a microscope) and source as text, or that it's unknown."""
     row, column = spacing.row_mm, spacing.column_mm
     if row is None or column is None:
         return tr(UNKNOWN_SPACING)
@@ -207,16 +204,12 @@ _UNMEASURED = {
 
 
 def _unmeasured_text(finding: Finding) -> str:
-    """Return why a mark has no figures at present; "" if it has."""
     why = _UNMEASURED.get(finding.description.partition(";")[0], "")
     return tr(why) if why and drawing.by_hand(finding) else ""
 
 
 def value_text(finding: Finding) -> str:
-    """Return a finding's measurement with units, "≈" before an estimate; "" if it has none.
-
-    For a mark that must be measured again it says so.
-    """
+    """Return a measurement with units, "≈" if estimated, "" for none, or that it is outdated."""
     if finding.value is None:
         return _unmeasured_text(finding)
     if isinstance(finding.geometry, Instances):
@@ -284,10 +277,7 @@ def state_text(finding: Finding) -> str:
 
 
 def maker_text(finding: Finding, title_of: Callable[[str], str]) -> str:
-    """Return the tool's title and the model that made a finding, or that it was drawn by hand.
-
-    `title_of` returns the title of the tool with a given name.
-    """
+    """Return tool and model of a finding, or that it is drawn; `title_of` tool names."""
     if drawing.by_hand(finding):
         measured = drawing.is_measurement(finding)
         return tr(BY_HAND if measured else MARKED)

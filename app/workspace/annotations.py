@@ -113,7 +113,6 @@ class Annotations:
     and `selected_object` the number of the selected object if it is one of an `Instances`, else 0.
 
     Attributes:
-        commands: The undo stack that gets each change.
         originals_shown: Whether the originals of edited findings are drawn beside them.
         rejected_shown: Whether rejected findings are drawn.
         reviewer: Name of the user, who accepts, edits and rejects findings.
@@ -225,10 +224,7 @@ class Annotations:
         self._push(label, before, after, joint)
 
     def of_call(self, made: Provenance) -> tuple[str, ...]:
-        """Return the ids of the findings of the tool call that made a finding.
-
-        They are () for the user's own drawings. Ids of calls are unique within their run only.
-        """
+        """Return ids of a finding's whole call, () if drawn; call ids are unique per run only."""
         call = (made.run_id, made.call_id)
         items = self._items.values() if all(call) else ()
         return tuple(
@@ -283,10 +279,7 @@ class Annotations:
             self._push(review.step_label(state, changed), before, after)
 
     def restore(self, finding_ids: Iterable[str]) -> None:
-        """Put the originals of edited findings in their place, proposed, as one undoable step.
-
-        Locked ones stay as they are.
-        """
+        """Put edited findings' originals back, proposed, as one undoable step; not locked ones."""
         before = dict(self._items)
         edited = [before[key] for key in finding_ids if key in before]
         edited = [item for item in edited if item.finding.original is not None]
@@ -341,10 +334,7 @@ class Annotations:
         return False
 
     def remove(self, finding_ids: Iterable[str], label: str = "") -> int:
-        """Remove findings as one undoable step; return how many. Locked ones stay.
-
-        Unknown ids are ignored; `label` names the step, by default "Remove finding".
-        """
+        """Remove known, unlocked findings as one step called `label`; return how many."""
         known = set(finding_ids) & set(self._items)
         gone = {key for key in known if not self._items[key].locked}
         if gone:
@@ -381,10 +371,7 @@ class Annotations:
             self.changed.emit()
 
     def select(self, finding_id: str, number: int = 0) -> None:
-        """Select a finding ("" for none), so that the list, canvas and chat highlight it.
-
-        With `number`, one object of an `Instances` is selected, so that tables and plots show it.
-        """
+        """Select a finding ("": none), or object `number` of an `Instances`, for all views."""
         had_object, self.selected_object = self.selected_object, number
         other = finding_id != self.selected
         if other:

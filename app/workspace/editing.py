@@ -91,7 +91,6 @@ class Copied:
 
     Attributes:
         size: Rows and columns of the image.
-        spacing: Its scale.
     """
 
     items: tuple[Annotation, ...]

@@ -154,11 +154,7 @@ class Arrangement:
 
 
 def parse_protocol(text: str, name: str, *, own: bool = False) -> Protocol:
-    """Return the protocol that a TOML text contains.
-
-    Raises:
-        ValueError: The text is not a valid protocol; says why.
-    """
+    """Return a TOML text's protocol; raise ValueError that says why it is none."""
     try:
         file = _ProtocolFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
@@ -240,11 +236,7 @@ class Protocols:
         return file
 
     def delete(self, name: str) -> None:
-        """Delete a protocol of the user's own; one that is shipped with this name is used again.
-
-        Raises:
-            OSError: The file cannot be deleted.
-        """
+        """Delete an own protocol; a shipped one shows again. Raise OSError if it cannot be."""
         self._own_file(name).unlink(missing_ok=True)
         self.load()
 

@@ -37,11 +37,7 @@ class Slot:
 
 
 def grid(rows: int, columns: int) -> tuple[Slot, ...]:
-    """Return the slots of a grid, row by row.
-
-    Raises:
-        ValueError: A number is not from 1 to 4.
-    """
+    """Return a grid's slots by row; raise ValueError unless numbers are 1 to 4."""
     if not (1 <= rows <= LARGEST and 1 <= columns <= LARGEST):
         raise ValueError(f"a layout has 1 to {LARGEST} rows and columns, not {rows}x{columns}")
     across, down = 1 / columns, 1 / rows
@@ -76,7 +72,6 @@ class Screen:
     """The viewports of one window.
 
     Attributes:
-        slots: Where each of `viewports` stands, in the same order.
         maximised: The viewport that takes all the room, or None.
     """
 
@@ -105,7 +100,6 @@ class Layout:
         new_viewport: Makes an empty viewport.
 
     Attributes:
-        main: The viewports of the main window.
         second: Those of the second window; None if it is closed.
         pictures: The viewport with the pictures that tools made, or None. It shows no image.
     """
@@ -227,10 +221,7 @@ class Layout:
         return added
 
     def split(self, viewport: Viewport, edge: Edge) -> Viewport | None:
-        """Halve a viewport's slot and return a new, empty viewport at its `edge`.
-
-        None if the screen has as many viewports as it can have.
-        """
+        """Halve a slot and return the new viewport at its `edge`; None if there are too many."""
         screen = self.screen_of(viewport)
         if len(screen.viewports) >= MOST:
             return None
@@ -247,10 +238,7 @@ class Layout:
         return new
 
     def close(self, viewport: Viewport) -> None:
-        """Remove a viewport and give its room to its neighbours.
-
-        The main window's last one stays; the second window closes with its last one.
-        """
+        """Remove a viewport, but not the main window's last; a second window closes with it."""
         screen = self.screen_of(viewport)
         if screen is self.second and screen.viewports == (viewport,):
             self.close_second()
@@ -359,10 +347,7 @@ def _halves(slot: Slot, *, across: bool) -> tuple[Slot, Slot]:
 
 
 def _without(slots: Sequence[Slot], place: int) -> tuple[Slot, ...]:
-    """Return the slots but one, whose room the neighbours along one of its edges take.
-
-    If no neighbours fit, the smallest layout of `LAYOUTS` with enough slots is returned.
-    """
+    """Return slots but one, taken by neighbours along an edge, else a smaller `LAYOUTS`."""
     gone, rest = slots[place], [*slots[:place], *slots[place + 1 :]]
     for edge in ("left", "right", "top", "bottom"):
         beside = [n for n, one in enumerate(rest) if _touches(one, gone, edge)]

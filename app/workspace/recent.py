@@ -100,10 +100,7 @@ class RecentOpenings:
         self._change(put)
 
     def keep_session(self, session: Session) -> None:
-        """Keep a session as the last one, if openings are kept and something is open in it.
-
-        One that is too large is forgotten, and so is the one before, which is not the last.
-        """
+        """Keep a session with something open, if kept; too large ones leave none."""
         if not self.kept or not session.paths:
             return
         if len(session.paths) > _MOST_SHOWN:

@@ -248,10 +248,7 @@ class Viewport:
         self.set_display(Display(display.window, display.invert, colormap=display.colormap))
 
     def scroll_to(self, frame_index: int) -> None:
-        """Show another frame of the same instance.
-
-        Window and zoom are kept, and the old frame stays until the new one has been decoded.
-        """
+        """Show another frame of the instance in this window and zoom, once it is decoded."""
         if self.instance is not None and frame_index != self.frame_index:
             self._request(frame_index)
 
@@ -363,10 +360,7 @@ class Viewport:
         return self._automatic
 
     def set_automatic(self, windows: Mapping[int, Window]) -> None:
-        """Set the windows, by channel, for frames whose file has none.
-
-        Without one, each frame gets its own automatic window.
-        """
+        """Set windows by channel for frames whose file has none; else each gets its own."""
         if windows == self._automatic:
             return
         self._automatic = dict(windows)
@@ -553,10 +547,7 @@ class Pane:
 
 
 class Panes:
-    """The open panes in order; showing a file that is already open moves its pane to the end.
-
-    A picture is shown only beside images of the study that it was made from.
-    """
+    """Open panes in order, shown again at the end; only beside images of their study."""
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []

@@ -192,10 +192,7 @@ class Workspace:
         return priors_of(study, self.studies.all)
 
     def hang(self, arrangement: Arrangement) -> None:
-        """Show what a hanging protocol chose, as one step that can be undone.
-
-        It is shown in the window of the active viewport.
-        """
+        """Show a protocol's choice in the active window, as one undoable step."""
         screen = self.layout.screen
         before = self._placed(screen)
         after = [
@@ -378,10 +375,7 @@ class Workspace:
         return self.studies.series_of(instance) or instance
 
     def scale_key(self, instance: Instance) -> ScaleKey:
-        """Return a key for the images that share an instance's grey scale, as `scale_source` says.
-
-        The key stays the same while a scan adds images to the group.
-        """
+        """Return the key of images sharing a grey scale (`scale_source`), kept in a scan."""
         source = self.scale_source(instance)
         if isinstance(source, Instance):
             return str(source.path), f"{source.sop_instance_uid}/{source.part}"
@@ -389,10 +383,7 @@ class Workspace:
         return key_of(study) if study else "", source.key
 
     def lay(self, over: ScaleKey, layer: Layer, *, lift: bool = False) -> None:
-        """Lay a label volume over the images with key `over` (see `scale_key`); can be undone.
-
-        With `lift`, the label volume is removed from the images instead.
-        """
+        """Lay a label volume over the images of key `over`, or `lift` it; can be undone."""
         steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
         do, undo = reversed(steps) if lift else steps
         verb = "Remove" if lift else "Overlay"
@@ -627,10 +618,7 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int, viewport: Viewport | None = None) -> Instance | None:
-        """Return the instance `step` positions further in a series, or None past its ends.
-
-        The series is that of `viewport`, by default the active one.
-        """
+        """Return the instance `step` on in the series of `viewport` (None: active), or None."""
         shown = (viewport or self.viewport).instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:
@@ -654,10 +642,7 @@ def _only_visible(viewport: Viewport, index: int) -> tuple[int, Window | None]:
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:
-    """Return the object to show first: an image, else an object with frames, else any object.
-
-    With `images_only`, None is returned if there is no image.
-    """
+    """Return the first image, else with frames, else any; None for `images_only`."""
     best: Instance | None = None
     for study in result.studies:
         for item in (item for series in study.series for item in series.instances[:1]):

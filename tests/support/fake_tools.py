@@ -176,6 +176,9 @@ class NoImages:
         """Return no headers."""
         return {}
 
+    def accepted_findings(self) -> tuple[Finding, ...]:
+        return ()
+
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return no groups."""
         return {}

@@ -49,10 +49,7 @@ class RelevantResults:
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def other_image_name(self, item: LoggedCall) -> str:
-        """Return the name of a result's image; "" if it is the current image or unknown.
-
-        For an image that has been closed, a phrase that says so is returned.
-        """
+        """Return the name of a result's image, or that it was closed; "" if current or unknown."""
         if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
             return ""
         others = (name for name, sources in self.open if not item.sources.isdisjoint(sources))
@@ -183,10 +180,7 @@ def _open(concerned: RelevantResults) -> Iterator[str]:
 
 
 def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[str]:
-    """Yield the warnings about images.
-
-    One shared by several results stands once, with their numbers.
-    """
+    """Yield the warnings about images; one that results share stands once with their numbers."""
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):

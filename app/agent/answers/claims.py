@@ -98,7 +98,6 @@ class Figure:
     """A number in a result, a question or an image's note.
 
     Attributes:
-        unit: Its unit, "" if none is given.
         source: Number of the result that holds it; 0 for a question, a note or a failed call.
     """
 

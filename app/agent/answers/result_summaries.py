@@ -42,10 +42,7 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """Return the answer for a run that ended early: what its calls found, and what was not run.
-
-    `undone` names the calls that were not run, and the open steps of the plan.
-    """
+    """Return the answer of a run that ended early; `undone` names what was not run."""
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {name_of_tool(one_line(item), plans)}" for item in dict.fromkeys(undone) if item]
     if open_:
@@ -113,10 +110,7 @@ def _blocks(
     plans: Plans,
     direct: Mapping[int, str] | None = None,
 ) -> list[str]:
-    """Return the parts of an answer behind the direct answers, which have their own results.
-
-    `direct` are these answers, by the index of their result.
-    """
+    """Return the parts of an answer behind the direct ones, given by their result's index."""
     direct = direct or {}
     told = [message for number, message in enumerate(results) if number not in direct]
     blocks = ["\n".join(render_result(message, plans)) for message in told if message.ok]
@@ -193,10 +187,7 @@ def _reason(message: Message) -> str:
 def _direct_answers(
     results: Sequence[Message], told: AnswerContext, plans: Plans
 ) -> dict[int, str]:
-    """Return the direct answers to the question, by the index of the result that gives each.
-
-    They are complete: such a result has no part of its own in the answer.
-    """
+    """Return the complete direct answers to the question, by the index of their result."""
     last = {message.tool: number for number, message in enumerate(results)}
     last |= {message.tool: number for number, message in enumerate(results) if message.ok}
     answers: dict[int, str] = {}

@@ -147,10 +147,7 @@ class Draft:
             entry.message, entry.tokens, entry.reduced = message, tokens, True
 
     def _fold(self, room: float, wanted: float) -> bool:
-        """Leave out whole groups, the oldest first, down to `wanted` tokens.
-
-        A note replaces them.
-        """
+        """Leave out whole groups, oldest first, down to `wanted` tokens; a note replaces them."""
         self.total += self._tokens(self._fold_note())
         left: list[_Entry] = []
         folding = 0

@@ -24,11 +24,7 @@ _TOOL = "TOOL_"
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Return the text of every section of a prompts file, by name; by default, of the shipped file.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return a prompts file's sections by name; raise FileProblem if it cannot be read."""
     source = path or _shipped()
     try:
         parts = _HEADER.split(source.read_text(encoding="utf-8"))
@@ -39,11 +35,7 @@ def load_prompts(path: Path | None = None) -> dict[str, str]:
 
 
 def load_prompt(name: str, path: Path | None = None) -> str:
-    """Return the text of the section `name` of a prompts file, by default the shipped one.
-
-    Raises:
-        FileProblem: The file cannot be read or the section is missing or empty.
-    """
+    """Return a prompts file's section; raise FileProblem if it is unreadable or lacks that."""
     sections = load_prompts(path)
     text = sections.get(name, "")
     if not text:
@@ -151,11 +143,7 @@ def system_prompt(name: str = "", path: Path | None = None) -> str:
 
 
 def tool_texts(path: Path) -> dict[str, str]:
-    """Return what a prompts file adds to tools' descriptions, by the tool's name in lower case.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return what a prompts file adds to tools, by lower-case name; raise FileProblem."""
     sections = load_prompts(path)
     return {
         name.removeprefix(_TOOL).lower(): text
@@ -165,11 +153,7 @@ def tool_texts(path: Path) -> dict[str, str]:
 
 
 def prompt_names(path: Path | None = None) -> list[str]:
-    """Return the names of the instructions that a prompts file offers.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return the instruction names in a prompts file; raise FileProblem if it is unreadable."""
     own = ("DATA_RULES", "PLANNING", "PICTURES")
     return [n for n in load_prompts(path) if n not in own and not n.startswith(_TOOL)]
 
@@ -204,10 +188,7 @@ def marked(
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
-    """Return the history with a result for every call, right after the message with the call.
-
-    Empty answers, which some endpoints refuse, are left out.
-    """
+    """Return the history with a result right after every call, without empty answers."""
     results = {message.call_id: message for message in history if message.role == "tool"}
     messages: list[Message] = []
     for message in history:

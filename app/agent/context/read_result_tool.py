@@ -75,10 +75,7 @@ SPEC = ToolSpec(
 
 
 class ReadResult:
-    """The tool `read_result`, with which a model reads a conversation's earlier results in pages.
-
-    `page_chars` is the size of a page in characters; see `ContextWindow.page_chars`.
-    """
+    """The tool by which a model reads earlier results in pages of `page_chars` characters."""
 
     spec = SPEC
 

@@ -65,12 +65,9 @@ class Director:
     """Applies the packs' rules to the plan, the calls and the answer of one run.
 
     Attributes:
-        intent: What the question asks for.
         by_rules: Whether rules rather than a model choose the calls of this run.
-        results: The results of this run, in the order in which they arrived.
         notes: Remarks for the answer on names (such as field values) that do not exist.
         model_sees: Whether the model was sent pictures with this question.
-        record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
         model_declined_call: Whether the model was asked once to call a needed tool, and did not.
     """
@@ -279,10 +276,7 @@ class Director:
         return self._enforcer.unmet() if self._enforcer is not None else []
 
     def planned_results(self) -> list[Message]:
-        """Return the results of this run, without those of calls that rules inserted.
-
-        Calls that rules repeated with a corrected argument (`adapted_retry`) are included.
-        """
+        """Return this run's results, with retried calls but not those that rules inserted."""
         return [
             item
             for item in self.results
@@ -443,10 +437,7 @@ class Director:
         self._next.append(known)
 
     def _tell(self, override: Override) -> None:
-        """Show and log what a rule changed.
-
-        Only names of tools are logged, nothing of a patient.
-        """
+        """Show and log what a rule changed; the log gets only names of tools, no patient data."""
         done = list(dict.fromkeys(item.tool for item in self.results if item.ok))
         context = f"results so far: {', '.join(done)}" if done else "no results so far"
         goal = self.plans.rule(override.instead).why if override.instead else ""

@@ -79,10 +79,7 @@ class Enforcer:
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
-        """Return the ruling on a call that is about to run.
-
-        `coming` are the calls that were requested together with it and will run after it.
-        """
+        """Return the ruling on a call before it runs; `coming` were requested with it."""
         inner = inner_call(call, self._intent.scene.images)
         if inner is not None:
             return self._judge_repeated(call, inner, coming)
@@ -113,10 +110,7 @@ class Enforcer:
     def _judge_repeated(
         self, call: ToolCall, inner: ToolCall, coming: Sequence[ToolCall]
     ) -> Ruling:
-        """Return the ruling on a call that runs the tool of the call `inner` on each of its images.
-
-        An image for which the tool is unsuitable is left to `bind`: it does not stop the others.
-        """
+        """Return the ruling on `inner` for each image; unsuitable images are left to `bind`."""
         tool = self._tools.get(inner.name)
         if tool is None:
             return Proceed(call)
@@ -151,10 +145,7 @@ class Enforcer:
     def bind(
         self, tool: Tool, arguments: Mapping[str, Any], image: str
     ) -> tuple[dict[str, Any], str]:
-        """Return the arguments of a call on one of many images, and why it may not be made or "".
-
-        `image` is the reference of the image.
-        """
+        """Return the arguments for one of many images (its reference), and why not or ""."""
         name = tool.spec.name
         call = ToolCall(id=INSERTED, name=name, arguments={})
         refused = self._barred(call) or self._unsuitable(call, (image,))
@@ -188,10 +179,7 @@ class Enforcer:
         return all(call.name in self._leading_to(item) for item in following)
 
     def before_answer(self) -> RunFirst | Refusal | None:
-        """Return the ruling on the next call that packs still require before the answer, or None.
-
-        It is a `Refusal` if only the model can make the call, because its arguments are unknown.
-        """
+        """Return the next call that packs require; a `Refusal` if only the model can make it."""
         for rule, cause in self._pending():
             ruling = self._force(rule, cause)
             if ruling is not None:
@@ -332,10 +320,7 @@ class Enforcer:
         return fed
 
     def _follow(self, tool: str, *, before_others: bool = False) -> list[Successor]:
-        """Return the rules that say what must follow this tool after it succeeded.
-
-        With `before_others`, also what should follow it before any other tool does.
-        """
+        """Return rules of what must follow this tool; also what should come `before_others`."""
         after = self._plans.successors(tool, self._intent.kinds)
         # Nothing follows itself: that would never end.
         due = [r for r in after if r.mandatory or (before_others and r.before_others)]

@@ -78,10 +78,7 @@ class PlanState:
     If `live`, calls that no plan foresaw become steps of their own.
 
     Attributes:
-        changed: Whether anything has changed since the plan was last shown.
-        overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
-        goal_why: The reason for `goal`, such as what is missing.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -100,10 +97,7 @@ class PlanState:
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Replace the plan with a planner's steps, given as (tool, why).
-
-        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
-        """
+        """Replace the plan with `by`'s steps (tool, why); those that have run keep their state."""
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
         planned = [_Step(tool, why, by=by) for tool, why in steps]
@@ -334,8 +328,6 @@ class Checked:
 
     Attributes:
         steps: The steps, ordered so that none waits for a later one.
-        notes: The corrections, for the model.
-        overrides: The changes made by rules.
     """
 
     steps: list[PlannedStep]

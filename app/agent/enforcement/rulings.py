@@ -81,7 +81,6 @@ class CallOrder:
     """Instructions for making one call, or the outcome of a call that must not run.
 
     Attributes:
-        made: Who makes the call, and why.
         outcome: The outcome of a call that will not run; None if it will.
         note: Text sent to the model with the result. It is marked as data, because it may quote a
             file.
@@ -101,7 +100,6 @@ class CallVerdict:
     Attributes:
         state: "done", "incomplete", "failed" or, if rules refused the call, "skipped"; "" if it was
             not judged.
-        verdict: The reason for the state.
         note: Text sent to the model with the result, as in `CallOrder.note`.
         advice: Sightline's own advice to the model, as in `CallOrder.advice`.
     """

@@ -55,10 +55,7 @@ class GoalVerdict:
 def judge_task(
     rule: ToolRule, message: Message, asked: Intent, others: Sequence[CallResult] = ()
 ) -> TaskVerdict:
-    """Return the verdict on a call, by its result `message`, its tool's `rule` and the question.
-
-    `others` are the other results of the conversation, which may contradict it.
-    """
+    """Return the verdict on a call by its result, rule and question; `others` may contradict it."""
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
@@ -146,10 +143,7 @@ def listing(names: Sequence[str]) -> str:
 def _needed(
     asked: Intent, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
 ) -> dict[str, str]:
-    """Return the tools that must have given a result, each with its reason.
-
-    The reason continues the text "... did not run".
-    """
+    """Return the tools that must have given a result, each with the end of "... did not run"."""
     needed = dict.fromkeys(asked.wanted, ", though the question needs it")
     # Those that come after what ran, and those that come after these in turn.
     waiting = [*needed, *(message.tool for message in ran if message.ok)]

@@ -57,11 +57,7 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """Assembles a model's streamed answer from its pieces; each API protocol has a subclass.
-
-    Attributes:
-        started: Whether the endpoint has begun to answer.
-    """
+    """Assembles a model's streamed answer from its pieces; each API protocol has a subclass."""
 
     def __init__(self, at: Endpoint, bounds: Bounds) -> None:
         self.started = False

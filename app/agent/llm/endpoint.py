@@ -137,11 +137,7 @@ def _no_collection() -> Generator[None]:
 
 
 def host_of(base_url: str) -> str:
-    """Return the host of an http(s) address.
-
-    Raises:
-        UsageError: `base_url` is not an http(s) address.
-    """
+    """Return the host of an http(s) address; raise UsageError for any other."""
     try:
         parts = urlsplit(base_url)
         host, _port = parts.hostname or "", parts.port
@@ -182,10 +178,7 @@ def _ascii_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
-
-    A name such as "a.localhost" does not count: many systems look it up on the network.
-    """
+    """Return whether a host is this machine by number or "localhost", not "a.localhost"."""
     name = host.lower().rstrip(".")
     if name == "localhost":
         return True

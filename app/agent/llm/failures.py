@@ -55,10 +55,7 @@ class Endpoint:
 
 
 def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
-    """Return an error from the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
-
-    `started` says whether part of the answer had arrived.
-    """
+    """Return a package's error as `ModelFailed`; `started`: part of the answer had arrived."""
     for item in _causes(error):
         if isinstance(item, ModelFailed):
             return item
@@ -107,10 +104,7 @@ def cut_off_answer(at: Endpoint) -> ModelFailed:
 
 
 def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
-    """Return the error for an endpoint that sends nothing for too long.
-
-    `started` says whether part of the answer had arrived.
-    """
+    """Return the error for an endpoint that falls silent; `started`: part of it had arrived."""
     return model_failed(
         "the language model stopped in the middle of its answer"
         if started

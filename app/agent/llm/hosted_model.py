@@ -67,8 +67,6 @@ class HostedModel(ABC):
     The arguments are explained in `OpenAIModel`.
 
     Attributes:
-        package: The name of the provider's package.
-        errors: The name of the package's base class for errors.
         list_options: Arguments of the package's call that lists the endpoint's models.
 
     Raises:

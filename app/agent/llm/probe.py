@@ -81,7 +81,6 @@ class Report:
     """The result of a test.
 
     Attributes:
-        ok: Whether the model can be used.
         lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
             Unless `ok`, the last line says what to do.
         form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
@@ -286,10 +285,7 @@ def _in_words(size: int) -> str:
 
 
 async def examine(choice: ModelChoice) -> Report:
-    """Test an endpoint step by step, up to the first step that fails, and return the report.
-
-    The API key is never included in the report.
-    """
+    """Test an endpoint up to the first failing step; the report never has the API key."""
     at = Endpoint("", choice.fields.model.strip(), choice.key)
     found = _Examination(choice, at)
     try:

@@ -114,11 +114,7 @@ def _check_url(url: str) -> None:
 
 
 def build(choice: ModelChoice) -> LanguageModel:
-    """Return a new language model with the settings `choice`.
-
-    Raises:
-        UsageError: The model is not configured, or a package that it needs is missing.
-    """
+    """Return a new language model; raise UsageError if unconfigured or a package is missing."""
     check(choice.kind, choice.fields)
     return _BUILDERS[choice.kind](choice)
 

@@ -202,10 +202,7 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining text, or the call if the answer is a call.
-
-        A call's missing closing brackets are added if the answer is `complete`, not cut off.
-        """
+        """Return the rest, or the call; missing brackets are added only if it is `complete`."""
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._buffer if self._closed else ""

@@ -104,10 +104,7 @@ async def _raise_reported(response: httpx2.Response, at: Endpoint) -> None:
 
 
 class _Client(httpx2.AsyncClient):
-    """A client that closes all its connections.
-
-    httpx2 forgets one that is cancelled during its TLS handshake.
-    """
+    """A client that closes all: httpx2 forgets a connection cancelled in its TLS handshake."""
 
     def __init__(self, opened: list[Any], **settings: Any) -> None:
         super().__init__(**settings)
@@ -128,10 +125,7 @@ def tls_context() -> ssl.SSLContext:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """The body of a response, which raises an error above its size limit.
-
-    Of an `error_page`, which only explains an error, the excess is left out instead.
-    """
+    """A response body that raises above its size limit; an `error_page` is cut instead."""
 
     def __init__(
         self, stream: httpx2.AsyncByteStream, bounds: Bounds, at: Endpoint, error_page: bool

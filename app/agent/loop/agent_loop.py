@@ -122,20 +122,14 @@ class AgentLoop:
 
     @property
     def window(self) -> ContextWindow:
-        """Return the object that fits requests into the current model's context.
-
-        It is replaced only if the model changes, because it learns how the model counts tokens.
-        """
+        """Return the object that fits requests into the context, kept while the model stays."""
         info = model_info(self.model)
         if self._window.info != info:
             self._window = ContextWindow(info)
         return self._window
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
-        """Answer one question, and yield the run's events.
-
-        The last event is always the only terminal one: run_finished, run_failed or run_cancelled.
-        """
+        """Answer one question; yield its events, of which only the last is terminal."""
         emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())
@@ -298,10 +292,7 @@ class _Run:
             self.emitter.fail(f"{told.reason}.", told.remedy)
 
     def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
-        """Return the answer with marks at what no result supports, and such lines of `said`.
-
-        Only what the model wrote is looked at, not what the program adds to it.
-        """
+        """Mark what no result supports in the answer and in `said`; only the model's own words."""
         if self.director.by_rules:
             return answer, ""
         claims = Claims(self.director, self.request.thread.history, self.agent.plans)

@@ -132,10 +132,7 @@ class ProgressGate:
             self._closed = True
 
     def close(self) -> None:
-        """Emit the pending report, if any, and ignore later ones.
-
-        Call this on the loop's thread when the tool call ends.
-        """
+        """Emit the pending report and ignore later ones; on the loop's thread at the call's end."""
         self._flush()
         with self._lock:
             self._closed = True

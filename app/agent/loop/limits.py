@@ -68,10 +68,7 @@ class Meter:
         return stop
 
     def spent(self, further_tokens: int = 0) -> Stop | None:
-        """Return the token or cost limit that has been reached, or None.
-
-        `further_tokens` are input tokens about to be used, which are counted as if used.
-        """
+        """Return the reached token or cost limit, counting tokens about to be used, or None."""
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
         if limits.tokens and total >= limits.tokens:
@@ -82,10 +79,7 @@ class Meter:
         return None
 
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
-        """Count a tool call; return the limit that forbids the call, or None.
-
-        `counted` is False for the loop's own tools, which are only checked for repetition.
-        """
+        """Count a tool call; return the limit reached. If not `counted`, only check repetition."""
         stop = self._circle(call)
         if stop is None and counted:
             if self._calls >= self._limits.tool_calls:
@@ -95,10 +89,7 @@ class Meter:
         return stop
 
     def task_call(self, task: str) -> str:
-        """Count a call for the plan step `task`; return why the call may not run, or "".
-
-        Without a plan, `task` is "", and nothing is counted.
-        """
+        """Count a call for plan step `task` ("": none); return why it may not run, or ""."""
         if not task:
             return ""
         self._tasks[task] += 1
@@ -142,10 +133,7 @@ def action_key(call: ToolCall) -> str:
 
 
 class WallClock:
-    """Limits the time that a run may take, not counting the time spent waiting for the user.
-
-    A limit of 0 means no limit.
-    """
+    """Limits a run's time (0: unlimited), not counting the time spent waiting for the user."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s

@@ -95,11 +95,7 @@ class ModelTurns:
     """Requests the messages of one run, one after another, from one model.
 
     Attributes:
-        set_plan: Called with a plan that the model streamed.
-        consents: The user's current consents.
-        asking: Asks the user whether the record may be sent.
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
-        reply: The answer in progress; empty when there is none.
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers from what a remote model receives; None until the first
             request.
@@ -149,10 +145,7 @@ class ModelTurns:
         self.refused.append(text)
 
     async def process(self) -> Message | Stop:
-        """Ask the model for its next message; return it, or the limit that forbids asking.
-
-        Requests that fail temporarily are retried.
-        """
+        """Ask for the next message, retrying; return it, or the limit that forbids asking."""
         prompt = await self._prompt()
         stop = self.meter.step(prompt.tokens)
         if stop is not None:
@@ -276,11 +269,7 @@ class ModelTurns:
         return redactor
 
     def _may_send(self) -> None:
-        """Check that the consent to send still holds.
-
-        Raises:
-            ModelFailed: It was withdrawn.
-        """
+        """Check that the consent to send still holds; raise ModelFailed if withdrawn."""
         host, thread_id = self.model.remote_host, self.request.thread.thread_id
         if not host:
             return

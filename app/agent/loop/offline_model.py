@@ -95,10 +95,7 @@ async def _work(
 
 
 def _results(turn: Sequence[Message]) -> dict[int, Message]:
-    """Return results of this question's calls by the number of their step.
-
-    The loop may have replaced ids; calls without a readable one are numbered in order.
-    """
+    """Return results by step, from call ids that the loop may have replaced, else in order."""
     results: dict[int, Message] = {}
     for message in turn:
         # What the packs' rules put in is no step of this plan.
@@ -141,7 +138,6 @@ class Finished:
     Attributes:
         topics: Names of the question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
-        skipped: Steps that could not run.
     """
 
     topics: frozenset[str] = frozenset()
@@ -213,10 +209,7 @@ class RuleAnswers:
         return self._next() is not None
 
     async def answer(self) -> str | Stop | None:
-        """Make the calls that rules choose; return the answer or the limit that was reached.
-
-        Return None if a model is needed to go on.
-        """
+        """Make the calls that rules choose; return answer or limit, None if a model is needed."""
         self.director.by_rules = True
         if self.own_text:
             return self._say(self.own_text)

@@ -65,11 +65,7 @@ class AgentRunner:
         self._agent = loop
 
     def ask(self, question: Question, run_id: str = "") -> str:
-        """Queue a question and return its run id. It runs after the questions queued before it.
-
-        Raises:
-            RuntimeError: The runner has not been started or is closed.
-        """
+        """Queue a question; return its run id. Raise RuntimeError if not running."""
         job = _Job(run_id or uuid4().hex, question, self._agent)
         with self._lock:
             if self._thread is None or self._closing:

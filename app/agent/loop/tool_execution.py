@@ -111,10 +111,7 @@ def failed(error: str, remedy: str = "") -> Outcome:
 
 
 def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
-    """Return the outcome for a call that was refused by a rule, the policy or the user.
-
-    `error` and `remedy` are for the model; `why` is for the user, if it is worded differently.
-    """
+    """Return the outcome of a refused call; `why` is for the user if worded differently."""
     return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
 

@@ -16,11 +16,7 @@ INTERRUPTED_ANSWER = "[This answer was interrupted.]"
 
 
 class Transcript:
-    """Writes the messages of one run into its conversation, a `Thread`.
-
-    Attributes:
-        not_run: The names of the tools whose calls were not run.
-    """
+    """Writes the messages of one run into its conversation, a `Thread`."""
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread

@@ -54,10 +54,7 @@ class Reading:
     spans: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` that belongs to these kinds of question; if none, all of it.
-
-        `text` is the question, or a copy of the same length with quoted contents blanked.
-        """
+        """Return the part of `text` (or a same-length copy) for these kinds; all if none."""
         words = frozenset[int]().union(*(self.spans.get(key, frozenset()) for key in kinds))
         texts: list[str] = []
         for place in sorted(words):
@@ -67,10 +64,7 @@ class Reading:
         return "".join(texts).strip() or text
 
     def denials_for(self, tool: str) -> list[Denial]:
-        """Return the exclusions that affect a tool.
-
-        An exclusion of another tool's action does not: "don't classify" if this tool outlines.
-        """
+        """Return the exclusions that affect a tool, not those of another tool's action."""
         found: list[Denial] = []
         for denial in self.denied:
             owners = {
@@ -82,10 +76,7 @@ class Reading:
 
 
 def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> Reading:
-    """Return a question's words, kinds and intent.
-
-    `blank` is the question with the contents of quoted strings blanked.
-    """
+    """Return a question's words, kinds and intent; `blank` has quoted contents blanked."""
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
     mentions = with_phrases(blank, named, tools)
@@ -139,10 +130,7 @@ def _of_owner(
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return a text's words, with spelling corrected, and {index of a word: its correction}.
-
-    Words are corrected to those of the packs (`book`). In `blank`, quoted contents are blanked.
-    """
+    """Return words corrected to the packs', and {index: correction}; `blank` has no quotes."""
     mended: dict[int, str] = {}
     done: list[Token] = []
     for token in in_standard_german(tokens_of(blank)):

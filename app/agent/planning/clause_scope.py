@@ -145,10 +145,7 @@ def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
 
 
 def _viewer_requests(tokens: Sequence[Token]) -> list[Match]:
-    """Return the matches of requests to work the viewer: "hide it", not "can cancer hide there?".
-
-    `Match.owner` names the keys.
-    """
+    """Return requests to work the viewer ("hide it"); `Match.owner` names the keys."""
     exports = {match.first for match in EXPORTS.find(tokens)}
     exported = {tokens[place].clause for place in exports}
     requests = REQUESTS.find(tokens)
@@ -192,10 +189,7 @@ def _asks_definition(
 
 
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """Return the indices of words that state the patient's history: "known cardiomegaly".
-
-    These words provide context and do not ask for anything. `parts` divides the question.
-    """
+    """Return words that only give history as context: "known cardiomegaly"; by `parts`."""
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {
         place
@@ -215,11 +209,7 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """Return the indices of the words in `tokens` that introduce a quotation: 'the tag says "..."'.
-
-    These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
-    characters.
-    """
+    """Return words that introduce a quotation, 'the tag says'; in `blank` quotes are NUL."""
     found: set[int] = set()
     # "With a title saying ..." requests a title; "the title says ..." reports one.
     titles = {
@@ -244,10 +234,7 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def is_unanswerable_word(token: Token) -> bool:
-    """Return whether a word is about a subject that no tool covers.
-
-    Such a word is never treated as misspelt.
-    """
+    """Return whether a word is on a subject no tool covers, so never taken as misspelt."""
     return bool(_UNANSWERABLE.word_numbers(token.forms))
 
 

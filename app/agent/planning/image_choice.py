@@ -113,11 +113,7 @@ class ImageChoice:
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return the images that a question is about.
-
-    `images` are notes on the open images, the current one first. A file name counts even in
-    quotation marks.
-    """
+    """Return the images a question is about, also by quoted file names; current one first."""
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
     for match in _numbered_mentions(blank):

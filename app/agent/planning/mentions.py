@@ -51,7 +51,6 @@ class Mention:
         start: Offset of the mention's first character in the question.
         end: Offset after the mention's last character.
         known: Whether a tool with that name exists.
-        negated: Whether the question says to leave the tool out.
         about_tool: Whether the question is about the tool itself ("what does X do").
     """
 

@@ -61,7 +61,6 @@ class Step:
 
     Attributes:
         arguments: The value of each argument: a literal, a `Source`, or a list of these.
-        why: A few words for the plan shown to the user.
         skip: The reason why the step cannot run, if known beforehand; otherwise "".
         target: The image that the step works on, for "the same image" in a later step; None for no
             image.
@@ -87,7 +86,6 @@ class ToolPlan:
 
     Attributes:
         topics: Names of the question's kinds, for the summary ("disease", "heart_size", ...).
-        notes: Remarks for the user about the plan itself.
     """
 
     steps: tuple[Step, ...]
@@ -97,10 +95,7 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The decision to answer a question with a fixed text, without tools.
-
-    `certain` is True if the question asks for nothing but this text.
-    """
+    """A fixed text as answer; `certain` if the question asks for nothing else."""
 
     text: str
     certain: bool = False
@@ -108,10 +103,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """The decision that no rule matches the question, so that rules cannot answer it.
-
-    `text` tells the user what could be asked instead.
-    """
+    """No rule matches the question; `text` says what could be asked instead."""
 
     text: str = ""
 
@@ -126,9 +118,7 @@ class Scene:
     Attributes:
         images: Notes on the open images, the current one first.
         tools: Schemas of the available tools, by name.
-        earlier: Messages of earlier questions in the conversation.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
-        records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
     """
 
@@ -165,8 +155,6 @@ class Intent:
     """The interpretation of a question, as determined by `Planner.interpret` once per run.
 
     Attributes:
-        question: The user's text.
-        scene: The open images, the tools and the earlier results.
         kinds: Names of the question's kinds, the most specific first, without those that another
             kind overrides.
         named: The tools that the question mentions by name or by one of their phrases.
@@ -229,7 +217,6 @@ class ReadyStep:
 
     Attributes:
         arguments: Literal values by argument.
-        notes: Remarks for the user on how the values were chosen.
     """
 
     arguments: dict[str, Any]
@@ -256,10 +243,7 @@ class _Missing(Exception):
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
 ) -> ReadyStep | BlockedStep:
-    """Return a step's arguments with each source replaced by its value, or why the step cannot run.
-
-    `steps` is the whole plan; `results` are the results so far, by the number of the step, from 1.
-    """
+    """Return a step's arguments from `results` by step number, or why it cannot run."""
     if step.skip:
         return BlockedStep(step.skip)
     notes: list[str] = []

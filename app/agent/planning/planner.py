@@ -65,10 +65,7 @@ class Planner:
         self.plans = plans
 
     def interpret(self, question: str, scene: Scene) -> Intent:
-        """Return the intent of a question. Call this once per run.
-
-        If the scene has no plans, the planner's own plans are used.
-        """
+        """Return a question's intent, once per run; without the scene's plans, by our own."""
         scene = scene if scene.plans else replace(scene, plans=self.plans)
         scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
@@ -247,10 +244,7 @@ def _decide(
 
 
 def _besides_phrases(blank: str, mentions: Sequence[Mention], scene: Scene) -> Decision | None:
-    """Return the plan for the rest of a question that contains a tool's phrase, or None.
-
-    "Count the cells and show it" has the phrase of one tool and asks for another by its words.
-    """
+    """Plan the rest beside a tool's phrase ("count the cells and show it"), or return None."""
     rest = None if mentions else without_phrases(blank, scene.tools)
     if rest is None:
         return None

@@ -26,10 +26,7 @@ def normalised(question: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return `text` with the contents of quoted strings replaced by NUL characters.
-
-    The length stays the same. Quoted text is thus never read as an instruction.
-    """
+    """Replace quoted contents by NUL in the same length, so they never read as instructions."""
 
     def blank(match: re.Match[str]) -> str:
         found = match.group()

@@ -38,10 +38,7 @@ def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str
 
 
 def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
-    """Return up to three names similar to `name`, the most similar first.
-
-    `likeness` is the minimum similarity, 0 to 1, as `difflib` computes it.
-    """
+    """Return up to three similar names, the best first; `likeness` 0 to 1, as in `difflib`."""
     return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)
 
 
@@ -81,10 +78,7 @@ class Speller:
         self.nearest = lru_cache(maxsize=4096)(self._nearest)
 
     def _nearest(self, word: str) -> str:
-        """Return the intended word, or "" if `word` is correct or resembles no pack's word.
-
-        Letters around a pack's stem are kept: "pneumotorax" is read as "pneumothorax".
-        """
+        """Return the intended word, "" for none; letters around a stem stay ("pneumothorax")."""
         if len(word) < _SHORTEST or not word.isalpha() or word in german():
             return ""
         found = [
@@ -165,10 +159,7 @@ def _has_same_letters(word: str, literal: str, distance: int) -> bool:
 
 
 def _has_same_start(word: str, literal: str, distance: int) -> bool:
-    """Return whether a word starts like the intended one.
-
-    A wrong first letter is a rare mistake.
-    """
+    """Return whether a word starts like the intended one: a wrong first letter is rare."""
     if min(len(word), len(literal)) < _SAFE:
         swapped = sorted(word) == sorted(literal)
         return word[0] == literal[0] and (

@@ -150,10 +150,7 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return the source of an argument by `rule.feeds`: an earlier output; None if there is none.
-
-    `steps` are the steps before. If `earlier`, results of earlier questions are used as well.
-    """
+    """Return an argument's source by `rule.feeds`: a step before or, if `earlier`, a result."""
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
         for feed in feeds:

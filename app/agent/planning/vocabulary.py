@@ -292,10 +292,7 @@ def _next_position(
 
 
 def longest_matches(matches: Sequence[Match]) -> list[Match]:
-    """Return the matches without those that are only part of a longer one.
-
-    "heart" in "heart size" does not ask for the heart itself.
-    """
+    """Return matches that are no part of longer ones: "heart size" is not about the heart."""
     held: dict[int, list[Match]] = {}
     for match in matches:
         if len(match.positions) > 1:
@@ -315,10 +312,7 @@ _GERMAN_MARKERS = frozenset(
 
 
 def in_standard_german(tokens: Sequence[Token]) -> list[Token]:
-    """Return a German question's words with dialect replaced by standard German ("net" is "nicht").
-
-    English questions are returned unchanged: there, "net" is a neural network.
-    """
+    """Replace German dialect ("net" is "nicht"); English, with its neural "net", is unchanged."""
     if not any(token.text in _GERMAN_MARKERS for token in tokens):
         return list(tokens)
     return [

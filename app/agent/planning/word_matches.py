@@ -88,12 +88,17 @@ class PackWords:
         return self.speller.nearest(word) or self.record_speller.nearest(word)
 
 
+def _is_recorded(kind: QuestionKind) -> bool:
+    """Return whether a kind asks for what a record says, or for more than images show."""
+    return kind.needs_record or kind.beyond_images
+
+
 def _words_of(packs: Sequence[PackPlan], *, recorded: bool) -> frozenset[str]:
     """Return the single words in the kinds that need a patient's record, or in all others."""
     found: set[str] = set()
     for pack in packs:
         for kind in pack.kinds:
-            if kind.needs_record == recorded:
+            if _is_recorded(kind) == recorded:
                 found.update(
                     *(re.split(r"[\s|-]+", entry) for entry in (*kind.words, *kind.unless))
                 )
@@ -117,7 +122,6 @@ class WordMatches:
         subject_matches: `subject_mentions` without matches that are excluded or part of a longer
             match.
         action_matches: Matches of words for what tools do, excluded or not.
-        values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
 
@@ -151,7 +155,7 @@ class WordMatches:
         matched = book.kind_words.find(tokens)
         self.phrases = [match.positions for match in matched if len(match.positions) > 1]
         matches = longest_matches(matched)
-        recorded = [match for match in matches if self._kind(match).needs_record]
+        recorded = [match for match in matches if _is_recorded(self._kind(match))]
         unanswerable = clause_scope.unanswerable_matches(tokens, matches, recorded)
         unanswerable |= self._told(matches, recorded, unanswerable)
         excluded = self._excluded_words() | quoted_words
@@ -419,10 +423,7 @@ class WordMatches:
         )
 
     def spans(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the indices of the words that belong to each kind in `found`.
-
-        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `greedy`.
-        """
+        """Return the words of each kind that is not excluded and is greedy or beats others."""
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.greedy
         }
@@ -433,10 +434,7 @@ class WordMatches:
         return clause_scope.words_by_kind(counting, whole, named, self.tokens, self.parts)
 
     def _excluded_kinds(self, found: Iterable[Key]) -> set[Key]:
-        """Return the kinds whose tools are all excluded: "analyse the heart, but don't classify".
-
-        They do not override other kinds.
-        """
+        """Return kinds whose tools are all excluded ("don't classify"), which override nothing."""
         mute: set[Key] = set()
         out = self.left_out("").keys() if self.denied else ()
         for key in found:

@@ -139,10 +139,7 @@ class PolicyVerdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Return whether this tool with these arguments is exactly the call that was allowed.
-
-        To be checked right before the call is made.
-        """
+        """Return whether the call is exactly the allowed one; check it right before the call."""
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
@@ -151,7 +148,6 @@ class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        policy: The rules of the user and the site about tools.
         grants: The user's answers that hold for a whole conversation; shared by all runs of the
             program.
     """
@@ -248,10 +244,7 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit an approval request with the fields `wanted`, and return the answer of `approve`.
-
-    The answer is emitted, too. If an error prevents an answer, the answer is no.
-    """
+    """Emit a request and its answer, which is no if an error prevents one; return it."""
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 

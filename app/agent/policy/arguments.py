@@ -144,10 +144,7 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return every text, number, list and table in arguments (plain JSON), and the tables' keys.
-
-    `input_type` is the tool's argument type, which holds the default values.
-    """
+    """Return every text, number, list and table in arguments; `input_type` has defaults."""
     found: list[Piece] = []
     for name, value in arguments.items():
         field = input_type.model_fields.get(name)
@@ -339,10 +336,7 @@ def _is_unknown_name(text: str, scope: Scope) -> bool:
 
 
 def _exists_relative(text: str, scope: Scope) -> bool:
-    """Return whether a text names a file where the program was started or in the run's folder.
-
-    Callers have already let files of the run pass, so a name found in its folder is a link out.
-    """
+    """Return whether a text names a file at the start or run folder; a run's own passed before."""
     if len(text) > 3 * _PATH_LENGTH or "\n" in text.strip():
         return False
     folders = [Path(), *([scope.folder] if scope.folder is not None else [])]

@@ -48,11 +48,7 @@ class AmbiguousHost(ValueError):
 
 
 def parse_host(raw: str) -> Host:
-    """Return the host to which a URL, a mail address, "name:port" or an IP address leads.
-
-    Raises:
-        AmbiguousHost: Programs may read the address differently, or it does not name a host.
-    """
+    """Return the host of a URL, mail or IP address; raise AmbiguousHost if that is unclear."""
     text = raw.strip()
     if any(unicodedata.category(sign)[0] in "CZ" for sign in text):
         raise AmbiguousHost("it contains blank or invisible characters")

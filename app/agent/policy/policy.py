@@ -60,11 +60,7 @@ class Policy:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Policy:
-        """Return the policy described by a site's file or by the settings; see `policy.site_rules`.
-
-        Raises:
-            UsageError: Part of the data is not understood.
-        """
+        """Return the policy in a site's file or settings; raise UsageError if not understood."""
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:

@@ -52,10 +52,7 @@ class Shown:
 
 
 class Consents:
-    """The user's consents, by conversation and remote model. Thread-safe.
-
-    They are kept in memory only, so the program asks again after a restart.
-    """
+    """The user's consents by conversation and remote model, in memory only. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -94,10 +91,7 @@ class Consents:
             return True if (to, shown.key) in self._yes else None
 
     def allow(self, to: Target, shown: Shown) -> None:
-        """Remember that this picture may be sent.
-
-        If it is not risky (`Shown.risk`), the user is not asked about its image again.
-        """
+        """Remember that a picture may be sent; if not risky, other pictures of its image too."""
         with self._lock:
             self._yes.add((to, shown.key))
             self._sees.add((to, digest_from_name(shown.picture)))
@@ -176,10 +170,7 @@ def consent_request(
 
 
 def record_request(model: str, host: str, *, notes: bool = False) -> dict[str, Any]:
-    """Return the fields of the approval request for sending what a patient's record says.
-
-    `notes`: whether free text is sent, cleaned, rather than held back.
-    """
+    """Return the approval request for a record; `notes`: free text goes, cleaned, too."""
     free = (
         "Notes and reports, without every word that is neither ordinary nor clinical"
         if notes

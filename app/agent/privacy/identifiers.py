@@ -114,10 +114,7 @@ def _names_one(key: str) -> bool:
 
 
 def attribute_of(key: str) -> str:
-    """Return the attribute that a key names: for a key that begins with a DICOM tag, its keyword.
-
-    For an unknown tag, it is the text after the tag; for any other key, the key itself.
-    """
+    """Return a key's attribute: a DICOM tag's keyword, else the text after it or the key."""
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
 

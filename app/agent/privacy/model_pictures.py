@@ -52,7 +52,6 @@ class ShownPictures:
 
     Attributes:
         shown: The pictures, the current image first.
-        problems: Reasons why images have no picture, for the user.
     """
 
     shown: tuple[Shown, ...] = ()
@@ -162,11 +161,7 @@ def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
-    """Write a PNG of an image, as displayed, into `folder`; return the picture with its caption.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
+    """Write an image's PNG into `folder` and return it captioned; raise OSError."""
     shown = snapshot.display
     if snapshot.inverted:
         shown = pipeline.render(snapshot.frame, snapshot.window, invert=True)
@@ -185,10 +180,7 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return the (width, height) in pixels of a picture in true proportions, each at most 1024.
-
-    `aspect` is the height of a pixel divided by its width.
-    """
+    """Return (width, height) in px at most 1024 in true shape; `aspect` is height by width."""
     low, high = _ASPECTS
     tall = rows * (aspect if low <= aspect <= high else 1.0)
     scale = min(1.0, LONG_SIDE / max(columns, tall))
@@ -210,10 +202,7 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 
 
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
-    """Return a picture's caption: image, view, frame, window, patient directions, pixel scale.
-
-    Only codes and numbers are taken from the file, because its free text could name the patient.
-    """
+    """Return a caption of codes and numbers only: a file's free text could name the patient."""
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
     parts = [f"{name}: {_code('Modality', instance.get('Modality')) or 'picture'}"]

@@ -208,10 +208,7 @@ class Redactor:
             self._cleaned = {}
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Call `learn` with the messages, and return copies of them without identifiers.
-
-        The same objects are returned for the same messages until something new is learnt.
-        """
+        """Learn from messages, return clean copies; the same objects until more is learnt."""
         self.learn(messages)
         made: list[Message] = []
         for message in messages:
@@ -425,10 +422,7 @@ class Redactor:
         self._collect({key: item for key, item in note.items() if key != "path"})
 
     def _collect(self, value: Any, key: str = "") -> None:
-        """Search a value for identifiers. `key` is the key under which it stands.
-
-        Everything below an identifying key is identifying: the parts of a name are names.
-        """
+        """Search a value under `key` for identifiers; all below an identifying key is one."""
         if isinstance(value, Mapping):
             named = key if key and is_identifying(key) else _name_of(value, is_identifying)
             coded = _coded(_name_of(value, _coded)) or _coded(key)
@@ -558,10 +552,7 @@ def _parts_of(message: Message) -> Iterator[str]:
 
 
 def _name_of(entry: Mapping[Any, Any], test: Callable[[str], object]) -> str:
-    """Return the attribute that an entry in a list of attributes names if it passes, else "".
-
-    Such an entry is {"keyword": "PatientName", "value": "..."}.
-    """
+    """Return the attribute that {"keyword": "PatientName", ...} names if it passes, else ""."""
     names = (entry.get(name) for name in _NAMED_BY if name in entry)
     return next((name for name in names if isinstance(name, str) and test(name)), "")
 

@@ -180,10 +180,7 @@ class Replay:
         return target
 
     def _is_tool_file(self, path: Path, old_dir: Path) -> bool:
-        """Return whether a tool made that file; anyone may have written the session's file.
-
-        Outside the thread's own folder only files with a lineage note count, and links never do.
-        """
+        """Return whether a tool made a file, by its folder or lineage note, and not a link."""
         if not path.resolve().is_relative_to(old_dir.resolve()):
             return False
         if old_dir.resolve().is_relative_to(self.old_dir.resolve()):

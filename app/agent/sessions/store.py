@@ -80,10 +80,7 @@ class SessionStore:
         return thread
 
     def threads(self, words: str = "") -> tuple[ThreadInfo, ...]:
-        """Return every readable thread in which something was asked, the newest first.
-
-        If there are `words`, only threads with all of them in their name or in what was said.
-        """
+        """Return readable threads with questions, newest first, that contain all `words`."""
         found = [_info(folder) for folder in self._root.glob("[!.]*")]
         wanted = words.casefold().split()
         listed = [
@@ -92,11 +89,7 @@ class SessionStore:
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
     def rename(self, thread_id: str, title: str) -> None:
-        """Set a thread's title; if it is empty, the thread is listed by its first question again.
-
-        Raises:
-            FileProblem: There is no such thread, or its name cannot be written.
-        """
+        """Set a thread's title, "" for its first question; raise FileProblem."""
         folder = self._folder(thread_id)
         try:
             write_atomic(folder / _TITLE, short_title(title).encode())

@@ -159,10 +159,7 @@ class Thread:
                 self._logged.clear()
 
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
-        """Write facts about a run (model, images, output folder); they update earlier facts.
-
-        `facts` must be JSON-ready; the study UIDs of `images`, a `RunImages`, are added to them.
-        """
+        """Write facts (JSON-ready) on a run; study UIDs of `images` are added."""
         studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
         with self._guard:
@@ -195,10 +192,7 @@ class Thread:
 
     @property
     def content(self) -> Content:
-        """The content of the file, read anew; for a thread in memory, only its messages.
-
-        Runs and calls that a crash left open are closed; a run in progress is left as it is.
-        """
+        """Return the file's content, in memory only messages; what a crash left open is closed."""
         if self.folder is None:
             return Content(messages=list(self._history))
         with self._guard:

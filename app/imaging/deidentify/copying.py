@@ -120,11 +120,7 @@ class Copier:
         self._seen: dict[str, bytes] = {}
 
     def copy(self, path: Path) -> Outcome:
-        """Copy one file; whatever is wrong with it is in the outcome.
-
-        Raises:
-            FileProblem: The output folder cannot be written to.
-        """
+        """Copy one file, with faults in its outcome; raise FileProblem if `out` isn't writable."""
         try:
             dataset, digest = _read(path)
             name, warnings = self._clean(path, dataset)
@@ -257,11 +253,7 @@ def _problem(path: Path, reason: str) -> FileProblem:
 
 
 def _read(path: Path) -> tuple[Dataset, bytes]:
-    """Return the data set of a whole file and the SHA-256 of its bytes.
-
-    Raises:
-        FileProblem: It is damaged, cut off, no DICOM, or a DICOMDIR.
-    """
+    """Return a file's data set and SHA-256; raise FileProblem for a damaged one or DICOMDIR."""
     silence_pydicom()
     header = read_header(path)
     with sources.open_file(path) as file:

@@ -162,11 +162,7 @@ class Header:
         return value_of(self.dataset, keyword)
 
     def count(self, keyword: str, default: int) -> int:
-        """Return an element's value as a whole number; `default` if it is absent or empty.
-
-        Raises:
-            FileProblem: The value is not a whole number.
-        """
+        """Return a whole number, `default` if absent; raise FileProblem for any other value."""
         raw = self.value(keyword)
         if raw is None:
             return default
@@ -221,10 +217,7 @@ def _vr(keyword: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _raw_text(vr: str, raw: bytes) -> str | None:
-    """Return a value's text as it stands in the file; None when pydicom is to convert it.
-
-    All character sets agree on what is ASCII (PS3.5 6.1.2), so most texts need no decoding.
-    """
+    """Return a value's text as in the file, if ASCII (PS3.5 6.1.2); else None for pydicom."""
     plain = _PLAIN.get(vr)
     if plain is None or len(raw) > _MAX_SHARED or not raw.isascii() or b"\x1b" in raw:
         return None
@@ -243,10 +236,7 @@ def value_text(value: Any) -> str:
 
 
 def silence_pydicom() -> None:
-    """Silence pydicom's warnings, which quote values that may identify a patient.
-
-    Validation of values is turned off too, since it takes longer than reading the values.
-    """
+    """Silence pydicom's warnings, which quote patients, and its slow validation of values."""
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
     logging.getLogger("pydicom").setLevel(logging.CRITICAL + 1)
@@ -268,11 +258,7 @@ def looks_like_dicom(start: bytes) -> bool:
 
 
 def read_header(path: Path) -> Header:
-    """Return the header of a DICOM file, which is read up to the pixels.
-
-    Raises:
-        FileProblem: The file is unreadable, empty, not DICOM, or damaged.
-    """
+    """Return a DICOM file's header up to the pixels; raise FileProblem if it is damaged."""
     size = sources.status(path).size
     try:
         with sources.open_file(path) as file:
@@ -404,10 +390,7 @@ def _check_items(path: Path, file: BinaryIO) -> None:
 
 
 def _is_object(dataset: Dataset) -> bool:
-    """Return whether a parsed data set is a DICOM object and not other bytes taken for one.
-
-    After the prefix "DICM" any known element is enough; otherwise one that every object has.
-    """
+    """Return whether a parse is DICOM: after "DICM" any known element is enough."""
     if any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
         return True
     if getattr(dataset, "preamble", None) is None:

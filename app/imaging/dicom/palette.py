@@ -131,10 +131,7 @@ def has_palette(header: Header) -> bool:
 
 
 def is_supplemented(attributes: FrameAttributes) -> bool:
-    """Return whether a palette colours some values of a grey frame (C.7.6.19).
-
-    If Pixel Presentation is MIXED, that of the frame itself decides (C.8.13.3.1, C.8.15.3.2).
-    """
+    """Return whether a palette colours a grey frame (C.7.6.19); if MIXED, the frame decides."""
     whole = attributes.text("PixelPresentation").upper()
     if whole != "MIXED":
         return whole == "COLOR"
@@ -149,10 +146,7 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
 
 
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
-    """Return the palette as 8-bit RGB [entries, 3] and the stored value that maps to its entry 0.
-
-    The result is None if the palette is missing or damaged.
-    """
+    """Return 8-bit RGB [entries, 3] and the value of entry 0; None if missing or damaged."""
     channels: list[NDArray[np.uint16]] = []
     declared = 8
     first = 0

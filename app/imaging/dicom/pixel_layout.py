@@ -32,8 +32,6 @@ class Layout:
         rows: Rows that can be shown; fewer than declared if the file is cut short.
         allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
         stored: How many of these bits form the value.
-        signed: Whether the value is a two's complement number.
-        photometric: Photometric Interpretation in upper case.
         high: Position of the value's most significant bit.
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
@@ -73,11 +71,7 @@ class Layout:
 
 
 def layout_of(header: Header) -> Layout:
-    """Return the layout of a file's pixels, checked against impossible values.
-
-    Raises:
-        FileProblem: There are no pixels, or an element is missing, damaged or impossible.
-    """
+    """Return the pixels' checked layout; raise FileProblem if it is missing or impossible."""
     path = header.path
     if header.pixels is None:
         raise guards.problem(path, "it contains no pixels, only a header", guards.COPY_AGAIN)
@@ -197,20 +191,14 @@ def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
 
 
 def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
-    """Return whether uncompressed pixels really are 4:2:2.
-
-    A decompressed file often keeps the name although all its samples are there.
-    """
+    """Return whether pixels really are 4:2:2: decompressed files often keep the name."""
     if header.encapsulated or photometric not in _SUBSAMPLED or header.pixels is None:
         return False
     return header.pixels.length * 8 < plane_bits * 3
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return the number of complete frames from the first on; below `layout.frames` if cut short.
-
-    A single compressed frame counts as complete: only decoding shows whether it is.
-    """
+    """Return the complete frames from the first on; a single compressed one counts as one."""
     span = header.pixels
     if span is None or span.length == 0:
         return 0

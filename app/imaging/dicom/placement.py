@@ -112,10 +112,7 @@ def _quadruped(text: str) -> str:
 def _frame_position(
     attributes: FrameAttributes, first: tuple[float, float, float], cosines: Sequence[float]
 ) -> tuple[float, float, float] | None:
-    """Return the position of a frame in mm, computed for dose grids and reconstructed NM volumes.
-
-    None where the position is missing or contradictory.
-    """
+    """Return a frame's position in mm, computed for doses and NM; None if contradictory."""
     a, b, c, d, e, f = cosines
     normal = (b * f - c * e, c * d - a * f, a * e - b * d)
     if attributes.header.value("GridFrameOffsetVector") is not None:
@@ -154,10 +151,7 @@ def _nm_detector(attributes: FrameAttributes) -> Any:
 
 
 def _nm_offset(attributes: FrameAttributes) -> float | None:
-    """Return the distance of a reconstructed NM slice from the first along the normal, mm.
-
-    SpacingBetweenSlices may be negative there and nowhere else (PS3.3 C.8.4.15).
-    """
+    """Return an NM slice's distance in mm; only there may spacing be negative (PS3.3 C.8.4.15)."""
     distance = attributes.number("SpacingBetweenSlices")
     slices = attributes.numbers("SliceVector")
     if distance is None or attributes.index >= len(slices):

@@ -60,8 +60,6 @@ class Slide:
     """A tiled image: the size of its matrix, and its tiles grouped into frames to show.
 
     Attributes:
-        rows: Rows of the Total Pixel Matrix.
-        columns: Columns of the Total Pixel Matrix.
         sections: The sections, each shown as one frame; () if the tiles are not stitched.
         stitched: False if the matrix is too large; each tile is then shown as a frame.
     """

@@ -153,11 +153,7 @@ def looks_like_archive(path: Path, start: bytes) -> bool:
 
 
 def open_archive(path: Path) -> Archive:
-    """Return the zip archive at `path`; the last few archives are cached.
-
-    Raises:
-        FileProblem: The archive cannot be read, or is not a zip archive.
-    """
+    """Return the cached zip archive; raise FileProblem if it is not one."""
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
@@ -166,11 +162,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def find_member(path: Path) -> Member | None:
-    """Return the archive member that a path names; None if no part of the path is an archive.
-
-    Raises:
-        FileProblem: The archive is damaged, or does not contain the member.
-    """
+    """Return the member a path names, or None without an archive; raise FileProblem."""
     for parent in path.parents:
         try:
             found = parent.stat()

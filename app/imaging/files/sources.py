@@ -42,11 +42,7 @@ class FileStatus:
 
 
 def status(path: Path) -> FileStatus:
-    """Return the state of a regular file or a member of an archive.
-
-    Raises:
-        FileProblem: The file is missing, empty, not readable, or a folder or device.
-    """
+    """Return a file's or member's state; raise FileProblem if missing, empty or unreadable."""
     member = None
     try:
         found = path.stat()
@@ -80,10 +76,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def _open_regular(path: Path) -> BinaryIO:
-    """Open a file and check it again: another file may have taken its place since.
-
-    Opening a pipe without O_NONBLOCK would wait for its writer for ever.
-    """
+    """Open a file and check it again for a swap; without O_NONBLOCK a pipe would block."""
     handle = os.open(path, os.O_RDONLY | _AT_ONCE)
     try:
         guards.check_regular(path, os.fstat(handle))
@@ -110,10 +103,7 @@ def _member(path: Path, error: OSError) -> Member:
 
 
 class OneEntryCache:
-    """Cache of one value, which is dropped before the next one is made, to save memory.
-
-    Not thread-safe: a worker process runs one call at a time.
-    """
+    """A cache of one value, dropped before the next is made to save memory; one thread."""
 
     def __init__(self) -> None:
         self._key: object = None

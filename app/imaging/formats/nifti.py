@@ -65,11 +65,7 @@ _SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
-    """Return the parsed header of a NIfTI file, with the position of its voxels.
-
-    Raises:
-        FileProblem: The header is damaged, or the voxel type is not supported.
-    """
+    """Return a NIfTI's header and voxel position; raise FileProblem if not supported."""
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
     fields = _fields(path, _header_bytes(path, packed))
     sizes = _dimension_sizes(path, fields)
@@ -181,10 +177,7 @@ def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path,
 def _geometry(
     fields: dict[str, Any],
 ) -> tuple[Floats | None, tuple[float, float, float], str, list[str]]:
-    """Return affine, spacing, standard space and notes as in `VolumeHeader`.
-
-    They are those of the sform if it is usable, else of the qform, else of pixdim.
-    """
+    """Return affine, spacing, space and notes: of sform, else qform, else pixdim."""
     scale = _UNITS_MM.get(int(fields["xyzt_units"]) & 7, 1.0)
     sform = _sform(fields, scale) if fields["sform_code"] > 0 else None
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None

@@ -82,11 +82,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
-    """Return the number of pages in a PDF, and the rows and columns of the first page in pixels.
-
-    Raises:
-        FileProblem: The document is damaged or locked.
-    """
+    """Return a PDF's pages, rows and columns; raise FileProblem if damaged or locked."""
     with _document(path, data) as document:
         # By its number: to load a page is to go through all that is drawn on it.
         width, height = document.get_page_size(0)
@@ -139,11 +135,7 @@ def _draw_page(page: Any) -> NDArray[np.uint8]:
 
 @contextmanager
 def _document(path: Path, data: bytes) -> Generator[Any]:
-    """Open a document with its form fields.
-
-    Raises:
-        FileProblem: It is locked, damaged or empty; also for any error raised inside the block.
-    """
+    """Open a document with forms; raise FileProblem for errors in it and in the block."""
     document: Any = None
     try:
         document = pypdfium2.PdfDocument(data)

@@ -268,10 +268,7 @@ def _nrrd_offset(
 
 
 def _axis_vectors(path: Path, fields: Fields, count: int) -> list[Floats | None] | None:
-    """Return the step of every axis in the file's space, None for an axis outside it.
-
-    The result is None if the file gives no space directions at all.
-    """
+    """Return each axis's step, None outside the space; None without space directions."""
     text = fields.get("space directions")
     if text is None:
         return None

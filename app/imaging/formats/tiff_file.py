@@ -79,11 +79,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return plane `index`, in display order, of series `part`, both from 0.
-
-    Raises:
-        FileProblem: The plane does not exist, or cannot be decoded.
-    """
+    """Return plane `index` of series `part`, from 0; raise FileProblem if it can't be read."""
     digest = file_digest((path, sources.status(path)))
     with _parsed_file(path) as parsed:
         stack = _stack_of(path, parsed, part, index)
@@ -159,10 +155,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PlaneStack:
-    """Planes of the level of a series that is shown; `rows`, `columns` and `spacing` are as shown.
-
-    `frame_axes` are the (axis letter, length) that frames count, in the file's order.
-    """
+    """Planes of a series' level as shown; `frame_axes` are (letter, length) in file order."""
 
     series: Any
     frame_axes: tuple[tuple[str, int], ...]

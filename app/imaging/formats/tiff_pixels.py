@@ -45,10 +45,7 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return the axes whose positions are separate frames, as (letter, length), e.g. ("Z", 30).
-
-    The axes are in the file's order. Raises FileProblem for pixels of an unsupported type.
-    """
+    """Return the axes of frames in file order, ("Z", 30); raises FileProblem for odd types."""
     page = level.keyframe
     _check_kind(path, page)
     lead: str = level.axes

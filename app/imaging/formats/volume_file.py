@@ -95,10 +95,7 @@ _volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return an instance for each volume in the file (time points, components).
-
-    Raises FileProblem for a file that is damaged, implausibly large, or of an unsupported kind.
-    """
+    """Return an instance per volume; raises FileProblem for damaged or implausible files."""
     status = sources.status(path)
     header = read_header(path)
     axes = slice_axes(header)
@@ -138,10 +135,7 @@ def has_separate_voxels(path: Path) -> bool:
 
 
 def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
-    """Return the geometry of the slices as `stacks.stack_geometry` reads it.
-
-    Empty if the slices have no position, or are in colour: then no volume is assembled of them.
-    """
+    """Return slices' geometry for `stacks.stack_geometry`; empty without place, or in colour."""
     if header.colour_axis is not None:
         return {}
     count, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
@@ -157,11 +151,7 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return slice `index`, in display order, of volume `part` of the file, both from 0.
-
-    Raises:
-        FileProblem: The slice does not exist, or the file is damaged.
-    """
+    """Return slice `index` of volume `part`, from 0; raise FileProblem."""
     status = sources.status(path)
     header = read_header(path)
     if not 0 <= part < header.parts:
@@ -212,10 +202,7 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceAxes:
-    """The volume axes (0: i, 1: j, 2: k) shown as columns, rows and slices.
-
-    `flips` says for columns, rows and slices in turn whether the file's order is reversed.
-    """
+    """The axes (0: i, 1: j, 2: k) of columns, rows and slices; `flips` reverses the file's."""
 
     columns: int = 0
     rows: int = 1

@@ -42,7 +42,6 @@ class VolumeHeader:
     """Parsed header of a volume file.
 
     Attributes:
-        format: "NIfTI", "NRRD" or "MetaImage".
         sizes: Number of samples along each axis in the file, fastest-varying axis first.
         space_axes: Numbers of the file axes that are i, j and k; fewer than three for a flat image.
         dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
@@ -60,7 +59,6 @@ class VolumeHeader:
         rescale: Real value = stored value * slope + intercept.
         window: Range of values to display (lowest, highest) as given by the file, or None.
         axis_names: Name of what each axis counts, e.g. "time point"; "" for space and colour.
-        notes: Warnings that the user must see.
         rows: Header fields for the attributes panel.
     """
 
@@ -111,10 +109,7 @@ class VolumeHeader:
 
 
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
-    """Raise FileProblem if a header's sizes are implausible, or exceed what its file can hold.
-
-    `data_size` is the size in bytes of the file with the samples; `path` is for error messages.
-    """
+    """Raise FileProblem for implausible sizes or more samples than `data_size` bytes hold."""
     if not header.space_axes or any(size <= 0 for size in header.sizes):
         raise guards.problem(path, "the volume has no voxels", guards.COPY_AGAIN)
     if header.parts > MAX_PARTS:
@@ -151,11 +146,7 @@ def damaged_header(path: Path, what: str) -> FileProblem:
 
 
 def sibling_file(path: Path, name: str) -> Path:
-    """Return the path of the data file named by a header; it must be in the header's own folder.
-
-    Raises:
-        FileProblem: The name points to another folder, or is not a file name.
-    """
+    """Return a header's data file; raise FileProblem unless in the header's own folder."""
     plain = name.strip().removeprefix("./").removeprefix(".\\")
     if not plain or plain in (".", "..") or any(sign in plain for sign in "/\\:\0"):
         reason = "its voxels are in a file of another folder, which is not opened for it"

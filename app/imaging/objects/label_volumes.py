@@ -181,11 +181,7 @@ def _read_part(path: Path, status: FileStatus, part: int) -> _Labels:
 def _placed(
     path: Path, header: VolumeHeader, over: Instance, slices: int
 ) -> tuple[Floats, tuple[int, int, int]]:
-    """Return the [4, 4] matrix from label voxels to image voxels, and the image's voxel counts.
-
-    Raises:
-        FileProblem: The label volume has no sure place in the image.
-    """
+    """Return [4, 4] from label to image voxels, and counts; raise FileProblem if unsure."""
     stack = stack_geometry(over)
     if header.affine is None:
         raise guards.problem(path, _NOWHERE, _REMEDY)
@@ -245,11 +241,7 @@ def _said_of_the_patient(header: VolumeHeader) -> dict[str, str]:
 
 
 def _check_identity(path: Path, said: dict[str, str], over: Instance) -> None:
-    """Refuse a label volume whose file contradicts the image's patient, study or space.
-
-    Raises:
-        FileProblem: It does.
-    """
+    """Refuse labels of another patient, study or space than the image; raises FileProblem."""
     if over.kind != "dicom":
         over = replace(over, attributes=_said_of_the_patient(read_header(over.path)))
     what = ""

@@ -181,11 +181,7 @@ def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
 
 
 def _shape_points(header: Header, group: Dataset) -> Iterator[Floats]:
-    """Yield the points of each shape of a group: [n, 2] pixels or [n, 3] mm, as in the file.
-
-    Raises:
-        _DamagedGroupError: The shapes cannot be separated.
-    """
+    """Yield points [n, 2] px or [n, 3] mm as in the file; raise _DamagedGroupError."""
     points = _coordinates(header, group)
     graphic = text_of(group, "GraphicType").upper()
     if graphic not in _GRAPHICS:
@@ -275,11 +271,7 @@ _BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 
 
 def read_layer(instance: Instance) -> Layer:
-    """Return a segmentation, RT structure set or microscopy annotation as a layer.
-
-    Raises:
-        FileProblem: The object cannot be read, or is not of a kind that draws over images.
-    """
+    """Return a SEG, RTSTRUCT or annotation as a layer; raise FileProblem if it is none."""
     if instance.content is Content.SEGMENTATION:
         return read_segmentation(instance)
     annotations = _annotations_header(instance)
@@ -287,11 +279,7 @@ def read_layer(instance: Instance) -> Layer:
 
 
 def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
-    """Return the shapes that `instance` draws on frame `index` of the image `target`, and warnings.
-
-    Raises:
-        FileProblem: The object or the image cannot be read, or the frame does not exist.
-    """
+    """Return shapes on frame `index` of `target`, and warnings; raise FileProblem."""
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
     frame = frame_target(target, index)

@@ -103,8 +103,6 @@ class Matrix:
     """The size of a tiled image's total pixel matrix, and the position of one frame in it.
 
     Attributes:
-        rows: Number of rows in the whole matrix.
-        columns: Number of columns in the whole matrix.
         x: Matrix column at which the frame starts, from 0.
         y: Matrix row at which the frame starts, from 0.
     """
@@ -158,11 +156,7 @@ class Target:
 
 
 def frame_target(instance: Instance, index: int) -> Target:
-    """Return frame `index` (from 0) of an image, with its position, as a `Target`.
-
-    Raises:
-        FileProblem: The frame does not exist, or the file cannot be read.
-    """
+    """Return frame `index` (from 0) of an image as a `Target`; raise FileProblem."""
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
     if instance.kind != "dicom":

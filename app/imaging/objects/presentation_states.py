@@ -50,11 +50,7 @@ Key = tuple[str, int]
 
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """Return a presentation state's settings; parts that cannot be applied become warnings.
-
-    Raises:
-        FileProblem: The file cannot be read.
-    """
+    """Return a state's settings, warnings for the rest; raise FileProblem if unreadable."""
     header = read_header(instance.path)
     return _StateReader(header).state(instance)
 
@@ -430,10 +426,7 @@ def _recommended_color(layer: Dataset) -> RGB | None:
 def _annotation_shapes(
     annotation: Dataset, layer: int, placement: Placement
 ) -> tuple[list[Shape], bool]:
-    """Return the shapes in one item of the Graphic Annotation Sequence (C.10.5).
-
-    The second value says whether a graphic or text could not be understood.
-    """
+    """Return shapes of a Graphic Annotation item (C.10.5), and if any was not understood."""
     shapes: list[Shape] = []
     lost = False
     plain = items_of(annotation, "GraphicObjectSequence")

@@ -44,11 +44,7 @@ _REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
 
 
 def read_report(instance: Instance) -> Report:
-    """Return a report as a tree of items; damaged parts become text or a warning.
-
-    Raises:
-        FileProblem: The file cannot be read, or does not contain a content tree.
-    """
+    """Return a report's tree with damage as text; raise FileProblem without a content tree."""
     header = read_header(instance.path)
     dataset = header.dataset
     if "ContentSequence" not in dataset and "ValueType" not in dataset:
@@ -126,10 +122,7 @@ class _TreeReader:
         return _image_links(item) if kind in _REFERRING else (), ()
 
     def _reference_node(self, item: Dataset, relationship: str) -> ReportNode:
-        """Return a node for a relationship by reference to another item (C.17.3.2.5).
-
-        The other item is named but not entered: references may form a cycle.
-        """
+        """Return a node naming the item referred to (C.17.3.2.5), not entered: cycles exist."""
         path = _reference_path(item)
         label = ".".join(str(part) for part in path) or "an item without a number"
         target = self._find(path)

@@ -54,14 +54,11 @@ class SegmentIndex:
         sources: For each frame, the image frames that it references.
         frames_by_source: Maps each referenced image frame to the segmentation frames that reference
             it.
-        images: SOP Instance UIDs of all images that the file references as sources.
         grids: Position of each frame, or None if unknown.
         origins: [frames, 3] position of each frame in mm; NaN if unknown.
         matrix: Size of the total pixel matrix if the frames are tiles, else None.
-        matrix_grid: Position of that matrix on the slide, or None if unknown.
         tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
         half_slab: A frame applies to planes at most this far (mm) from its own, on either side.
-        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     header: Header
@@ -86,11 +83,7 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return the index of a SEG file: which frames show which segment on which image.
-
-    Raises:
-        FileProblem: The file has no usable pixels.
-    """
+    """Return a SEG's frames by segment and image; raise FileProblem without pixels."""
     return _build_index(path, sources.status(path))
 
 
@@ -273,10 +266,7 @@ def _warnings(
 def _tile_warnings(
     layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: PixelGrid | None
 ) -> tuple[str, ...]:
-    """Return a warning if tiles lie half a tile or more apart in mm and in pixels (C.8.12.14).
-
-    Smaller differences are common: many writers are a pixel off.
-    """
+    """Return a warning if tiles lie half a tile off (C.8.12.14); many writers are 1 px off."""
     if grid is None:
         return ()
     astray = 0

@@ -346,10 +346,7 @@ class _Canvas:
 
 
 def _paint(plane: Array, source: Array, affine: NDArray[np.float64]) -> None:
-    """Paint a frame on a plane in place, nearest neighbour; the higher value stays.
-
-    `affine` is [2, 3]: (x, y, 1) of the plane -> (x, y) of the source.
-    """
+    """Paint a frame in place, nearest, highest value; `affine` [2, 3] plane -> source."""
     x0, x1, y0, y1 = _covered_box(plane.shape, source.shape, affine)
     if x0 >= x1 or y0 >= y1:
         return
@@ -376,10 +373,7 @@ def _paint(plane: Array, source: Array, affine: NDArray[np.float64]) -> None:
 def _covered_box(
     plane: tuple[int, ...], source: tuple[int, ...], affine: NDArray[np.float64]
 ) -> tuple[int, int, int, int]:
-    """Return the box of the plane that the source may cover: columns x0, x1 and rows y0, y1.
-
-    The ends x1 and y1 are exclusive.
-    """
+    """Return the box a source may cover: x0, x1, y0, y1, ends exclusive."""
     linear = affine[:, :2]
     # A degenerate affine maps the plane to a line.
     if abs(np.linalg.det(linear)) < 1e-12:

@@ -126,11 +126,7 @@ def _contours_on_frame(
 
 
 def _half_slab(grid: PixelGrid, depths: Floats) -> float:
-    """Return half the thickness that a contour stands for across its plane, in mm.
-
-    This is the smaller of the image's slice thickness and the least distance of the region's
-    planes.
-    """
+    """Return half a contour's thickness in mm: the smaller of slice and planes' distance."""
     # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     steps = np.diff(np.unique(np.round(depths, 2)))
     known = [*steps[steps > SAME_PLANE_MM].tolist(), *([grid.thickness] if grid.thickness else [])]
@@ -209,14 +205,9 @@ class _StructureIndex:
     """All contours in a structure set.
 
     Attributes:
-        items: The ROIs in file order.
         spaces: Maps each ROI Number to its Frame of Reference UID; "" if unknown.
-        contours: The contours in file order.
         points: [all points, 3] points of all contours joined together, in mm.
         starts: [contours] index in `points` of each contour's first point.
-        images: SOP Instance UIDs of all images that the file references.
-        title: Structure Set Label or Name.
-        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     items: tuple[LayerItem, ...]

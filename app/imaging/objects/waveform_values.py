@@ -149,11 +149,7 @@ def short_name(name: str) -> str:
 
 
 def physical_values(header: Header, group: Group) -> Floats:
-    """Return a group's samples as [channels, samples] in each channel's units; NaN for padding.
-
-    Raises:
-        FileProblem: The sample format is unknown, or samples are missing.
-    """
+    """Return [channels, samples] in units, NaN padding; raise FileProblem if damaged."""
     form = value_text(value_of(group.item, "WaveformSampleInterpretation")).upper()
     code = _FORMATS.get(form)
     bits = whole_number(group.item, "WaveformBitsAllocated") or 0

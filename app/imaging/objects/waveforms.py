@@ -94,11 +94,7 @@ def extent(header: Header) -> tuple[int, int, int]:
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """Draw multiplex group `index` (from 0) as a frame.
-
-    Raises:
-        FileProblem: The group does not exist, is damaged, or is in an unknown format.
-    """
+    """Draw multiplex group `index` (from 0); raise FileProblem if it cannot be."""
     group = waveform_group(header, index)
     values = physical_values(header, group)
     notes = group_annotations(header, index)
@@ -168,10 +164,7 @@ class _Layout:
     """Layout of a whole picture, in pixels.
 
     Attributes:
-        rows: Height of the picture.
-        columns: Width of the picture.
         footer: Row below which annotations are written.
-        cells: Sections of the traces and where they are drawn.
         regions: Areas in which time and value can be measured.
         paper: Bounding box (x0, y0, x1, y1) of the ECG paper; None for a stacked plot.
         pulses: (x, y) at which each calibration pulse starts.
@@ -390,10 +383,7 @@ def _nice_step(least: float) -> float:
 
 
 def _axis_time(seconds: float, total: float, step: float) -> str:
-    """Return a label of an axis of `total` seconds, with decimals for labels `step` apart.
-
-    Labels of an axis of two minutes or more are h:mm:ss.
-    """
+    """Return a label on an axis of `total` s at `step`; h:mm:ss from two minutes on."""
     if total < 120:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return f"{seconds:.{digits}f} s"

@@ -135,10 +135,7 @@ def _binary(masks: list[Finding], places: list[Place], shape: tuple[int, int, in
 
 
 def _label_map(masks: list[Finding], places: list[Place], shape: tuple[int, int, int]) -> _Content:
-    """Return numbers of segments [places, rows, columns], one for each object, and what they are.
-
-    Segments are numbered from 1 without gaps; their labels have the objects' own numbers.
-    """
+    """Return segment numbers [places, rows, columns] from 1; labels keep objects' numbers."""
     finding = masks[0]
     assert isinstance(finding.geometry, Instances)
     labels = finding.geometry.labels
@@ -160,10 +157,7 @@ def _label_map(masks: list[Finding], places: list[Place], shape: tuple[int, int,
 
 
 def _frame_by_frame(image: Dataset, pixels: NDArray[Any], settings: dict[str, Any]) -> Dataset:
-    """Return a segmentation of a multi-frame image without functional groups, as of ultrasound.
-
-    highdicom writes those of single frames only (0.28); here they are joined.
-    """
+    """Return a SEG of a multi-frame image without groups; highdicom 0.28 writes single frames."""
     made: Dataset | None = None
     groups: list[Dataset] = []
     planes: list[NDArray[np.uint8]] = []

@@ -53,11 +53,7 @@ _KNOWN = frozenset({"mm", "cm", "s", "ms", "%", "ml", "Hz", "deg", "cm/s", "m/s"
 
 
 def make(sources: Sources) -> Dataset:
-    """Return the report of an export's findings.
-
-    Raises:
-        FileProblem: No finding can be expressed in it.
-    """
+    """Return an export's report; raise FileProblem if it can express no finding."""
     export = sources.export
     if export.verifier and any(not by_hand(f) and f.state == "proposed" for f in export.findings):
         raise FileProblem(

@@ -308,10 +308,7 @@ def _code_items(made: Dataset) -> Iterator[Dataset]:
 
 
 def uid_of_id(finding_id: str) -> str:
-    """Return the Tracking UID of a finding: always the same for an id.
-
-    `report_findings` makes the id of it again where that is a UUID or a UID.
-    """
+    """Return a finding's Tracking UID by its id, which `report_findings` recovers."""
     if re.fullmatch(r"[0-9a-f]{32}", finding_id):
         return f"2.25.{int(finding_id, 16)}"
     if len(finding_id) <= 64 and re.fullmatch(r"[0-2](\.(0|[1-9]\d*))+", finding_id):

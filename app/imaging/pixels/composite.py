@@ -57,10 +57,7 @@ def without_channel(frame: Frame, axes: Axes | None) -> Frame:
 
 
 def render(tints: Sequence[Tint], invert: bool = False) -> NDArray[np.uint8]:
-    """Return channels in one picture at the image's own size: uint8 [rows, columns, 3] RGB.
-
-    There is at least one. `invert` exchanges light and dark in the sum.
-    """
+    """Return one or more channels as uint8 [rows, columns, 3] RGB; `invert` the sum."""
     words = _words(tints, invert)
     return np.stack([(words >> shift & 0xFF).astype(np.uint8) for shift in (16, 8, 0)], axis=-1)
 

@@ -84,10 +84,7 @@ def _rescale(frame: Frame, given: Rescale) -> Rescale:
 
 
 def _signed_lut(lut: Lut, inputs: Range) -> Lut:
-    """Return the LUT with its first value as the signed number that may be meant.
-
-    In a state without explicit VRs it depends on the image (C.11.1.1, C.11.2.1.1).
-    """
+    """Return a LUT with a signed first value: implicit VRs follow the image (C.11.1.1)."""
     return replace(lut, first=signed_first(lut.first, inputs))
 
 

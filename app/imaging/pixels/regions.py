@@ -40,11 +40,7 @@ class PixelRegion:
 
 
 def clipped(path: Path, box: Box, level: int, levels: Sequence[tuple[int, int]]) -> Box:
-    """Return the part of a box that lies in a level of the sizes (columns, rows) `levels`.
-
-    Raises:
-        FileProblem: There is no such level, nothing of the box lies in it, or it is too large.
-    """
+    """Return a box within a level of sizes `levels`; raise FileProblem if empty or too large."""
     if not 0 <= level < len(levels):
         count = "one level, 0" if len(levels) == 1 else f"levels 0 to {len(levels) - 1}"
         raise guards.problem(path, f"it has {count}, not {level}", "Name another level")

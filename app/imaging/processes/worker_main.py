@@ -34,7 +34,6 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        env: Environment variables, set before any large module is imported.
         preload: Modules to import at the start, so that the first call is quick.
         memory_limit_bytes: Limit on the address space beyond that of a bare interpreter, or None.
         nice: Unix niceness to add to that of the app's own process (0 to 19).
@@ -89,10 +88,7 @@ def lower_priority(amount: int) -> None:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Make the system end a call that computes for longer than it may.
-
-    The app kills a late worker itself. This limit also works when the app is stopped or has died.
-    """
+    """Let the system end a call over its time, also when the app that kills it has died."""
     if sys.platform == "win32":
         return
     import resource

@@ -161,10 +161,7 @@ def read_region(path: Path, part: int, index: int, level: int | None, box: Box) 
 
 
 def _slide_frame(header: Header, layout: Layout, slide: Slide, place: int, index: int) -> Frame:
-    """Stitch all tiles of one optical path and focal plane, section `place` of a slide.
-
-    `index` is the number of the frame that they are.
-    """
+    """Stitch all tiles of section `place` of a slide, which is frame `index`."""
     section = slide.sections[place]
     models: list[str] = []
     lost: list[FileProblem] = []
@@ -219,10 +216,7 @@ def _frame(
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """Return frame `index` (from 0) with all fields but pixels, digest, overlays, shutter and time.
-
-    `photometric` and `dtype` are those of its decoded pixels.
-    """
+    """Return frame `index` without pixel data; `photometric` and `dtype` once decoded."""
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     icc = icc_note(header) if colour else ""
@@ -243,10 +237,7 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return (values, photometric interpretation after decoding) of frame `index`, from 0.
-
-    Colour values are converted to RGB, whatever the photometric interpretation.
-    """
+    """Return (values, photometric) of frame `index`, from 0; colour always becomes RGB."""
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -374,11 +365,7 @@ _TO_PARTIAL = np.array(
 
 
 def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> Array:
-    """Convert unsigned colour pixels [rows, columns, samples] to RGB with at most 16 bits a sample.
-
-    Raises:
-        FileProblem: The colour model is not supported.
-    """
+    """Convert [rows, columns, samples] to RGB of up to 16 bits; raise FileProblem."""
     if photometric in _RETIRED or layout.samples != 3:
         raise guards.problem(
             header.path,

@@ -42,10 +42,7 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return as "frame" what the label volume "instance" draws on a plane, by `read_labels_frame`.
-
-    `payload["plane"]` holds the arguments of `PixelGrid`, and "shape" is (rows, columns).
-    """
+    """Return "frame" of labels on "plane" (`PixelGrid` arguments) of "shape" (rows, columns)."""
     from app.imaging.objects.label_volumes import read_labels_frame
     from app.imaging.objects.layer_targets import PixelGrid
 
@@ -106,10 +103,7 @@ def presentation_entry(payload: Message) -> Message:
 
 
 def export_entry(payload: Message) -> Message:
-    """Return as "file" the bytes of the DICOM object that `payload["export"]` describes.
-
-    "left_out" are (label, reason) of findings that are not in it.
-    """
+    """Return "file", the DICOM bytes of "export", and "left_out" as (label, reason)."""
     from app.imaging.objects.writing import write_object
 
     silence_pydicom()
@@ -134,10 +128,7 @@ def _ref(view: View) -> ImageRef:
 
 
 class _Hashes:
-    """The pixel hashes of an export's images, read when they are asked for.
-
-    A UID alone does not tell: files of one UID may differ, and a mark would lie elsewhere.
-    """
+    """Pixel hashes of an export's images, read on demand: files of one UID may differ."""
 
     def __init__(self, export: DicomExport) -> None:
         self._images = {one.sop_instance_uid: one for one in export.images if one.kind == "dicom"}

@@ -41,11 +41,7 @@ def reader_of(path: Path) -> ModuleType:
 
 
 def sniff(path: Path) -> str:
-    """Return the kind of a file (a key of `READERS`), judged by its content.
-
-    Raises:
-        FileProblem: No reader supports the file; the error says what the file is, if known.
-    """
+    """Return a file's kind in `READERS` by content; raise FileProblem that says what it is."""
     start = sources.read_start(path, _START)
     # DICOM first: its preamble may hold the start of a TIFF, for readers of either (PS3.10 7.1).
     if start[128:132] == b"DICM":
@@ -71,10 +67,7 @@ def sniff(path: Path) -> str:
 
 
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
-    """Return whether what is read from a file depends on a second file: its header or its voxels.
-
-    `found` are the instances read from `path`; empty if the file was refused.
-    """
+    """Return whether a second file (header, voxels) was needed; `found` empty: refused."""
     if found:
         return found[0].kind == "volume" and reader_of(path).has_separate_voxels(path)
     try:

@@ -177,10 +177,7 @@ def _open(path: Path, size: int, time_ns: int) -> _Slice | None:
 
 
 def _key_of(header: Header) -> tuple[Any, ...]:
-    """Return all that the description of a slice depends on, except its position.
-
-    Elements must not be converted yet: only those that are equal byte by byte compare as equal.
-    """
+    """Return what a slice's description rests on but position; raw elements compare by byte."""
     elements = raw_elements(header.dataset).items()
     kept = {tag: one for tag, one in elements if tag not in _PER_SLICE and not tag >> 16 & 1}
     span = header.pixels

@@ -446,11 +446,7 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """Scan results on disk, one for each set of opened paths; not thread-safe.
-
-    Results stored by another version of the program's file readers are deleted. Disk errors are
-    only logged.
-    """
+    """Scan results on disk by opened paths; other readers' are deleted, disk errors logged."""
 
     def __init__(self, folder: Path, version: str | None = None) -> None:
         self._folder = folder / _digest(version or reader_version())

@@ -84,10 +84,7 @@ def instance_plane(instance: Instance) -> FramePlane | None:
 
 
 def sorting_plane(instance: Instance) -> FramePlane | None:
-    """Return the plane of an instance's first frame for sorting; None if unknown.
-
-    Unlike for `instance_plane`, the spacing need not be known; an unknown spacing is NaN.
-    """
+    """Return an instance's first plane for sorting; None if unknown, NaN for spacing."""
     get = instance.get
     return _plane_from_texts(
         get("ImageOrientationPatient"),

@@ -183,10 +183,7 @@ class SpacingAttributes:
 
 
 def image_spacing(attributes: SpacingAttributes) -> Spacing:
-    """Return the most reliable spacing that a file states, with its source (PS3.3 10.7.1.3).
-
-    A zero, negative or implausible value counts as unknown; there is no default.
-    """
+    """Return the file's most reliable spacing (PS3.3 10.7.1.3); absurd is unknown, no default."""
     a = attributes
     bad: list[str] = []
     pixel = _valid_pair(a.pixel, "PixelSpacing", bad)

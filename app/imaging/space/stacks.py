@@ -224,11 +224,7 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
 
 
 def volume_geometry(stack: Stack) -> StackGeometry:
-    """Return the grid of a stack's volume in SimpleITK's terms.
-
-    Raises:
-        NotAStackError: The slices are shifted too far from each other.
-    """
+    """Return a volume's grid as in SimpleITK; raise NotAStackError if shifted too far."""
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)

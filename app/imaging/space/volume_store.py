@@ -68,11 +68,7 @@ _PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.84
 
 
 def file_key(instance: Instance) -> FileKey:
-    """Return the cache key of an image.
-
-    The key contains more than the path, since a file may be replaced by another patient's file with
-    the same size and modification time.
-    """
+    """Return an image's cache key: a file may be swapped for one of equal size and time."""
     one = instance
     state = one.mtime_ns, one.changed_ns, one.size_bytes
     return (str(one.path), one.sop_instance_uid, *state, one.part)
@@ -124,10 +120,7 @@ def _placed_frame(frame: Frame, uid: str, position: Sequence[float] | None) -> F
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Slices of one request, by position in the unsorted volume.
-
-    If `plain` is true, only their headers are asked for.
-    """
+    """Slices of a request by unsorted position; of `plain` ones only headers are asked for."""
 
     places: Sequence[int]
     plain: bool
@@ -528,11 +521,7 @@ def _instances(source: Source) -> tuple[Instance, ...]:
 
 
 def _slices(source: Source) -> list[tuple[Instance, int]]:
-    """Return the frames of a volume: of one multi-frame instance, or of single images.
-
-    Raises:
-        FileProblem: There are no images, several multi-frame ones, or absurdly many.
-    """
+    """Return a volume's frames; raise FileProblem for none, several multi-frame or too many."""
     instances = _instances(source)
     path = instances[0].path
     if any(not one.has_frames for one in instances):

@@ -61,11 +61,7 @@ class PlainLayout:
 
 
 def read_plain(instance: Instance, layout: PlainLayout, out: Array) -> None:
-    """Read a frame's pixels into a contiguous [rows, columns] array of native byte order.
-
-    Raises:
-        FileProblem: The file is missing, truncated, or has changed since it was scanned.
-    """
+    """Read contiguous [rows, columns] in native order; raise FileProblem if the file changed."""
     try:
         _read_bytes(instance, layout.offset, out.reshape(-1).view(np.uint8).data)
     except OSError as error:

@@ -33,10 +33,7 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A read-only mapping of attribute keywords to texts, made to take little memory.
-
-    `places` maps a keyword to a position in `texts`; instances with equal keywords share `places`.
-    """
+    """A compact mapping of keywords to texts; instances with equal keywords share `places`."""
 
     __slots__ = ("_places", "_texts")
 
@@ -107,11 +104,7 @@ class TableReader:
         self._texts: dict[str, str] = {}
 
     def instances(self, table: Any, paths: Sequence[Path]) -> list[Instance]:
-        """Return the instances in a table made by `instance_table`, one for each path.
-
-        Raises:
-            TableError: The table is invalid, or there are not as many instances as paths.
-        """
+        """Return an `instance_table`'s instances, one per path; raise TableError otherwise."""
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]
             keys = [self._shared_keys(_all_of(str, names)) for names in table["keys"]]
@@ -300,10 +293,7 @@ def uid_hashes_of(instances: Sequence[Instance]) -> UidHashes:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return the instances in the series `opened` whose SOP Instance UID occurs in `instances`.
-
-    Of stored instances, only the returned ones are created as objects.
-    """
+    """Return opened instances whose UID is in `instances`; only these become objects."""
     uids = {one.sop_instance_uid for one in instances}
     hashes: UidHashes | None = None
     found: list[Instance] = []
@@ -330,10 +320,7 @@ def frame_count(instances: Sequence[Instance]) -> int:
 
 
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
-    """Return a running total: the number of frames up to and including each instance in a series.
-
-    Stored instances are not created if each has a single frame.
-    """
+    """Return the running total of frames; stored single-frame instances are not created."""
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))
     return list(accumulate(max(one.frames, 1) for one in instances))

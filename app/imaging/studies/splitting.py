@@ -248,10 +248,7 @@ def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> b
 
 
 def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
-    """Divide into the first, second, ... image at each position: phases of a 4-D series.
-
-    Only where most positions have equally many images; a single repeated slice is no phase.
-    """
+    """Divide a 4-D series into phases, where most positions have equally many images."""
     counts = Counter(levels)
     full = sum(count == repeats for count in counts.values())
     if 2 * full <= len(counts):

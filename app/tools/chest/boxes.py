@@ -100,7 +100,6 @@ class ParsedText:
 
     Attributes:
         groups: Phrases with their boxes; only MAIRA-2 also writes phrases without boxes.
-        text: The whole text without markup.
         refused: One sentence for each box or piece of text that cannot be used, with the reason.
     """
 
@@ -115,10 +114,7 @@ def whole_image(rows: int, columns: int) -> InputRectangle:
 
 
 def padded_square(rows: int, columns: int) -> InputRectangle:
-    """Return the square that an image becomes by padding, as in MedGemma's published example.
-
-    The image is centred; an odd pixel of padding is added at the right or below.
-    """
+    """Return the padded square (MedGemma's example): centred, odd pixel right or below."""
     side = max(rows, columns)
     left, top = (side - columns) // 2, (side - rows) // 2
     return InputRectangle(-left, -top, side - left, side - top)

@@ -53,11 +53,7 @@ def load_state(path: Path) -> State:
 
 
 def load_into(model: nn.Module, state: State, path: Path) -> None:
-    """Load tensors into a model; all names and shapes must agree.
-
-    Raises:
-        ToolFailed: The names or shapes differ, so the file (`path`) belongs to a different model.
-    """
+    """Load tensors whose names and shapes all agree; raise ToolFailed for another model."""
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
@@ -227,11 +223,7 @@ def _tensor(item: _Call, storages: dict[str, Tensor | None]) -> Tensor:
 
 
 def _read_pickle(stream: IO[bytes]) -> Any:
-    """Return the content of one pickle (protocol 2), and leave the stream at its end.
-
-    Raises:
-        ValueError: The pickle has an opcode that weights do not need, or no end.
-    """
+    """Read one pickle (protocol 2) and stop behind it; raise ValueError for other opcodes."""
     stack: list[Any] = []
     marks: list[int] = []
     memo: dict[int, Any] = {}
@@ -310,10 +302,7 @@ _CONSTANTS: dict[str, Callable[[], Any]] = {
 
 
 def _persistent(pid: Any) -> Any:
-    """Return the storage or class that a persistent id refers to.
-
-    A class comes as ("module", class, source file, source code), of which only its name is used.
-    """
+    """Return a persistent id's storage or class, of which only the name is used."""
     if pid[0] == "module":
         return pid[1]
     if pid[0] != "storage":

@@ -47,10 +47,7 @@ _PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chest", "chexagent")["phi_keys
 
 
 class Visual(nn.Module):
-    """CheXagent-2's image encoder and the projection of its features to the language model's width.
-
-    Parameters have their published names without the prefix "model.visual.".
-    """
+    """CheXagent-2's image encoder and projection; published names lack "model.visual."."""
 
     def __init__(self, config: Any, width: int) -> None:
         super().__init__()
@@ -93,10 +90,7 @@ class CheXagent:
         return (levels - self.mean) / self.std
 
     def prompt(self, count: int, text: str) -> list[int]:
-        """Return the prompt's tokens for a question about `count` images.
-
-        Each image is represented by one placeholder token per patch.
-        """
+        """Return the prompt's tokens for `count` images, one placeholder token per patch."""
         places = self.visual.pos_embed.shape[0]
         end = str(self.tokenizer.eos_token)
         tokens = self._tokens(f"<|system|>\n{SYSTEM}{end}\n<|user|>\n")
@@ -107,10 +101,7 @@ class CheXagent:
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
     def embed(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
-        """Return the prompt as embeddings [1, tokens, width], with the images' features in it.
-
-        The features replace the placeholder tokens that `prompt` put into `tokens`.
-        """
+        """Return embeddings [1, tokens, width] with image features at `prompt`'s placeholders."""
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
         found = self.language.get_input_embeddings()(ids)
@@ -273,9 +264,5 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
-
-    Raises:
-        ToolFailed: A file is missing, is damaged or does not fit.
-    """
+    """Return {"parameters": number} by the weights' headers; raise ToolFailed if damaged."""
     return check_weights(payload, build_network)

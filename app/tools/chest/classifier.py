@@ -80,10 +80,7 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 
 
 def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
-    """Return (left, top, side), in pixels, of the central square that torchxrayvision looks at.
-
-    `shape` is the image's [rows, columns]. torchxrayvision's function is `XRayCenterCrop`.
-    """
+    """Return (left, top, side) px of torchxrayvision's `XRayCenterCrop` in [rows, columns]."""
     rows, columns = shape
     side = min(rows, columns)
     return columns // 2 - side // 2, rows // 2 - side // 2, side

@@ -202,11 +202,7 @@ def _part_context(context: ToolContext, start: float, end: float, what: str) -> 
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Return warnings about the patients' identity; ask the user where the files leave it open.
-
-    Raises:
-        ToolFailed: The user says that these are two patients, or cannot be asked.
-    """
+    """Return doubts of identity, asking the user; raise ToolFailed for two patients."""
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
         doubt = "these images belong to different patients"
@@ -225,10 +221,7 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
 
 
 def _same_identity(one: Identity, other: Identity) -> bool:
-    """Return True if two identities without a conflict belong to the same patient.
-
-    Values that anonymising programs write into every file do not count.
-    """
+    """Return whether identities without a conflict match beyond anonymisers' dummy values."""
     ids = {one.patient_id, other.patient_id}
     if all(ids) and not any(_ANONYMOUS_IDS.match(patient_id) for patient_id in ids):
         return True

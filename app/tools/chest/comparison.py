@@ -67,7 +67,6 @@ class Row:
         current: The value on the current image, or None if it was not measured.
         prior: The value on the prior image, or None if it was not measured.
         change: current - prior, or None if the two values cannot be compared.
-        comparable: Whether the two values can be compared.
         beyond_error: Whether the change is larger than the method's own error (for a score: whether
             it crosses 0.5); None if there is no change or the error is unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
@@ -84,11 +83,7 @@ class Row:
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
-    """Return the number of days from the prior to the current image, by StudyDate.
-
-    Returns:
-        Negative if the prior image is the newer one; None if a date is missing or invalid.
-    """
+    """Return days from prior to current by StudyDate, negative if newer; None if unknown."""
     first, second = _date(prior), _date(current)
     return None if first is None or second is None else (second - first).days
 
@@ -124,10 +119,7 @@ def change_table(
 
 
 def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
-    """Return the reasons why lengths cannot be compared between two images; empty if they can be.
-
-    `degrees` and `scale` are as for `change_table`. Known views must be equal (PA or AP).
-    """
+    """Return why lengths can't be compared; `change_table`'s arguments, equal PA or AP views."""
     return [
         *_view_reasons(current, prior, strict=False),
         *_turn_reasons(degrees),
@@ -235,10 +227,7 @@ def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> 
 
 
 def _share_row(current: XRay, prior: XRay) -> Row:
-    """Return the row of the right lung's share of both lungs' area.
-
-    The share does not depend on the spacing, the view or a turn of the image.
-    """
+    """Return the right lung's share of both, independent of spacing, view and turn."""
 
     def share(side: XRay) -> float | None:
         if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
@@ -362,10 +351,7 @@ def box_row(
 
 
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
-    """Return the reason why a registration cannot be trusted, or "" if there is none.
-
-    The arguments have the same names and meanings as in `registration.Fit`.
-    """
+    """Return why a registration can't be trusted, or ""; arguments as in `registration.Fit`."""
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"
     if not 0.7 <= scale <= 1.4:

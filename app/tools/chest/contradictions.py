@@ -44,7 +44,6 @@ class Topic:
     """A finding about which two tools can contradict each other: one says present, one absent.
 
     Attributes:
-        name: Name shown to users.
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
         absent: Regular expression for words that by themselves say that it is absent ("normal
@@ -168,11 +167,7 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def contradicts(sentence: str, result: CallResult) -> str | None:
-    """Return the words in which a tool's result contradicts a sentence of a language model.
-
-    Returns:
-        "" if they agree; None if they do not speak of the same finding.
-    """
+    """Return words of a result that contradict a sentence; "" if they agree, None if off topic."""
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):
         return None

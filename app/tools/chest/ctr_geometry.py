@@ -51,7 +51,6 @@ class CardiothoracicRatio:
         thorax: The inner width of the thorax in the row where it is largest.
         heart_mm: Width of the heart in mm; None if no column spacing was given.
         thorax_mm: Width of the thorax in mm; None if no column spacing was given.
-        warnings: Reasons that make the ratio less reliable.
         refused: The reason that there is no ratio, or None.
     """
 

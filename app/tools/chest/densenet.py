@@ -33,11 +33,7 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 def load(path: Path) -> Any:
-    """Return the classifier loaded from a weights file, on the CPU and ready for inference.
-
-    Raises:
-        ToolFailed: The file is damaged or belongs to a different model.
-    """
+    """Return the classifier on the CPU; raise ToolFailed for a damaged or other file."""
     state = load_state(path)
     # The state dict of a loaded model contains operating points, the published file does not.
     thresholds = state.pop("op_threshs", None)

@@ -230,10 +230,7 @@ def _result(
 
 
 def _mark(path: Path, args: GeneratorInput, model: InstalledModel, seed: int) -> None:
-    """Write the "synthetic" mark into the file.
-
-    It holds only a digest of the prompt, which may name a patient.
-    """
+    """Write the "synthetic" mark with only a digest of the prompt, which may name a patient."""
     more = {
         "Sightline-Prompt-SHA256": hashlib.sha256(args.prompt.strip().encode()).hexdigest(),
         "Sightline-Weights-SHA256": model.sha256,

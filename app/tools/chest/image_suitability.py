@@ -61,7 +61,6 @@ class StatedView:
         position: "PA", "AP" or "lateral"; "unknown" for other views, for none, and for PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why the film cannot be used as a frontal one, or "" if it can.
-        warnings: Reasons for the user to doubt the view: a decubitus film, or contradictions.
     """
 
     position: Position
@@ -106,10 +105,7 @@ def _by_position(text: str) -> ViewTerm | None:
 
 
 def _by_orientation(orientation: Orientation) -> ViewTerm | None:
-    """Return the view by the patient orientation, or None.
-
-    Rows of a lateral film run to the patient's front or back, and so do columns of an axial view.
-    """
+    """Return the view by the orientation, or None; lateral and axial run front to back."""
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("A", "P"):
         return Course.LATERAL
@@ -269,8 +265,6 @@ class Admission:
     """The result of the checks for an image that may be used.
 
     Attributes:
-        position: The view stated by the file's attributes.
-        warnings: Reasons to doubt results, in plain words.
         overridden: Reasons against using the image, despite which the user wants to use it.
     """
 

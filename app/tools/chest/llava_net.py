@@ -71,10 +71,7 @@ _PUBLISHED = {
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return {"": network} for a model's folder, with uninitialised parameters.
-
-    The key is "" because the weights' published names have no common prefix.
-    """
+    """Return {"": network} of a folder, uninitialised; published names have no prefix."""
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
         return {"": LlavaForConditionalGeneration(config)}
@@ -181,11 +178,7 @@ class Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Load the tokenizer in a model's folder: tokenizer.model, or else tokenizer.json.
-
-    Raises:
-        ToolFailed: The folder contains no tokenizer, or it cannot be read.
-    """
+    """Load tokenizer.model, else tokenizer.json; raise ToolFailed if there is neither."""
     if (path / "tokenizer.model").is_file():
         return _sentencepiece(path)
     if (path / "tokenizer.json").is_file():
@@ -244,11 +237,7 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """Load LLaVA-Med from a folder, on the device and in the precision of `work`.
-
-    Raises:
-        ToolFailed: The folder is damaged, or contains a different model.
-    """
+    """Load LLaVA-Med as `work` says; raise ToolFailed for a damaged or other model."""
     tokenizer = load_tokenizer(path)
     about = read_config(path)
     model = load_model(

@@ -115,11 +115,7 @@ class Segmenter:
 
 
 def load(path: Path, work: Work) -> Segmenter:
-    """Load the network from a weights file, onto the device and in the precision set by `work`.
-
-    Raises:
-        ToolFailed: The file is damaged or belongs to a different model.
-    """
+    """Load the network as `work` says; raise ToolFailed for a damaged or other file."""
     net = network(path).to(work.placement.device, work.placement.torch_dtype)
     images = Sam2ImageProcessor(
         size={"height": SIZE, "width": SIZE},
@@ -129,11 +125,7 @@ def load(path: Path, work: Work) -> Segmenter:
 
 
 def network(path: Path) -> Any:
-    """Load the network from a file in facebookresearch's layout, on the CPU.
-
-    Raises:
-        ToolFailed: The file is damaged or belongs to a different model.
-    """
+    """Load facebookresearch's file on the CPU; raise ToolFailed for another model."""
     state = convert_state(load_state(path))
     net = Sam2Model(_config(state))
     load_into(net, state, path)
@@ -253,10 +245,7 @@ def prepare_marks(
 
 
 def _config(state: State) -> Sam2Config:
-    """Return SAM 2.1's configuration (Hiera-T, 512 x 512), with layer widths from the weights.
-
-    Weights of another architecture are refused later, by `load_into`.
-    """
+    """Return SAM 2.1's configuration (Hiera-T, 512 x 512), widths from the weights."""
 
     def width(name: str, standard: int) -> int:
         return int(state[name].shape[0]) if name in state else standard

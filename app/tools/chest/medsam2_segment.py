@@ -55,10 +55,7 @@ class Marks:
     labels: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return True if there is a box or a point inside the structure.
-
-        Points outside the structure do not locate it by themselves.
-        """
+        """Return whether a box or a point inside, which alone locate it, is given."""
         return self.box is not None or 1 in self.labels
 
 
@@ -68,11 +65,7 @@ def marks_of_arguments(
     labels: Sequence[int] | None,
     shape: tuple[int, int],
 ) -> Marks:
-    """Return the marks given in a tool call's arguments.
-
-    Raises:
-        ToolRetry: A box, point or label is malformed or lies outside the image.
-    """
+    """Return the marks in arguments; raise ToolRetry if malformed or outside the image."""
     return Marks(
         None if box is None else _box(box, shape),
         tuple(_point(point, shape) for point in points or ()),
@@ -285,10 +278,7 @@ def _requested_marks(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
 
 
 def _prompt(marked: Marks) -> dict[str, Any]:
-    """Return the network's input.
-
-    A box is given by the centres of its corner pixels, as in training.
-    """
+    """Return the network's input; boxes by their corner pixels' centres, as in training."""
     box = marked.box
     return {
         "box": None if box is None else [box[0] + 0.5, box[1] + 0.5, box[2] - 0.5, box[3] - 0.5],

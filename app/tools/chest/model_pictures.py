@@ -25,10 +25,7 @@ _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Convert a displayed image to grey levels, uint8 [rows, columns].
-
-    Colours [rows, columns, 3] become their luma (ITU-R BT.601).
-    """
+    """Convert to uint8 grey [rows, columns]; colours to their luma (ITU-R BT.601)."""
     if display.ndim == 2:
         return display
     red, green, blue = (display[..., i].astype(np.float32) for i in range(3))
@@ -76,10 +73,7 @@ class Hanging:
         return cls(row == "R", column == "H", tuple(notes))
 
     def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """Return an image [rows, columns, ...] with the flips applied.
-
-        Calling this again on the result restores the image.
-        """
+        """Return an image [rows, columns, ...] flipped; a second call restores it."""
         if self.mirror:
             image = image[:, ::-1]
         if self.upside_down:
@@ -109,8 +103,6 @@ class ModelInput:
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
         hanging: The flips applied.
-        rows: Rows of the original image.
-        columns: Columns of the original image.
     """
 
     pixels: NDArray[np.uint8]

@@ -72,10 +72,7 @@ def with_warnings(text: str, warnings: Sequence[str]) -> str:
 
 
 def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Join the warnings about each image into one list; `warnings` has one sequence per image.
-
-    If there are several images, each warning begins with the number of its image.
-    """
+    """Join warnings per image into one list, numbered if there are several images."""
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
         for number, texts in enumerate(warnings, 1)
@@ -163,11 +160,7 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
 
 
 def usable_text(answer: Mapping[str, Any], title: str) -> CheckedText:
-    """Return the checked text in a model's answer; see `check_text`.
-
-    Raises:
-        ToolFailed: Nothing in the text is usable; the message names the model by `title`.
-    """
+    """Return an answer's text by `check_text`; raise ToolFailed, naming `title`, if none."""
     written = check_text(answer)
     if not written.text:
         raise ToolFailed(

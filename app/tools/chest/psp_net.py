@@ -32,10 +32,7 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 class OfflinePSPNet(chestx_det.PSPNet):
-    """torchxrayvision's PSPNet class without its constructor, which would download the weights.
-
-    The inherited `forward` preprocesses as torchxrayvision does.
-    """
+    """PSPNet (whose `forward` preprocesses) without the constructor that downloads weights."""
 
     def __init__(self) -> None:
         nn.Module.__init__(self)
@@ -46,11 +43,7 @@ class OfflinePSPNet(chestx_det.PSPNet):
 
 
 def load(path: Path) -> OfflinePSPNet:
-    """Return the network loaded from a weights file, on the CPU.
-
-    Raises:
-        ToolFailed: The file is damaged or belongs to a different model.
-    """
+    """Return the network on the CPU; raise ToolFailed for a damaged or other file."""
     net = OfflinePSPNet()
     load_into(cast("nn.Module", net.model), load_state(path), path)
     return net.eval()

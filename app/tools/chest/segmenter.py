@@ -45,7 +45,6 @@ class Segmentation:
         missing: Requested structures that were not found.
         model: Name of the weights; `weights_sha256` is their digest.
         model_size: (rows, columns) of the model's input.
-        warnings: Reasons to doubt the masks.
         agreement: Name -> mean Dice coefficient of this mask with those from each single pass of
             the network; empty if the model makes only one pass.
         ratio_spread: Largest minus smallest cardiothoracic ratio over those passes, or None if
@@ -106,11 +105,7 @@ class Segmenter:
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> InstalledModel:
-        """Return the model to use: PSPNet if its weights are installed, else the embedded network.
-
-        Raises:
-            ToolFailed: The AI packages or the embedded weights are missing.
-        """
+        """Return PSPNet if installed, else the embedded network; raise ToolFailed without both."""
         require_packages("The chest segmentation", "torch", "safetensors")
         store = ModelStore(context.models_dir)
         if not store.has(PSPNET):

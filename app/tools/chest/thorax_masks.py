@@ -44,11 +44,7 @@ REFUSE_CONFIDENCE = 0.60
 
 
 def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
-    """Label the 4-connected components of a mask.
-
-    Returns:
-        The labels, numbered from 1, with 0 outside the mask; and the number of components.
-    """
+    """Return a mask's 4-connected labels from 1 (0 outside), and their number."""
     return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
 
 
@@ -171,7 +167,6 @@ class ShapeCheck:
 
     Attributes:
         refused: The reason why the masks cannot belong to a frontal chest film, or None.
-        warnings: Sentences on what makes the masks less reliable.
     """
 
     refused: str | None
@@ -329,10 +324,7 @@ class Window:
 
 
 def film_window(pixels: FloatImage) -> Window:
-    """Return the window of an image [rows, columns] without its uniform borders, such as padding.
-
-    If it is narrower than 20 % of the image's longer side, the whole image's window is returned.
-    """
+    """Return the window without uniform borders; the whole if under 20 % of the longer side."""
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
     if len(rows) == 0 or len(columns) == 0:

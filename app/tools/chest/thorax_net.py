@@ -226,10 +226,7 @@ def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tup
 
 
 def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
-    """Return True if an image is inverted, so that its negative has the correct grey levels.
-
-    This is judged by the probabilities of the views and the certainty of the masks of both.
-    """
+    """Return whether the negative is the right one, by views and mask certainty of both."""
     as_shown, inverted = polarity_probabilities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
 
@@ -242,10 +239,7 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Return square images [n, c, s, s] rotated anticlockwise; `padding` fills the corners.
-
-    It is a `padding_mode` of torch's `grid_sample`: "zeros", "border" or "reflection".
-    """
+    """Rotate [n, c, s, s] anticlockwise; `padding` as in torch's `grid_sample`."""
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -332,7 +326,6 @@ class ThoraxSegmentation:
         confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
         inverted: True if air is bright in the image; its negative was then segmented.
         view: The image's estimated view.
-        warnings: Sentences on what makes the masks less reliable.
         refused: The reason why there are no masks, or None.
         spread: Variation over the network's passes; None if the image is refused.
     """
@@ -347,11 +340,7 @@ class ThoraxSegmentation:
 
 
 def load(weights_path: Path | str) -> ThoraxNet:
-    """Load the network after checking the weights' SHA-256 against the model card beside them.
-
-    Raises:
-        ThoraxNetError: The weights or their card are missing, altered or from a different network.
-    """
+    """Load the network if its SHA-256 is the card's; raise ThoraxNetError otherwise."""
     path = Path(weights_path)
     hint = "reinstall Sightline, or run `sightline models verify`"
     try:
@@ -489,11 +478,7 @@ def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureVie
 
 
 def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Classify the view of an image; `payload` is as for `entry`.
-
-    Returns:
-        The attributes of `PictureView`, and "device", "dtype" and "notes" of `serve`.
-    """
+    """Return `PictureView`'s attributes and `serve`'s facts; `payload` is as for `entry`."""
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
         return asdict(classify_view(_payload_pixels(payload), net))

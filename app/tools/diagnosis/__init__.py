@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from app.tools.api import Registrar
-from app.tools.diagnosis import protocol
+from app.tools.diagnosis import differential_tool, protocol
+from app.tools.diagnosis.plan import PLAN
 
 
 def register(registry: Registrar) -> None:
-    """Add the diagnosis pack's tools to the registry."""
-    for tool in protocol.TOOLS:
+    """Add the diagnosis pack's tools and its plan to the registry."""
+    for tool in (*differential_tool.TOOLS, *protocol.TOOLS):
         registry.register(tool)
+    registry.plan(PLAN)

@@ -174,10 +174,7 @@ def _metadata(
 
 
 def _age(instance: Instance) -> str:
-    """Return Patient's Age, or the age from the dates of birth and study; "" if neither is given.
-
-    The form is that of the value representation AS: "063Y", "004M".
-    """
+    """Return Patient's Age as "063Y", else by birth and study dates; "" without both."""
     born, taken = instance.get("PatientBirthDate"), instance.get("StudyDate")
     if given := instance.get("PatientAge"):
         return given

@@ -164,11 +164,7 @@ class ForEachImage:
 
 
 def _chosen(args: ForEachInput, images: Images) -> list[str]:
-    """Return the names of the images to work on, each once.
-
-    Raises:
-        ToolRetry: There are none, or too many, or there is no such group.
-    """
+    """Return the wanted names once each; raise ToolRetry for none, too many, no group."""
     if args.images:
         names = list(dict.fromkeys(args.images))
     else:
@@ -237,11 +233,7 @@ class _Batch:
             self._objects.add(table, row.name)
 
     def result(self) -> ToolResult:
-        """Return the result of all images.
-
-        Raises:
-            ToolFailed: None of the images gave a result.
-        """
+        """Return the result of all images; raise ToolFailed if none gave one."""
         good = [row for row in self._rows if not row.error]
         if not good:
             whys = list(dict.fromkeys(row.error for row in self._rows))

@@ -70,10 +70,7 @@ _POLL_S = 0.05
 
 
 class DeviceQueue:
-    """Runs calls in one device's worker process, one at a time in the order of their arrival.
-
-    The `ended` function is called after the process was ended because it was idle.
-    """
+    """Runs one device's calls in order; calls `ended` once its idle process was ended."""
 
     def __init__(self, name: str, worker: Worker, ended: Callable[[], None]) -> None:
         self.name = name
@@ -213,10 +210,7 @@ class Job:
 
 
 class CallTracker:
-    """Follows one call and reports its progress, its model's state and its remaining time.
-
-    `device` is the device whose process runs the call; `model` is "" if the call uses no model.
-    """
+    """Follows a call on `device`: progress, state of `model` ("": none), time left."""
 
     def __init__(
         self,
@@ -411,10 +405,7 @@ class ProcessHost:
         return self._board.subscribe(listener)
 
     def unload(self, model: str | None = None) -> None:
-        """Unload a model, or all if None, after the calls that are running or waiting have ended.
-
-        A process that has no other model loaded is ended, the only sure way to free its memory.
-        """
+        """Unload a model (None: all) after its calls; an empty process ends, to free memory."""
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
                 continue

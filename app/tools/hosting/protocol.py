@@ -29,10 +29,7 @@ def event_text(kind: str, **facts: Any) -> str:
 
 
 def parse_event(text: str) -> dict[str, Any] | None:
-    """Return the event in a progress message: "kind" and its facts; None for a text for the user.
-
-    If the event is damaged, the result is {}.
-    """
+    """Return a progress event, None for a text, {} if damaged."""
     if not text.startswith(_MARK):
         return None
     try:

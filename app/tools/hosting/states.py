@@ -46,15 +46,12 @@ class ModelState:
     """The state of one model, with its progress and memory.
 
     Attributes:
-        model: The card's name.
         device: "cpu", "cuda" or "mps"; "" if the model is not loaded.
         dtype: Name of the torch dtype in which the model is loaded.
         memory: Bytes of memory that the model was measured to use.
-        why: Reason for a failure, as a text for the user.
         doing: The latest progress text from the running call ("24 tokens written").
         fraction: Progress of the running call, from 0 to 1.
         left_s: Estimated seconds until the call ends; None if not known.
-        waiting: Number of calls for this model that are waiting for their turn.
     """
 
     model: str
@@ -126,10 +123,7 @@ class StateBoard:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Record which models are loaded in a device's process; a busy model stays busy.
-
-        `models` are the dicts from `ModelCache.entries`.
-        """
+        """Record a device's loaded `models` (`ModelCache.entries`); busy ones stay busy."""
         given = {str(one["model"]): one for one in models}
         stay = (State.LOADING, State.FAILED)
         self._drop(
@@ -262,10 +256,7 @@ class Durations:
 
 
 class Estimate:
-    """Estimates how long one call will still take.
-
-    `usual` is the usual duration of such a call in seconds, or None; `clock` is monotonic, in s.
-    """
+    """Estimates a call's rest by the `usual` seconds or None; `clock` is monotonic, in s."""
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._usual = usual

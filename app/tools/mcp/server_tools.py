@@ -255,10 +255,7 @@ def _reach(server: McpServer) -> dict[str, Any]:
 
 
 def assistant_tools(servers: McpServers) -> tuple[Tool, ...]:
-    """Return the tools of all allowed servers, and `analyze_medical_document`.
-
-    The latter stands for the tool of that name of the first server that has it.
-    """
+    """Return the allowed servers' tools; `analyze_medical_document` stands for the first one."""
     tools: list[Tool] = []
     consents = servers.consents()
     analyze: AnalyzeMedicalDocument | None = None

@@ -131,22 +131,14 @@ class McpServers:
         return kept.listing if kept is not None else None
 
     def allow(self, server: McpServer, listing: Listing) -> None:
-        """Keep the user's yes to what a server offers.
-
-        Raises:
-            OSError: It cannot be written.
-        """
+        """Keep the user's yes to an offer; raise OSError if it cannot be written."""
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         given = Consent(identity(server), listing, now)
         self._file.change(lambda kept: {**kept, server.name: given})
         self._changed(server.name, True)
 
     def forget(self, name: str) -> None:
-        """Withdraw a consent; nothing happens if there is none.
-
-        Raises:
-            OSError: It cannot be written.
-        """
+        """Withdraw a consent, if any; raise OSError if it cannot be written."""
         if name in self._file.read():
             self._file.change(lambda kept: {key: one for key, one in kept.items() if key != name})
             self._changed(name, False)

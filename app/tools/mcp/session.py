@@ -124,7 +124,6 @@ class _Trouble:
     """What is known of the reason why a session failed; the SDK hides most of it.
 
     Attributes:
-        server: The server's name.
         command: The program that was started; "" for none.
         host: The host that was asked; "" for none.
         status: The last HTTP status that was an error; 0 for none.
@@ -282,10 +281,7 @@ async def _started(server: Json, trouble: _Trouble) -> AsyncGenerator[_Peer]:
 
 def _limited_lines(trouble: _Trouble) -> type[TextReceiveStream]:
     class Limited(TextReceiveStream):
-        """Hands on whole lines; ends the connection where one is longer than an answer may be.
-
-        The SDK would copy the beginning of a line with each piece of it.
-        """
+        """Passes whole lines, ends over-long ones; the SDK would copy each anew per piece."""
 
         async def receive(self) -> str:
             pieces: list[str] = []

@@ -192,11 +192,7 @@ def _number(value: Value) -> float | None:
 
 
 def _features(args: VisualizerInput, table: Table) -> list[str]:
-    """Return the columns to plot.
-
-    Raises:
-        ToolRetry: A column that was asked for is not there, or holds no numbers.
-    """
+    """Return columns to plot; raise ToolRetry for a missing one or one without numbers."""
     numeric = [
         name
         for name in table.columns
@@ -217,11 +213,7 @@ def _features(args: VisualizerInput, table: Table) -> list[str]:
 
 
 def _reference(args: VisualizerInput, names: Sequence[str]) -> str:
-    """Return the group to compare with; "" for none.
-
-    Raises:
-        ToolRetry: The group that was asked for does not exist.
-    """
+    """Return the reference group, "" for none; raise ToolRetry if there is no such group."""
     if args.reference:
         found = next((name for name in names if name.lower() == args.reference.lower()), None)
         if found is None:
@@ -454,10 +446,7 @@ def _summary(
 def comparison_lines(
     clusters: Sequence[Mapping[str, Any]], features: Sequence[Mapping[str, Any]], unit: str
 ) -> list[str]:
-    """Return a sentence on each difference between groups, or that there is none.
-
-    `clusters`, `features` and `unit` are as in the tool's output.
-    """
+    """Return a sentence per difference, or that there is none; arguments as in the output."""
     lines: list[str] = []
     for made, text in ((clusters, _share_text), (features, _feature_text)):
         tested = sorted(

@@ -75,10 +75,7 @@ def read_cells(payload: Mapping[str, Any]) -> CellPictures:
 
 
 def grey_limits(cells: CellPictures) -> list[tuple[float, float]]:
-    """Return for each channel the grey values (low, high) that are shown as 0 and 1, for all cells.
-
-    They are the same for all cells, so that a brighter cell stays brighter.
-    """
+    """Return each channel's (low, high) shown as 0 and 1, alike for all cells to compare."""
     found: list[tuple[float, float]] = []
     for channel in range(cells.channels):
         inside = np.concatenate(

@@ -164,11 +164,7 @@ class CellStateAnalyzer:
 
 
 def _method(args: AnalyzerInput, context: ToolContext) -> tuple[str, dict[str, Any]]:
-    """Return the method to use, and for DINOv3 what its payload needs.
-
-    Raises:
-        ToolFailed: What was asked for is not installed.
-    """
+    """Return the method and DINOv3's payload; raise ToolFailed if not installed."""
     store = ModelStore(context.models_dir)
     if args.method == "dinov3" or (args.method == "auto" and store.has(DINOV3)):
         require_packages("DINOv3", "torch", "transformers")
@@ -288,10 +284,7 @@ def _result(
 
 
 def has_fallen(losses: Sequence[float]) -> bool:
-    """Return whether a loss is lower in the last quarter of the epochs than in the first quarter.
-
-    True if there were fewer than two epochs, of which nothing can be said.
-    """
+    """Return whether the last quarter's loss is below the first's; True under two epochs."""
     if len(losses) < 2:
         return True
     part = max(1, len(losses) // 4)

@@ -34,7 +34,6 @@ class Embedding:
 
     Attributes:
         values: float32 [cells, values].
-        names: Their names.
         method: How they were made: "dinov3", "network" or "features".
         losses: Mean loss of each epoch of training.
         weights: Weight of each value once all have the same spread; None for 1.
@@ -52,11 +51,7 @@ Embed = Callable[[CellPictures, Floats, Tell], Embedding]
 
 
 def scores(embedding: Embedding) -> Floats:
-    """Return the z-scores of an embedding, weighted.
-
-    Raises:
-        ToolFailed: All cells are the same.
-    """
+    """Return weighted z-scores; raise ToolFailed if all cells are the same."""
     made = standardised(embedding.values)
     if not made.any():
         raise ToolFailed(

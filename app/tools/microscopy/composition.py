@@ -35,7 +35,6 @@ class Comparison:
     """One comparison of two groups.
 
     Attributes:
-        subject: The cluster, or the feature.
         group, reference: The groups' names; differences are `group` minus `reference`.
         replicates: Numbers of replicates of the two groups.
         cells: Numbers of cells of the two groups (of all clusters).
@@ -170,10 +169,7 @@ def _corrected(made: Sequence[Comparison]) -> list[Comparison]:
 def shares(
     groups: Sequence[str], replicates: Sequence[str], clusters: Sequence[str]
 ) -> list[Share]:
-    """Return each replicate's cells in each cluster, 0 included; one value per cell is given.
-
-    Replicates with the same name in different groups are different replicates.
-    """
+    """Return each replicate's cells per cluster, 0 included; names count within groups."""
     names = sorted(set(clusters))
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for group, replicate, cluster in zip(groups, replicates, clusters, strict=True):

@@ -170,10 +170,7 @@ def _joined(
 
 
 def _kept(found: Labels, ridge: Image, level: Image, width: float, least: float) -> Labels:
-    """Drop what is small or faint, and grow the rest from its core to its outline.
-
-    `least` is the curvature up to which an object may be noise.
-    """
+    """Drop what is small or below the curvature `least`, and grow the rest to its outline."""
     areas = np.bincount(found.ravel())
     kept = areas >= 0.35 * width**2
     kept[0] = False

@@ -20,11 +20,7 @@ _PROJECTS = {
 
 
 def require(network: str) -> None:
-    """Raise an error if a network's package is not installed.
-
-    Raises:
-        ToolFailed: It is not; the message says how to add it.
-    """
+    """Raise ToolFailed, saying how to add it, if a network's package is missing."""
     if not is_installed(network):
         raise ToolFailed(
             f"{PACKAGES[network]} is not installed",

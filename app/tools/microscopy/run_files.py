@@ -22,11 +22,7 @@ Names = Annotated[list[str], BeforeValidator(_as_list)]
 
 
 def own_file(name: str, context: ToolContext, what: str) -> Path:
-    """Return a file in the run's output folder; `what` names it in the error ("a table").
-
-    Raises:
-        ToolRetry: There is no such file in that folder.
-    """
+    """Return a file of the run's folder, `what` names it; raise ToolRetry if none."""
     folder = context.out_dir.resolve()
     try:
         path = (folder / name.strip()).resolve()

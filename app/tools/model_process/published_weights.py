@@ -39,11 +39,7 @@ class OtherLayout(Exception):
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """Return the JSON object in a file of a model's folder.
-
-    Raises:
-        ToolFailed: The file is missing or does not contain a JSON object.
-    """
+    """Return a model file's JSON object; raise ToolFailed if there is none."""
     path = folder / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -210,11 +206,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """Return the shape of each tensor in a safetensors file by name, reading only its header.
-
-    Raises:
-        ToolFailed: The file is damaged.
-    """
+    """Return tensors' shapes by a safetensors header; raise ToolFailed if damaged."""
     with _opened(path) as weights:
         return {name: list(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
 

@@ -131,10 +131,7 @@ def files_unchanged(source: Mapping[str, Any]) -> bool:
 
 
 def memory_need(source: Mapping[str, Any], dtype: str) -> int:
-    """Return the bytes of memory that a model will need, from its card or else its files' size.
-
-    If the card only has a figure for another dtype, that figure is converted.
-    """
+    """Return a model's bytes by its card, converted to the dtype, or by its files."""
     path = Path(source["path"])
     files = [path] if path.is_file() else [p for p in path.rglob("*") if _is_weights(p)]
     size = sum(file.stat().st_size for file in files)

@@ -87,13 +87,21 @@ class SelfCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """Sensitivity and specificity of a model for one label, as a publication gives them."""
+
+    __pydantic_config__ = _STRICT
+
+    sensitivity: float
+    specificity: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCard:
     """The description of a model, installed or not; a text that is not known is "".
 
     Attributes:
-        name: The model's name in commands and in `Need`, and the name of its folder.
-        title: The model's name as shown to users.
-        tools: Names of the tools that use the model.
         files: The model's files. The file of a single-file model is in the models folder itself.
         folder: True for a folder of files (transformers, diffusers), False for a single file.
         repository: "owner/name" on the Hugging Face hub.
@@ -106,8 +114,6 @@ class ModelCard:
             permission.
         packages: Import names of the Python packages that the model needs.
         memory: Bytes of memory that the model needs, by torch dtype (see `DTYPES`).
-        intended_use: The purpose for which the model was made.
-        limits: The model's known limits, one sentence for each.
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
         check: "module:function" that checks the model's files in the model process.
         published_bytes: Total size of the published files; 0 if the sizes in `files` are used.
@@ -115,6 +121,8 @@ class ModelCard:
             begins with "Here: " (in the original), "Second hand: " (in a copy or another project)
             or "None: " (there is none, or it is not known).
         self_check: The comparison to make once the model is installed; None for none.
+        operating_points: By label in lower case, how well the model detects it; only what was
+            published for these weights.
         embedded: Whether the model is shipped with the program, in `resources/models/<name>`. Its
             file's digest is then in the `card.json` beside it.
     """
@@ -143,6 +151,9 @@ class ModelCard:
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     self_check: SelfCheck | None = None
     embedded: bool = False
+    operating_points: Mapping[str, OperatingPoint] = field(
+        default_factory=dict[str, OperatingPoint]
+    )
 
     @property
     def size(self) -> int:
@@ -166,11 +177,7 @@ class ModelCard:
 
 
 def card(name: str) -> ModelCard:
-    """Return the shipped card with that name.
-
-    Raises:
-        KeyError: There is no such card.
-    """
+    """Return the shipped card; raise KeyError if there is none."""
     return cards()[name]
 
 
@@ -183,11 +190,7 @@ def cards() -> Mapping[str, ModelCard]:
 
 
 def read_card(path: Path) -> ModelCard:
-    """Return the card that a TOML file contains.
-
-    Raises:
-        ValueError: A key is unknown or missing, or a value is not valid.
-    """
+    """Return a TOML file's card; raise ValueError for a wrong key or value."""
     try:
         made = _adapter().validate_python(tomllib.loads(read_regular(path).decode()))
         if made.name != path.stem:

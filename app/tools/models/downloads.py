@@ -309,11 +309,7 @@ def download_file(
 
 
 def check_address(url: str) -> None:
-    """Raise an error if files may not be downloaded from an address.
-
-    Raises:
-        UsageError: The address contains a password, or is neither https nor on this computer.
-    """
+    """Raise UsageError for an address with a password, or neither https nor local."""
     try:
         parts = urlsplit(url)
     except ValueError:

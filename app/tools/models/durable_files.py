@@ -111,11 +111,7 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Check that a path with "/" is valid on all operating systems; return it without "./".
-
-    Raises:
-        Hostile: The path leads out of its folder, or is not valid on some system.
-    """
+    """Return a path valid on all systems, without "./"; raise Hostile otherwise."""
     name = raw.removeprefix("./")
     parts = name.split("/")
     wrong = (

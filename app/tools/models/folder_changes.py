@@ -31,10 +31,7 @@ _LOCK_TIMEOUT_S = 0.2  # `recover` holds the lock for an instant only
 
 
 class ChangeLock:
-    """A lock on a models folder: only the program and thread that hold it may change the folder.
-
-    The operating system releases the lock when the program that holds it ends in any way.
-    """
+    """A models folder's lock for one program's thread; released when the program ends."""
 
     def __init__(self, models: Path) -> None:
         self._models = models
@@ -48,11 +45,7 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock during the `with` block; wait if another thread of this program has it.
-
-        Raises:
-            SightlineError: Another program holds the lock.
-        """
+        """Hold the lock, waiting for own threads; raise SightlineError for another program."""
         with self._threads:
             if not self._acquire(_LOCK_TIMEOUT_S):
                 raise SightlineError(
@@ -181,10 +174,7 @@ def _aside(place: ModelPaths) -> Path:
 
 
 def _owned_paths(place: ModelPaths) -> list[Path]:
-    """Return the model's paths in the models folder, a conversion before the published file.
-
-    A conversion is used only where the published file is missing, so it must not outlive that.
-    """
+    """Return the model's paths, the conversion first: it must not outlive the published file."""
     if place.card.folder:
         names = [place.card.name]
     else:

@@ -168,11 +168,7 @@ def needs_code(card: ModelCard) -> bool:
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Check that a folder's disk has room for `needed` bytes.
-
-    Raises:
-        SightlineError: There is not enough room.
-    """
+    """Check that a disk has `needed` bytes; raise SightlineError if not."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError:

@@ -323,11 +323,7 @@ def self_check(place: ModelPaths, host: ModelHost | None, cancel: CancelToken | 
 
 
 def check_tensors(path: Path) -> None:
-    """Check a safetensors file's header and length without reading its tensors.
-
-    Raises:
-        SightlineError: The file is cut off or damaged, or is not a safetensors file.
-    """
+    """Check a safetensors file by header and length; raise SightlineError if damaged."""
     from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
 
     try:

@@ -149,7 +149,6 @@ class Record:
     """The record of a model's installation; a text is "" if it is not known or was not given.
 
     Attributes:
-        name: The card's name.
         revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
@@ -196,11 +195,7 @@ def _adapter() -> TypeAdapter[Record]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record completely or not at all, even if the power fails.
-
-    Raises:
-        OSError: The record cannot be written.
-    """
+    """Write a record whole or not at all, even if power fails; raise OSError."""
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(to_toml(asdict(record)), encoding="utf-8", newline="\n")

@@ -181,11 +181,7 @@ def _downloaded_commit(folder: Path) -> str:
 
 @contextlib.contextmanager
 def archive_errors(path: Path | str) -> Generator[None]:
-    """Turn errors from reading an archive in the `with` block into `SightlineError`s.
-
-    Raises:
-        SightlineError: The archive is damaged.
-    """
+    """Turn errors of reading an archive in the block into `SightlineError`s."""
     try:
         yield
     except _DAMAGED as error:

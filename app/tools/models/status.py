@@ -83,7 +83,6 @@ class ModelStatus:
         state: "embedded", "not installed", "partly", or "installed" (the files exist but were not
             read); after `verify`, "intact", "other" (usable, but not the published files) or
             "broken" (changed since the installation, or not loadable).
-        path: The model's folder or file, whether or not it exists.
         bytes: Total size of the existing files; else of the published ones; 0 if not known.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
         code: Permission to run the programs that come with its weights: "" (there are none), "not
@@ -91,7 +90,6 @@ class ModelStatus:
         note: Further text about the state, for the user.
         sha256: As in `InstalledModel`; if no file was read, that of the published file, if known.
         revision: Commit of the installed files, else the commit on the card; "" if not known.
-        missing: Names of required files that do not exist.
         installed: Time of the installation, ISO 8601; "" if not recorded.
         self_check: The outcome of its self-check; see `installation.self_check`.
     """
@@ -168,11 +166,7 @@ def installed_model(place: ModelPaths) -> InstalledModel | None:
 
 
 def quick_status(place: ModelPaths) -> ModelStatus:
-    """Return a model's status from the names and sizes of its files, without reading its weights.
-
-    Raises:
-        OSError: A file was deleted while the status was determined.
-    """
+    """Return a status by names and sizes; raise OSError if a file vanishes meanwhile."""
     card, record = place.card, place.record()
     names, missing = place.present_files(record), place.missing()
     state, note = _quick_state(place, record, names, missing)

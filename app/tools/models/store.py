@@ -62,11 +62,7 @@ class ModelStore:
         self._changing = ChangeLock(self.folder)
 
     def card(self, name: str) -> ModelCard:
-        """Return the card with that name, or the card of the single-file model with that file name.
-
-        Raises:
-            UsageError: There is no such card; the message lists the known names.
-        """
+        """Return a card by its or its only file's name; raise UsageError, listing names."""
         for known in self.cards.values():
             single = () if known.folder else (known.files[0].name,)
             if name in (known.name, *single):
@@ -85,10 +81,7 @@ class ModelStore:
         return known is not None and not self._recovered_place(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
-        """Return the installed model `wanted`, or None if a required file is missing.
-
-        Files that have changed since they were last read are read again; large ones take long.
-        """
+        """Return an installed model, None if incomplete; changed files are read again, slowly."""
         return installed_model(self._recovered_place(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:

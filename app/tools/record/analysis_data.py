@@ -161,10 +161,7 @@ def patient_json(patient: Patient, remote: bool = False) -> dict[str, Any]:
 
 
 def entry_json(entry: Entry, remote: bool = False) -> dict[str, Any]:
-    """Return an entry as analyses see it: its fields by name; see `app.records.types.Entry`.
-
-    For a remote model, without free text.
-    """
+    """Return `Entry`'s fields for analyses, without free text for a remote model."""
     details = dict(entry.details)
     if remote:
         details = {key: text for key, text in details.items() if key in _DETAILS}

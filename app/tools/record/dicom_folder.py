@@ -83,10 +83,7 @@ def validate_paths(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def folder_files(variables: Mapping[str, str] = os.environ) -> list[tuple[str, Path]]:
-    """Return the id and path of each DICOM file in the DICOM folder, by name; [] without one.
-
-    Links that lead out of the folder are left out.
-    """
+    """Return id and path of DICOM folder files by name, [] without; no links out of it."""
     folder = data_paths(variables).get("dicom")
     if folder is None or not folder.is_dir():
         return []
@@ -141,11 +138,7 @@ def read_headers(context: ToolContext, files: Sequence[tuple[str, Path]]) -> lis
 
 
 def all_images(context: ToolContext) -> list[KnownImage]:
-    """Return all open DICOM files and those of the DICOM folder.
-
-    Raises:
-        ToolFailed: There are none.
-    """
+    """Return all open DICOM files and the folder's; raise ToolFailed if none."""
     files = folder_files()
     found = [*open_images(context), *read_headers(context, files)]
     if not found:
@@ -154,11 +147,7 @@ def all_images(context: ToolContext) -> list[KnownImage]:
 
 
 def image_named(context: ToolContext, name: str) -> KnownImage:
-    """Return the open file, or the file of the DICOM folder, with an id, file name or path.
-
-    Raises:
-        ToolRetry: There is no such file; whether it exists elsewhere is not looked at.
-    """
+    """Return a file by id, name or path; raise ToolRetry, without a look elsewhere."""
     wanted = name.strip()
     for one in open_images(context):
         if wanted in (one.id, str(one.path), one.path.name):
@@ -220,11 +209,7 @@ def metadata(image: KnownImage) -> JsonDict:
 def call(
     context: ToolContext, function: str, *, timeout_s: float = 120, **payload: Any
 ) -> JsonDict:
-    """Call a function of `file_readers` in the model process.
-
-    Raises:
-        ToolFailed: It failed; the message has no file name.
-    """
+    """Call a `file_readers` function in the model process; raise ToolFailed, naming no file."""
     try:
         return context.host.call(
             f"app.tools.record.file_readers:{function}",

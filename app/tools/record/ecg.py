@@ -122,7 +122,6 @@ class Ecg:
 
     Attributes:
         kind: "waveform" or "picture".
-        source: Where it comes from, for people.
         date: As its source writes it, "" if unknown.
         entry: The record's entry, "" if it is not in the record.
         owner: The id of the patient as the file or the record has it.
@@ -131,7 +130,6 @@ class Ecg:
         pixels: uint8 [rows, columns, 3], for a picture.
         path: The file of a DICOM waveform, to draw it.
         annotations: What the file itself says of it.
-        warnings: What the user should know.
     """
 
     kind: str
@@ -194,11 +192,7 @@ def _find(args: LoadEcgInput, context: ToolContext) -> tuple[Patient | None, Ecg
 
 
 def _owner(args: LoadEcgInput, context: ToolContext, image: KnownImage) -> Patient | None:
-    """Return the record's patient whose file it is; None if the record has no such patient.
-
-    Raises:
-        ToolFailed: Another patient is named.
-    """
+    """Return a file's patient or None; raise ToolFailed if another one is named."""
     if args.patient_id:
         patient = patient_of(context, args.patient_id)
         if not belongs(image, patient):

@@ -183,11 +183,7 @@ def named(patient: Patient) -> str:
 
 
 def checked_date(text: str | None, argument: str) -> str:
-    """Return a FHIR date that was given as an argument, "" for None.
-
-    Raises:
-        ToolRetry: It is no such date.
-    """
+    """Return a FHIR date argument, "" for None; raise ToolRetry for others."""
     if text is None or not text.strip():
         return ""
     if not _DATE.fullmatch(text.strip()):
@@ -264,10 +260,7 @@ def entry_json(entry: Entry) -> JsonDict:
 
 
 def said_value(value: Value | None) -> str:
-    """Return a value for a sentence: "<0.5 mg/dL".
-
-    Decimals are said to four digits; the table and the output have all that the record has.
-    """
+    """Return a value for a sentence, "<0.5 mg/dL", to four digits; tables have all."""
     if value is None:
         return ""
     text = value.text if len(value.text) <= _LONGEST else f"({len(value.text)} characters)"

@@ -34,11 +34,7 @@ _found: list[Backend | str] = []
 
 
 def find_sandbox() -> Backend:
-    """Return this machine's sandbox; the first call tests it, in about a second.
-
-    Raises:
-        ToolFailed: There is none that holds; then no generated code may run.
-    """
+    """Return this machine's tested sandbox; raise ToolFailed, so no code may run, without one."""
     with _lock:
         if not _found:
             _found.append(_search(candidates()))

@@ -242,11 +242,7 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[Path] = ()) -> None:
-    """Write rows to a file, the oldest first: the log's own lines if it is `.jsonl`, else CSV.
-
-    Raises:
-        FileProblem: The file or the audit log cannot be written, or `path` is one of `opened`.
-    """
+    """Write rows, oldest first, as the log's lines (.jsonl) or CSV; raise FileProblem."""
     oldest_first = rows[::-1]
     if path.suffix.lower() == ".jsonl":
         data = b"".join(line for _segment, _line, line in oldest_first)
@@ -395,7 +391,6 @@ class AuditWindow(QDialog):
     # Reading
 
     def refresh(self) -> None:
-        """Read the log again."""
         self.count.setText(tr("Reading…"))
         self._read()
 
@@ -519,7 +514,6 @@ class AuditWindow(QDialog):
     # Saving
 
     def export(self) -> None:
-        """Ask the user for a file, and save the listed lines there."""
         dialog = QFileDialog(self, tr("Export the audit log"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         filters = {tr(name): suffix for name, suffix in SAVE_FILTERS.items()}

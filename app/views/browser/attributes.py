@@ -48,7 +48,6 @@ class AttributeModel(RowModel):
         return len(self._all)
 
     def set_rows(self, rows: Sequence[AttributeRow]) -> None:
-        """Replace the attributes with those from another file."""
         self._all = [(f"{one.tag} {one.keyword} {one.value}".casefold(), one) for one in rows]
         self._list()
 

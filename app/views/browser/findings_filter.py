@@ -80,7 +80,6 @@ class Filter:
 
     @property
     def active(self) -> bool:
-        """Whether anything may be left out."""
         return self != Filter()
 
     @property
@@ -172,7 +171,6 @@ class FilterLine(QWidget):
         self.changed.emit(self.filter)
 
     def reset(self) -> None:
-        """Show all findings again."""
         for field, value in (("source", ""), ("kind", ""), ("state", None)):
             self.choices[field, value].setChecked(True)
         self.filter = Filter()

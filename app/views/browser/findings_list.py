@@ -370,10 +370,7 @@ class FindingsList(QWidget):
         annotations.set_visible(finding_ids, not visible)
 
     def remove(self, finding_ids: list[str]) -> None:
-        """Delete findings as one undoable step.
-
-        If the first id is that of a label row, its label volume is removed from the image instead.
-        """
+        """Delete findings as one undoable step; if the first is a label, its label volume."""
         if finding_ids and "\0" in finding_ids[0]:
             self._workspace.lift(_label_of(finding_ids[0])[0])
         elif finding_ids and (gone := self._workspace.annotations.remove(finding_ids)):
@@ -400,7 +397,6 @@ class FindingsList(QWidget):
             self.menu_wanted.emit(ids, self.view.viewport().mapToGlobal(place))
 
     def chosen_ids(self) -> list[str]:
-        """Return the ids of the findings that are selected in the list, or of the selected one."""
         selected = self._workspace.annotations.selected
         rows = [self.model.row(index) for index in self.view.selectedIndexes()]
         ids = [one.finding.id for one in rows if isinstance(one, FindingRow)]
@@ -476,7 +472,6 @@ class GroupRow:
 
     @property
     def count(self) -> int:
-        """Number of the findings below the heading."""
         return len(self.ids)
 
     @property
@@ -514,7 +509,6 @@ class FindingRow:
 
     @property
     def finding(self) -> Finding:
-        """The finding that the row shows."""
         return self.annotation.finding
 
     @property
@@ -607,7 +601,6 @@ class FindingsModel(QAbstractListModel):
         self._soon.stop()
 
     def refresh(self) -> None:
-        """Update the rows from the workspace's findings, unless a name is being typed."""
         if self._held:
             return
         rows = self._made_rows()
@@ -617,7 +610,6 @@ class FindingsModel(QAbstractListModel):
             self.endResetModel()
 
     def set_filter(self, wanted: Filter) -> None:
-        """List only the findings that a filter lets through."""
         self._filter = wanted
         self.refresh()
 
@@ -628,7 +620,6 @@ class FindingsModel(QAbstractListModel):
             self._soon.start()
 
     def fold(self, title: str) -> None:
-        """Fold the findings of a group away, or list them again."""
         self.folded ^= {title}
         self.refresh()
 
@@ -729,7 +720,6 @@ class FindingsModel(QAbstractListModel):
 
     @property
     def count(self) -> int:
-        """Number of findings, listed or folded away."""
         return len(self.known)
 
     @property
@@ -745,7 +735,6 @@ class FindingsModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def row(self, index: Index) -> Row:
-        """Return the heading or finding row at a model index."""
         return self._rows[index.row()]
 
     def index_of(self, finding_id: str) -> QModelIndex:
@@ -789,7 +778,6 @@ def _series(image: Instance) -> str:
 
 
 def _image_name(image: Instance, of_several_series: bool) -> str:
-    """Return the number of a DICOM image, or the name of its file."""
     if image.kind != "dicom" or not image.number:
         return wording.one_line(image.path.name)
     text = tr("image {number}").format(number=image.number)
@@ -812,7 +800,6 @@ def _row(
 
 
 def _label_row(entry: LayerEntry, item: LayerItem, shown: ImageRef) -> FindingRow:
-    """Return the row of a label that is laid over the image."""
     finding = Finding(
         id=entry.label_id(item),
         image=shown,

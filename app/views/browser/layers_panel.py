@@ -113,7 +113,6 @@ class LayersPanel(QWidget):
         return holder
 
     def refresh(self) -> None:
-        """Update the panel from the workspace's layers; called at every step of the wheel."""
         if self._was_needed is False and not self.needed:
             return
         entries = self._workspace.layers.entries
@@ -147,7 +146,6 @@ class LayersPanel(QWidget):
         self._loading().apply(states[index - 1] if 0 < index <= len(states) else None)
 
     def _show_notes(self, entries: tuple[LayerEntry, ...]) -> None:
-        """Show the warnings of the visible layers."""
         notes = [
             f"{wording.one_line(entry.title or tr('Layer'))}: {note}"
             for entry in entries
@@ -199,7 +197,6 @@ class LayersPanel(QWidget):
         self._folded[item.data(0, _KEY)] = not item.isExpanded()
 
     def _menu(self, position: QPoint) -> None:
-        """Open the context menu of a row, by mouse or keyboard."""
         item = self.tree.itemAt(position) or self.tree.currentItem()
         if item is None:
             return
@@ -208,7 +205,6 @@ class LayersPanel(QWidget):
         menu.popup(self.tree.viewport().mapToGlobal(position))
 
     def menu_of(self, item: QTreeWidgetItem) -> QMenu:
-        """Return the context menu for a layer or item of the tree."""
         layers = self._workspace.layers
         key, number = item.data(0, _KEY), item.data(0, _NUMBER)
         menu = QMenu(self)

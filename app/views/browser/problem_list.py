@@ -118,7 +118,6 @@ class ProblemList(QFrame):
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
-        """Show `problems` in place of the previous ones."""
         if tuple(problems) == self.problems:
             return
         self.problems = tuple(problems)

@@ -130,11 +130,9 @@ class StudyList(QWidget):
         return view
 
     def close_models(self) -> None:
-        """Stop fetching thumbnails."""
         self.model.close()
 
     def refresh(self) -> None:
-        """Update problems and selection from the workspace."""
         has_studies = bool(self._workspace.studies.all)
         self._stack.setCurrentIndex(1 if has_studies else 0)
         self._search_row.setVisible(has_studies)
@@ -159,7 +157,6 @@ class StudyList(QWidget):
             self.view.scrollTo(index)
 
     def _keep_place(self) -> None:
-        """Remember the scroll position before rows change."""
         top = self.view.indexAt(QPoint(4, 0))
         if top.isValid():
             self._anchor = self.model.row(top).key, self.view.visualRect(top).top()
@@ -293,7 +290,6 @@ class StudyModel(QAbstractListModel):
         self.refresh()
 
     def close(self) -> None:
-        """Stop fetching thumbnails."""
         for future in self._awaited.values():
             future.cancel()
 
@@ -305,7 +301,6 @@ class StudyModel(QAbstractListModel):
         self.refresh()
 
     def refresh(self) -> None:
-        """Update the rows from the workspace."""
         blocks: dict[str, list[Row]] = {}
         for group in by_patient(self._workspace.studies.all):
             for study in group:
@@ -328,7 +323,6 @@ class StudyModel(QAbstractListModel):
         self.changed.emit()
 
     def _count_keys(self) -> None:
-        """Count the key images of each series anew."""
         studies = self._workspace.studies
         counts: dict[str, int] = {}
         for uid in self._workspace.key_marks.images():
@@ -357,7 +351,6 @@ class StudyModel(QAbstractListModel):
             self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
 
     def row(self, index: Index) -> Row:
-        """Return the study, warning or series row at a model index."""
         return self._rows[index.row()]
 
     def place_of(self, key: str) -> QModelIndex:
@@ -442,7 +435,6 @@ class StudyModel(QAbstractListModel):
         self.dataChanged.emit(index, index)
 
     def _forget_pictures(self, listed: set[str]) -> None:
-        """Drop thumbnails of rows that are no longer listed."""
         for key in self._awaited.keys() - listed:
             self._awaited.pop(key).cancel()
         for known in (self._thumbnails, self._pictured):

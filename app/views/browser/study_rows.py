@@ -74,7 +74,6 @@ class StudyRow:
 
     @property
     def tip(self) -> str:
-        """The tooltip, one fact per line: patient, title, details and warnings."""
         lines = (self.patient, self.title, self.detail, *_marked(self.study.warnings))
         return "\n".join(line for line in lines if line)
 
@@ -92,13 +91,11 @@ class WarningRow:
 
     @cached_property
     def text(self) -> str:
-        """The warnings written as sentences."""
         texts = (wording.sentence(tr_report(text)).rstrip(".") for text in self.study.warnings)
         return " ".join(f"{text}." for text in texts if text)
 
     @property
     def tip(self) -> str:
-        """The tooltip, with one warning per line."""
         return "\n".join(wording.one_line(tr_report(text)) for text in self.study.warnings)
 
 
@@ -111,7 +108,6 @@ class SeriesRow:
 
     @property
     def key(self) -> str:
-        """Key that is unique among all rows."""
         return f"{key_of(self.study)}\0{self.series.key}"
 
     @cached_property
@@ -146,12 +142,10 @@ class SeriesRow:
 
     @property
     def displayable(self) -> bool:
-        """Whether the series has content that the program can show."""
         return self.series.content is not Content.OTHER
 
     @property
     def first(self) -> Instance | None:
-        """The first instance in the series, or None if there is none."""
         return self.series.instances[0] if self.series.instances else None
 
     @property

@@ -109,7 +109,6 @@ class Marks:
     Attributes:
         annotations: Those on the image. Hidden and rejected ones are not drawn.
         makers: Titles of the tools that made findings, by the finding's id.
-        selected: Id of the selected finding, whose heatmap is drawn.
         heat_strength: How strongly the heatmap is drawn, 0 to 1.
     """
 
@@ -119,7 +118,6 @@ class Marks:
     heat_strength: float = heatmap_legend.USUAL
 
     def drawn(self) -> list[Annotation]:
-        """Return the annotations that are drawn, lowest first."""
         kept = [
             one for one in self.annotations if one.visible and one.finding.state != State.REJECTED
         ]
@@ -133,7 +131,6 @@ class Marks:
         return sorted(kept, key=lambda one: item_kind(one.finding).z)
 
     def made_by(self) -> list[str]:
-        """Return the titles of the tools that made what is drawn."""
         known = dict(self.makers)
         ids = [one.finding.id for one in self.drawn()]
         return list(dict.fromkeys(known[one] for one in ids if one in known))

@@ -71,22 +71,18 @@ class AnnotationLayer(QObject):
         annotations.object_changed.connect(lambda _id, _number: self._restyle())
 
     def close(self) -> None:
-        """Stop building the shapes of findings."""
         self._pause.stop()
 
     @property
     def items(self) -> tuple[AnnotationItem, ...]:
-        """The graphics items, in the order in which their findings arrived."""
         return tuple(self._items.values())
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings that are currently drawn."""
         return tuple(item.finding for item in self._items.values())
 
     @property
     def ready(self) -> bool:
-        """Whether the shape of every item has been built."""
         return all(item.ready for item in self._items.values())
 
     def set_heat_strength(self, strength: float) -> None:
@@ -96,7 +92,6 @@ class AnnotationLayer(QObject):
         self._restyle()
 
     def toggle_heat(self) -> None:
-        """Hide heatmaps, or show them with their previous strength."""
         self.set_heat_strength(0.0 if self.heat_strength else self._seen)
 
     @property
@@ -136,7 +131,6 @@ class AnnotationLayer(QObject):
             self.sync()
 
     def sync(self) -> None:
-        """Make the graphics items match the workspace's findings."""
         rejected = self._annotations.rejected_shown
         wanted = {
             one.finding.id: one
@@ -171,7 +165,6 @@ class AnnotationLayer(QObject):
         return self._step
 
     def shown(self) -> tuple[Annotation, ...]:
-        """Return the annotations on the shown image, hidden ones too."""
         return tuple(self._shown())
 
     def _sync_originals(self, shown: Iterable[Annotation]) -> None:
@@ -209,7 +202,6 @@ class AnnotationLayer(QObject):
 
     @property
     def originals(self) -> tuple[AnnotationItem, ...]:
-        """The graphics items of the originals beside edited findings."""
         return tuple(self._originals.values())
 
     def _shown(self) -> list[Annotation]:

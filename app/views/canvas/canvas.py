@@ -104,7 +104,6 @@ class Canvas(ImageView):
         rendering: Renders the pictures; by default a thread of the canvas' own.
 
     Attributes:
-        model: The viewport that the canvas shows.
         alone: Whether there is no other viewport in its window.
         sharing: Into how many parts the memory for rendered pixels is divided among viewports.
         error: Why no image is shown, or "".
@@ -233,10 +232,7 @@ class Canvas(ImageView):
         return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
 
     def _section_plane(self) -> FramePlane | None:
-        """Return the plane of the section on the screen; None for what is no section of a volume.
-
-        Marks on acquired images belong to the image alone.
-        """
+        """Return the plane of the shown section of a volume; None for an acquired image."""
         if self.picture is None or _kind(self.picture.job.instance) != REFORMAT:
             return None
         return self._plane_of(self.picture.job)
@@ -261,10 +257,7 @@ class Canvas(ImageView):
         self.findings_layer.set_image(self.scaled_frame, plane, step)
 
     def _follow_marks(self) -> None:
-        """Show marks of sections in the image's plane, and its scale; count in large regions.
-
-        The scale changes with a line of known length; the workspace measures all marks with it.
-        """
+        """Show sections' marks and the scale, which a line of known length sets; count again."""
         frame, picture = self.scaled_frame, self.picture
         if frame is None or picture is None:
             return
@@ -292,10 +285,7 @@ class Canvas(ImageView):
                 self.center_on(middle.x(), middle.y())
 
     def _count(self, one: Finding, frame: Frame) -> None:
-        """Have the statistics of a mark computed on a thread: a large region's, a mask's.
-
-        A tool's finding stays as the tool made it until a person changes it.
-        """
+        """Compute a mark's statistics on a thread; a tool's finding stays as the tool made it."""
         wanted = isinstance(one.geometry, Mask) or drawing.pixels_around(one) > AT_ONCE
         mine = drawing.by_hand(one) or one.corrected
         counted = any(value.name == "Mean" for value in one.measurements)
@@ -304,10 +294,7 @@ class Canvas(ImageView):
 
     @property
     def shown_window(self) -> Window | None:
-        """The intensity window that the user has set, or the image's own; None for colour images.
-
-        During a drag, this window is ahead of the pixels on the screen.
-        """
+        """The window in use, ahead of the pixels on the screen during a drag; None for colour."""
         if self.picture is None or self.picture.window is None:
             return None
         wanted = self.model.display.window or self.picture.window
@@ -318,7 +305,6 @@ class Canvas(ImageView):
 
     @property
     def rendering(self) -> bool:
-        """Whether a picture of a frame that has arrived is not on the screen yet."""
         return self._renderer.busy
 
     @property
@@ -329,7 +315,6 @@ class Canvas(ImageView):
         return self.scroller.waiting or self._renderer.busy or not (drawn and written)
 
     def annotation_items(self) -> list[AnnotationItem]:
-        """Return the graphics items that draw the findings."""
         return list(self.findings_layer.items)
 
     def _image_changed(self) -> None:
@@ -490,7 +475,6 @@ class Canvas(ImageView):
     # Display
 
     def set_window(self, window: Window | None) -> None:
-        """Set the intensity window; None for the image's own."""
         self._set_display(window=window)
 
     def _window_region(self, region: QRectF) -> None:
@@ -507,7 +491,6 @@ class Canvas(ImageView):
             self.set_window(window)
 
     def toggle_invert(self) -> None:
-        """Exchange black and white."""
         self._set_display(invert=not self.model.display.invert)
 
     @property
@@ -527,10 +510,7 @@ class Canvas(ImageView):
             self.layer.update()
 
     def show_true_size(self, pixel_mm: float, screen: str) -> bool:
-        """Zoom so that 1 mm of the object is 1 mm on the screen, whose pixels are `pixel_mm` wide.
-
-        Return False if the zoom has its limits before. `screen` is the name of the screen.
-        """
+        """Zoom to true size on `screen` (pixels `pixel_mm` wide); False beyond the limits."""
         self._ruler = pixel_mm, screen
         zoom = self._true_zoom()
         if zoom is not None:
@@ -558,11 +538,9 @@ class Canvas(ImageView):
         return zoom is not None and math.isclose(zoom, self.zoom, rel_tol=1e-3)
 
     def flip(self, *, across: bool) -> None:
-        """Mirror the view: left-right if `across` is true, else top-bottom."""
         self.model.set_display(self.model.display.flipped(across=across))
 
     def rotate(self, quarters: int) -> None:
-        """Rotate the view clockwise by a number of quarter turns."""
         self.model.set_display(self.model.display.turned(quarters))
 
     def turn_or_resize(self, way: int) -> None:
@@ -660,28 +638,22 @@ class Canvas(ImageView):
         return study.warnings if study is not None else ()
 
     def set_detail(self, detail: Detail) -> None:
-        """Set how much text the corners show."""
         self.detail = detail
         self._update_overlay()
         self.detail_changed.emit()
 
     def delete_selected(self) -> None:
-        """Remove the selected finding if it is drawn on this canvas."""
         selected = self._workspace.annotations.selected
         if any(one.id == selected for one in self.findings_layer.findings):
             self._workspace.annotations.remove([selected])
 
     def decide(self, state: State) -> None:
-        """Accept or reject the selected finding if it is drawn on this canvas."""
         selected = self._workspace.annotations.selected
         if any(one.id == selected for one in self.findings_layer.findings):
             self._workspace.annotations.decide([selected], state)
 
     def edit_selected(self) -> None:
-        """Take the brush for a mask, else put the tool away so that the handles can be dragged.
-
-        Without a selected finding the brush is taken, for the mask under the cursor.
-        """
+        """Take the brush for the selected mask or the one under the cursor, else show handles."""
         item = self._workspace.annotations.get(self._workspace.annotations.selected)
         geometry = item.finding.geometry if item is not None else None
         brush = geometry is None or isinstance(geometry, Mask)
@@ -770,7 +742,6 @@ class Canvas(ImageView):
         return hit
 
     def _select_at(self, position: QPointF) -> None:
-        """Select the finding at a position (px), and which of its objects it is."""
         hit = self._hover(position)
         number = self.findings_layer.object_at(hit, self.to_image(position))
         self._workspace.annotations.select(hit, number)

@@ -100,11 +100,9 @@ class ChannelPanel(QFrame):
 
     @property
     def rows(self) -> Sequence[_Row]:
-        """The rows, one for each channel."""
         return tuple(self._rows)
 
     def refresh(self) -> None:
-        """Show the channels of the viewport's image as they are now."""
         model, display = self._model, self._model.display
         axes = model.axes if self._canvas.picture is not None else None
         looks = display.channels
@@ -157,7 +155,6 @@ class ChannelPanel(QFrame):
         self.setGeometry(round(MARGIN), top, width, height)
 
     def follow_detail(self) -> None:
-        """Hide the panel with the texts, or show it again."""
         if self._rows:
             self._place()
 
@@ -204,7 +201,6 @@ class _Row:
             part.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keys to the image
 
     def refresh(self, look: ChannelLook, *, selected: bool, together: bool) -> None:
-        """Show how the channel is shown."""
         self.check.setChecked(look.visible if together else selected)
         self.check.setEnabled(together)
         pixels = QPixmap(_SWATCH, _SWATCH)

@@ -31,10 +31,7 @@ class ColorScale:
 
 
 def color_scale(name: str, frame: Frame, window: Window, *, inverted: bool) -> ColorScale | None:
-    """Return the scale of a map over a frame in a window; `inverted` by the user.
-
-    None where the colours do not follow the values along a line: their ends would be false.
-    """
+    """Return the scale of a map in a window; None if colours don't follow the values."""
     bent = window.lut >= 0 or window.function is VoiFunction.SIGMOID
     if bent or frame.presentation_lut is not None:
         return None

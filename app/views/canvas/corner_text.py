@@ -184,10 +184,7 @@ def corners_of(shown: Shown, detail: Detail = Detail.ALL) -> Corners:
 
 
 def compact(corners: Corners) -> Corners:
-    """Return what a small viewport has room for: whose image it is, which one, and its window.
-
-    Of the warnings about the series a grave one and the sign stay, and all else that is a risk.
-    """
+    """Return what a small viewport has room for: whose image, which, window, grave warnings."""
     return replace(
         corners,
         top_left=(*corners.top_left[:2], *corners.top_left[2:][-1:]),
@@ -337,10 +334,7 @@ def point_text(frame: Frame, x: float, y: float) -> str:
 
 
 def series_warnings(series: Series | None, instance: Instance, doubts: Sequence[str] = ()) -> Lines:
-    """Return shortened warnings, the most serious first; in the study list they are in full.
-
-    `doubts` are about whose images the study holds.
-    """
+    """Return shortened warnings, gravest first; `doubts` are about whose images these are."""
     warnings = [*doubts, *(series.warnings if series else ()), *instance.note.split("; ")]
     lines = _kept(*(wording.sentence(_brief(tr_report(text))) for text in warnings))
     if len(lines) > MOST_WARNINGS:

@@ -114,10 +114,7 @@ class SnapSign(QWidget):
 
 
 class TextEdit(QLineEdit):
-    """A field on the image for the text of an arrow or a text mark; Enter takes it, Esc does not.
-
-    Losing the focus takes the text as well.
-    """
+    """A field for the text of an arrow or text mark; Enter and losing focus take it, not Esc."""
 
     ended = Signal(bool)  # whether the text is to be taken
 
@@ -217,17 +214,14 @@ class DrawingTool(QObject):
             self.tool_changed.emit(tool)
 
     def toggle(self, tool: str) -> None:
-        """Take a tool in hand, or put it away if it is."""
         self.set_tool("" if tool == self.tool else tool)
 
     @property
     def draws(self) -> bool:
-        """True while the tool in hand draws; False while it drags the image or its window."""
         return self.tool not in POINTERS
 
     @property
     def active(self) -> bool:
-        """Whether something is being drawn or moved."""
         begun = (self._held, self._stroke, self._corner)
         drawn = bool(self._points) or any(one is not None for one in begun)
         return drawn or self.filling.active
@@ -255,19 +249,14 @@ class DrawingTool(QObject):
         self._free = bool(modifiers & Qt.KeyboardModifier.AltModifier)
 
     def leave(self) -> None:
-        """Hide the sign of an edge, as the mouse leaves the image."""
         if not self.active:
             self.sign.hide()
 
     def over_point(self, position: QPointF) -> bool:
-        """Return whether there is a movable point near a position in the widget (px)."""
         return self._point_at(position) is not None
 
     def press(self, position: QPointF, *, erase: bool = False) -> bool:
-        """Handle a left press at a widget position (px); return whether the tool uses it.
-
-        With `erase`, the brush removes pixels from the mask instead of adding them.
-        """
+        """Handle a left press (px), erasing pixels if `erase`; return whether the tool uses it."""
         frame = self._frame()
         if frame is None:
             return False
@@ -303,10 +292,7 @@ class DrawingTool(QObject):
         return True
 
     def finish(self) -> bool:
-        """End a line or outline with any number of points; return whether there was one.
-
-        One with too few points is discarded.
-        """
+        """End a line or outline, dropped if it has too few points; return whether there was one."""
         frame = self._frame()
         if frame is None or not self._points or drawing.POINTS.get(self.tool) != 0:
             return False
@@ -336,7 +322,6 @@ class DrawingTool(QObject):
         return True
 
     def edit_text(self, finding: Finding) -> None:
-        """Open the field for the text of an arrow or a text mark that is drawn here."""
         self._ask_text(finding, new=False)
 
     def _ask_text(self, finding: Finding, *, new: bool) -> None:
@@ -526,7 +511,6 @@ class DrawingTool(QObject):
         return None
 
     def _paint(self, frame: Frame, position: QPointF) -> None:
-        """Paint from the last place to a position."""
         assert self._stroke is not None
         painted, add = self._stroke
         assert isinstance(painted.geometry, Mask)
@@ -562,7 +546,6 @@ class DrawingTool(QObject):
         return at.x(), at.y()
 
     def _point_at(self, position: QPointF) -> tuple[Finding, int] | None:
-        """Return the nearest movable point in reach; points of the selected finding come first."""
         best: tuple[Finding, int] | None = None
         best_key = (True, math.inf)
         to_widget = self._view.to_widget

@@ -148,7 +148,6 @@ class ThresholdFill(QObject):
 
     @property
     def active(self) -> bool:
-        """Whether the button is held down."""
         return self._held
 
     def press(self, frame: Frame, position: QPointF) -> None:
@@ -196,7 +195,6 @@ class ThresholdFill(QObject):
         return was
 
     def put_away(self) -> None:
-        """Free the memory of the image's values, as another tool is taken in hand."""
         self.cancel()
         self._filler = None
 

@@ -94,17 +94,14 @@ class AnnotationItem(QGraphicsItem):
 
     @property
     def ready(self) -> bool:
-        """Whether the shape has been built; until then nothing is drawn."""
         return self.outline is not None
 
     def set_shape(self, shape: Shape) -> None:
-        """Set and draw a shape that `finding_shapes.build` or `bitmap` returned."""
         self.prepareGeometryChange()
         self.outline = shape
         self.update()
 
     def set_style(self, style: FindingStyle) -> None:
-        """Change how the finding is drawn."""
         if style != self.style:
             self.style = style
             self.setZValue(self.z + (0.5 if style.strong else 0.0))
@@ -349,10 +346,7 @@ class HeatmapItem(AnnotationItem):
 
 
 class ObjectsItem(AnnotationItem):
-    """Draws the outlines of numbered objects; those that are selected or hovered are bright.
-
-    Lines that say "proposed" by dashes would take many times as long; the label says it.
-    """
+    """Draws numbered objects' outlines, chosen ones bright; not dashed, which is far slower."""
 
     z = 8.0
 

@@ -38,7 +38,6 @@ class Shape:
     Attributes:
         path: The outline; for a mask, it passes through the midpoints of the boundary pixels'
             edges.
-        anchor: Where to place the label.
         ends: End points of a measured line, where ticks are drawn.
         image: A translucent overlay to be drawn in `image_rect`, or None.
         objects: What draws numbered objects, or None.

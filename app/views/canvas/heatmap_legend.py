@@ -45,10 +45,7 @@ class Legend:
 
 
 def visible_heatmap(findings: Sequence[Finding], selected: str = "") -> Finding | None:
-    """Return the heatmap to draw among `findings`: the one with id `selected`, else the last one.
-
-    Only one is drawn at a time, since several could not be told apart. None if there is none.
-    """
+    """Return the one heatmap drawn: the `selected`, else the last; several look alike."""
     maps = [finding for finding in findings if isinstance(finding.geometry, Heatmap)]
     chosen = next((finding for finding in maps if finding.id == selected), None)
     return chosen or (maps[-1] if maps else None)
@@ -69,10 +66,7 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
 
 
 def rect_of(legend: Legend | None, area: QRectF, taken: Sequence[QRectF] = ()) -> QRectF:
-    """Return the legend's rectangle in the view (`area`, px): at the bottom, clear of other text.
-
-    The rectangle is empty without a legend. `taken` are the rectangles of corner text.
-    """
+    """Return the legend's rectangle at the bottom of `area` clear of `taken`; empty for none."""
     if legend is None:
         return QRectF()
     line = QFontMetricsF(_font()).lineSpacing()

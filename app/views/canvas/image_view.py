@@ -47,11 +47,7 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """A view of an image; the wheel zooms, a double click fits the image.
-
-    Attributes:
-        turn: Flips and rotation on the screen.
-    """
+    """A view of an image; the wheel zooms, a double click fits the image."""
 
     view_changed = Signal()
 
@@ -97,7 +93,6 @@ class ImageView(pg.GraphicsView):
         return self.layer.size
 
     def set_turn(self, display: Display) -> None:
-        """Flip and rotate the image and its items about the middle of the view."""
         turn = replace(display, window=None, invert=False, colormap="")
         if turn == self.turn:
             return
@@ -151,11 +146,9 @@ class ImageView(pg.GraphicsView):
         self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
-        """Add an item over the image; its coordinates are image pixels."""
         item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
-        """Remove an item that `add_item` has added."""
         self.scene().removeItem(item)
 
     # Coordinates
@@ -279,15 +272,11 @@ class ImageView(pg.GraphicsView):
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
-        """Set the image area that `fit` shows; None for the whole image.
-
-        `area` is (x0, y0, x1, y1), its edges in image coordinates. Returns whether it has changed.
-        """
+        """Set the edges (x0, y0, x1, y1) that `fit` shows, or None; return if that changed."""
         other, self._area = area != self._area, area
         return other
 
     def one_to_one(self) -> None:
-        """Show each image pixel as one physical screen pixel; the view's centre stays in place."""
         self.set_zoom(1.0)
 
     def set_zoom(self, zoom: float, at: QPointF | None = None) -> None:

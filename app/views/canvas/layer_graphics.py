@@ -243,11 +243,9 @@ class LayerDrawing(QObject):
 
     @property
     def ready(self) -> bool:
-        """Whether all shapes of the layers have been built."""
         return not self._building
 
     def sync(self) -> None:
-        """Update the drawn items to the current state of the workspace's layers."""
         if self._layers.place != self._place:
             # At once: shapes of another frame must not stay while new ones are built.
             self._place = self._layers.place
@@ -379,10 +377,7 @@ def draw_outlines(
     width: float,
     exposed: QRectF | None,
 ) -> None:
-    """Paint outlines with a painter in screen coordinates; `transform` maps image to screen.
-
-    `exposed` is the visible part of the image; None for the whole image.
-    """
+    """Paint outlines in screen px by `transform`; only in `exposed` (None: everywhere)."""
     seen = _in_view(outlines, exposed)
     if seen.size == 0:
         return

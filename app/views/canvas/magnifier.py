@@ -45,8 +45,6 @@ class Magnifier(QWidget):
 
     Attributes:
         on: Whether it is shown while the mouse is over the image.
-        factor: How much it magnifies.
-        key: The key that shows it as long as it is held.
     """
 
     toggled = Signal(bool)  # switched on or off without its key being held
@@ -77,7 +75,6 @@ class Magnifier(QWidget):
         self._switch(True, position)
 
     def release(self) -> None:
-        """Hide it if its key was held."""
         if self._held:
             self._switch(False, None)
 
@@ -101,7 +98,6 @@ class Magnifier(QWidget):
             self.refresh()
 
     def refresh(self) -> None:
-        """Show or hide it, and draw what is under the mouse now."""
         seen = self.on and self._at is not None and self._canvas.frame is not None
         if seen and self._at is not None:
             middle = self._at.toPoint()

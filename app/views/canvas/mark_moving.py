@@ -36,7 +36,6 @@ class MarkMover:
 
     @property
     def active(self) -> bool:
-        """Whether a mark is held."""
         return self._start is not None
 
     def over(self, position: QPointF) -> str:
@@ -57,10 +56,7 @@ class MarkMover:
         return ""
 
     def press(self, position: QPointF, *, anywhere: bool) -> bool:
-        """Take hold of the mark at a position (px); return whether there is one.
-
-        With `anywhere`, of any mark there, else of the selected one by its outline.
-        """
+        """Take the mark at a position: any if `anywhere`, else the selected one by its outline."""
         found = self._layer.hit(self._view.to_image(position)) if anywhere else self.over(position)
         for finding in self._layer.findings:
             if found and finding.id == found:

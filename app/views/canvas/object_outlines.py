@@ -121,10 +121,7 @@ def _cycles(following: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def _lines(steps: _Steps) -> NDArray[np.float64]:
-    """Return the outlines as [n, 4] separate lines (x0, y0, x1, y1), in no order.
-
-    Unlike `trace` it needs no loop of Python's, which would hold up the window's thread.
-    """
+    """Return outlines as [n, 4] lines, unordered; with no Python loop that stalls the window."""
     ends = steps.following.copy()
     while (straight := np.flatnonzero(~steps.turns[ends])).size:
         ends[straight] = ends[ends[straight]]  # twice as far in each round
@@ -151,7 +148,6 @@ class ObjectOutlines:
     """What draws numbered objects.
 
     Attributes:
-        labels: The array that numbers them.
         tiles: The lines of the outlines that begin in one part of the image, with their bounds.
         lines: Number of all lines.
         levels: The objects' borders as indexed pictures, 1 where there is a line: the image, and
@@ -186,10 +182,7 @@ class ObjectOutlines:
         return QRectF(x0 - 0.5, y0 - 0.5, x1 - x0 + 1, y1 - y0 + 1)
 
     def draw(self, painter: QPainter, pen: QPen) -> None:
-        """Draw all outlines that are in view; `painter` is in image coordinates.
-
-        The width of `pen` is in screen px. A picture of borders shows its colour only.
-        """
+        """Draw the outlines in view, in image coordinates; the width of `pen` is in screen px."""
         rows, columns = self.labels.shape
         extent = QRectF(-0.5, -0.5, columns, rows)
         transform = painter.worldTransform()

@@ -73,9 +73,6 @@ class PictureView(ImageView):
 
     A left drag changes the intensity window of a grey picture, unless another tool of `POINTERS` is
     in hand; a double click resets it.
-
-    Attributes:
-        tool: The tool that the left button has in hand.
     """
 
     def __init__(self) -> None:
@@ -88,7 +85,6 @@ class PictureView(ImageView):
         self._press: tuple[QPointF, Drag, Window] | None = None
 
     def show_picture(self, levels: Levels) -> None:
-        """Show a picture and fit it."""
         self._levels = levels
         rows, columns = levels[0].shape[:2]
         self.show_patches(whole_patches(levels), (columns, rows), 1.0, refit=True)
@@ -162,7 +158,6 @@ class PaneView(QWidget):
 
     Attributes:
         ready: Whether the file has been read, or could not be.
-        content: The widget with what the file holds.
         note: What the user must know, such as why the file cannot be read.
     """
 
@@ -206,7 +201,6 @@ class PaneView(QWidget):
         """Set the tool that the left button has in hand, where the content has use for it."""
 
     def fail(self, error: SightlineError) -> None:
-        """Show why the file cannot be read."""
         if isValid(self):
             self.ready = True
             self.tell(wording.error_text(error))

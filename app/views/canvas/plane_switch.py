@@ -31,7 +31,6 @@ class PlaneSwitch(QObject):
     plane cannot be prepared.
 
     Attributes:
-        plane: The shown plane.
         wanted: The plane that is being prepared; if none is, the shown plane.
     """
 
@@ -63,7 +62,6 @@ class PlaneSwitch(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a plane is being prepared."""
         return self._cancel is not None
 
     def choose(self, plane: Plane) -> None:
@@ -125,7 +123,6 @@ class PlaneSwitch(QObject):
         return self._slices.nearest(point)
 
     def go_to(self, place: int) -> None:
-        """Show a slice by the number that `place_of` returns."""
         source, viewport = self._source, self._viewport
         if isinstance(source, Instance) or self.plane is not Plane.ACQUIRED:
             viewport.scroll_to(place)
@@ -133,7 +130,6 @@ class PlaneSwitch(QObject):
             viewport.show(source.instances[place], keep_display=True)
 
     def cancel(self) -> None:
-        """Stop preparing a plane and keep the shown one."""
         token, self._cancel = self._cancel, None
         if token is not None:
             token.cancel()

@@ -116,10 +116,7 @@ class Picture:
         return self.presets_with({})
 
     def presets_with(self, own: Mapping[str, Sequence[Window]]) -> tuple[Window, ...]:
-        """Return the entries of the menu of intensity windows, which takes over 1 ms.
-
-        `own` has the user's presets by modality.
-        """
+        """The windows of the menu, with the user's presets `own` by modality; takes over 1 ms."""
         modality = self.job.instance.get("Modality")
         return windows.frame_presets(self.job.frame, modality, own.get(modality.upper()))
 
@@ -237,7 +234,6 @@ class Renderer:
         return Picture(replace(job, before=None), whole_patches(pixels), window, complete=True)
 
     def _composite(self, job: Job, tints: tuple[Tint, ...], window: Window | None) -> Picture:
-        """Render several channels together."""
         invert = job.display.invert
         tints = tuple(replace(one, window=self._window_of(one)) for one in tints)
         if not can_average_all(tints):
@@ -289,10 +285,7 @@ def _windowed(
     window: Window | None,
     table_of: Callable[[int], Any],
 ) -> Picture:
-    """Render the parts that a job needs of pixels whose stored values can be averaged.
-
-    `table_of` returns the table of level 0, or that of all others.
-    """
+    """Render parts of averageable pixels; `table_of` returns level 0's table or the others'."""
     tables: dict[int, Any] = {}
 
     def table(level: int) -> Any:

@@ -74,7 +74,6 @@ class Scroller(QObject):
 
     @property
     def scrollable(self) -> bool:
-        """Whether there is another frame or image in the series."""
         instance = self.model.instance
         return instance is not None and (
             steps_of(instance) > 1 or self.position_of(instance)[1] > 1
@@ -123,7 +122,6 @@ class Scroller(QObject):
         return axes.place(self.model.frame_index)[2], axes.times
 
     def step_time(self, steps: int) -> None:
-        """Move by time points, at most to the first or last one."""
         self.to_time(self.times[0] + steps)
 
     def to_time(self, time: int) -> None:
@@ -155,7 +153,6 @@ class Scroller(QObject):
         self._place = None
 
     def step(self, steps: int) -> None:
-        """Move by `steps` frames of the series, at most to its first or last frame."""
         if steps == 0:
             return
         if self.waiting:
@@ -218,7 +215,6 @@ class Scroller(QObject):
     # Cine
 
     def toggle(self) -> None:
-        """Play or pause the cine."""
         if self.playing:
             self.pause()
         elif self.playable:
@@ -230,7 +226,6 @@ class Scroller(QObject):
             self.playing_changed.emit(True)
 
     def change_speed(self, steps: int) -> None:
-        """Change the cine's speed by a number of steps: positive is faster, negative is slower."""
         place = SPEEDS.index(self.speed) + steps
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
@@ -260,7 +255,6 @@ class Scroller(QObject):
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
-        """Pause the cine if it is playing."""
         if self.playing:
             self.playing = self._late = False
             self._timer.stop()
@@ -349,7 +343,6 @@ class Scrubber(QScrollBar):
         self.follow()
 
     def follow(self) -> None:
-        """Move the handle to the frame that the viewport shows or waits for."""
         self._soon.stop()
         place, count = self._scroller.place
         if not self.isSliderDown():
@@ -360,7 +353,6 @@ class Scrubber(QScrollBar):
 
     @property
     def handle(self) -> QRect:
-        """The handle's rectangle in px."""
         return self._part(QStyle.SubControl.SC_ScrollBarSlider)
 
     def _part(self, part: QStyle.SubControl) -> QRect:
@@ -370,10 +362,7 @@ class Scrubber(QScrollBar):
         return self.style().subControlRect(control, option, part, self)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint it light with a dark edge, so that it is seen on bone and on air.
-
-        A style sheet takes as long as the image and its texts together, at each step of the wheel.
-        """
+        """Paint it light with a dark edge, seen on bone and air; a style sheet takes far longer."""
         handle, groove = self.handle, self._part(QStyle.SubControl.SC_ScrollBarGroove)
         over = self.underMouse() and handle.contains(self.mapFromGlobal(QCursor.pos()))
         bright = over or self.isSliderDown()

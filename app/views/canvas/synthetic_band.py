@@ -39,10 +39,7 @@ def area_below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
 
 
 def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
-    """Draw the band and a border into `area` (px); do nothing if `model` is "".
-
-    `size` is a factor for all sizes: 1 on screen, more in an export of a large image.
-    """
+    """Draw the band and border into `area` (px) unless `model` is ""; sizes times `size`."""
     if not model:
         return
     painter.save()

@@ -274,10 +274,7 @@ def _side_font(size: float) -> QFont:
 
 @lru_cache(maxsize=512)
 def _line_picture(text: str, tint: str, scale: float, *, side: bool = False) -> QPixmap:
-    """Return a line of corner text, or a `side` letter, with its edge, for the screen.
-
-    `scale` is the number of the screen's pixels per px.
-    """
+    """Return a line of corner text, or a `side` letter; `scale` is screen pixels per px."""
     font = _side_font(1.0) if side else corner_font()
     return QPixmap.fromImage(_haloed(text, tint, font, scale, 1.0))
 
@@ -328,22 +325,18 @@ class Overlay(QWidget):
             self.update()
 
     def set_legend(self, legend: heatmap_legend.Legend | None) -> None:
-        """Show the legend for a heatmap; None for no legend."""
         if legend != self.legend:
             self.legend = legend
             self.update()
 
     def _area(self) -> QRectF:
-        """Return the area for texts."""
         return synthetic_band.area_below(self.synthetic, QRectF(self.rect()))
 
     @property
     def chips(self) -> tuple[PlacedChip, ...]:
-        """The label chips and their positions."""
         return tuple(self._placed)
 
     def set_corners(self, corners: Corners) -> None:
-        """Set the corner text and repaint the parts that have changed."""
         if corners != self.corners:
             self._change(corners, self._unfolded)
 
@@ -362,10 +355,7 @@ class Overlay(QWidget):
             self._unfold(over or self._pinned)
 
     def press_at(self, position: QPointF) -> bool:
-        """Keep the warnings unfolded if their sign is at a position (px), or fold them again.
-
-        Returns whether it is.
-        """
+        """Unfold warnings for good at their sign, or fold them; return whether it was hit."""
         if not self.over_sign(position):
             return False
         self._pinned = not self._pinned
@@ -382,7 +372,6 @@ class Overlay(QWidget):
             self._change(self.corners, on)
 
     def _laid_out(self) -> list[Block]:
-        """Return the corners as they stand in this widget."""
         area = self._area()
         wanted = self.corners, self._unfolded, area
         if self._blocks is None or self._blocks[0] != wanted:
@@ -391,7 +380,6 @@ class Overlay(QWidget):
         return self._blocks[1]
 
     def set_sides(self, sides: Sides) -> None:
-        """Set the letters for the patient directions at the image's edges, and repaint."""
         if sides != self.sides:
             self.sides = sides
             self.update()

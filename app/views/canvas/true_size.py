@@ -35,20 +35,14 @@ def refusal(spacing: Spacing) -> str:
 
 
 def true_zoom(spacing: Spacing, pixel_mm: float) -> float | None:
-    """Return the zoom (see `ImageView.zoom`) for the true size; None where that is refused.
-
-    `pixel_mm` is the width of a physical pixel of the screen.
-    """
+    """Return the zoom of true size, None if refused; `pixel_mm` is physical."""
     if spacing.row_mm is None or spacing.column_mm is None or refusal(spacing):
         return None
     return min(spacing.row_mm, spacing.column_mm) / pixel_mm
 
 
 def screen_key(screen: QScreen) -> str:
-    """Return what tells a screen in its present resolution from others.
-
-    The size of its pixels changes with the resolution, but not with the scaling of the desktop.
-    """
+    """Return a screen's key by resolution, which sets pixel size, but not by scaling."""
     size = screen.size() * screen.devicePixelRatio()
     parts = (screen.manufacturer(), screen.model(), screen.serialNumber(), screen.name())
     return " ".join(part for part in (*parts, f"{size.width()} x {size.height()}") if part)

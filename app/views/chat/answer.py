@@ -101,23 +101,19 @@ class ReasoningView(QWidget):
 
     @property
     def text(self) -> str:
-        """All reasoning received so far, unchanged."""
         return "".join(self._pieces)
 
     @property
     def opened(self) -> bool:
-        """Whether the reasoning is shown."""
         return self.view is not None and not self.view.isHidden()
 
     def append(self, text: str) -> None:
-        """Add a piece of reasoning."""
         self._pieces.append(text)
         self.length += len(text)
         if self.view is not None:
             self.view.append_plain(text)
 
     def cut(self, length: int) -> None:
-        """Remove all but the first `length` characters."""
         if length < self.length:
             self._pieces = [self.text[:length]]
             self.length = length
@@ -137,7 +133,6 @@ class ReasoningView(QWidget):
             self._began = None
 
     def toggle(self) -> None:
-        """Open or close the text."""
         opened = not self.opened
         if self.view is None:
             self.view = LongText(_MAX_HEIGHT, tone="thinking")
@@ -219,7 +214,6 @@ class AnswerStream:
         )
 
     def withdraw(self) -> None:
-        """Remove all text streamed since the last `mark`, because the request is repeated."""
         mark = self._mark
         for view in (*self.answers[mark.answers :], *self.thoughts[mark.thoughts :]):
             view.hide()
@@ -243,14 +237,10 @@ class AnswerStream:
         self.open = self._thinking = None
 
     def add_findings(self, findings: list[Finding]) -> None:
-        """Add findings to which the answer's text will link wherever it has their labels."""
         self._findings.extend(findings)
 
     def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show the answer if it was not streamed; link findings and results in it.
-
-        `unknown` are cited numbers, e.g. 3 for "[3]", for which there is no tool result.
-        """
+        """End the run: show and link the answer; `unknown` are cited numbers without a result."""
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:
             if self.open is None:
@@ -261,7 +251,6 @@ class AnswerStream:
             self._link(view, unknown)
 
     def tick(self) -> None:
-        """Update the elapsed time of the reasoning."""
         if self._thinking is not None:
             self._thinking.tick()
 

@@ -87,22 +87,18 @@ class RequestCard(QFrame):
         self._close(f"{text}: {reason}" if reason else text, *mark)
 
     def expire(self) -> None:
-        """Close the question, because the run ended without an answer."""
         if not self.state.full:
             self._close(tr("Not answered; nothing was done."), "ban", THEME.text_faint)
 
     # -- for each kind of question
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        """Add the widgets that show the question."""
         raise NotImplementedError
 
     def _fill_choices(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        """Add the widgets that answer."""
         raise NotImplementedError
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        """Return the answer in words."""
         raise NotImplementedError
 
     # -- building
@@ -208,10 +204,7 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run; shows its arguments, and the files and hosts it would use.
-
-    The Tab key reaches the field for a reason and "Don't allow" before the buttons that allow.
-    """
+    """Asks whether a tool may run, with its arguments, files, hosts; Tab comes to No first."""
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.touched = [_ReachedPlace(item) for item in event.touches] if event.tool else []
@@ -315,10 +308,7 @@ def _programs(event: ApprovalRequested) -> dict[str, str]:
 
 
 def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return arguments as JSON, and whether some of their characters would hide text.
-
-    A name cannot pass for another: keys are in ASCII, and within a text quotes are escaped.
-    """
+    """Return arguments as JSON (ASCII keys, escaped quotes), and if any text would be hidden."""
     if not arguments:
         return tr("No arguments."), False
     text = shown_arguments(arguments)
@@ -352,10 +342,7 @@ class OverrideCard(GuardedCard):
 
 
 class _ReachedPlace(QFrame):
-    """A file that would be written or a host that would be sent to, with its resolved name.
-
-    The policy has written the characters that would hide or reorder text as their codes.
-    """
+    """A file or host to be reached by its resolved name, escaped by the policy."""
 
     def __init__(self, touched: Mapping[str, str]) -> None:
         super().__init__()

@@ -126,11 +126,9 @@ class Composer(QFrame):
 
     @property
     def text(self) -> str:
-        """The text in the field."""
         return self.edit.toPlainText()
 
     def submit(self) -> None:
-        """Send the text in the field, unless it is empty."""
         text = self.text.strip()
         if text:
             self._last = text
@@ -143,17 +141,13 @@ class Composer(QFrame):
         self._last = text
 
     def set_text(self, text: str) -> None:
-        """Put `text` into the field, with the cursor at its end."""
         self.edit.setPlainText(text)
         cursor = self.edit.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         self.edit.setTextCursor(cursor)
 
     def set_busy(self, busy: bool, stopping: str) -> None:
-        """Set whether a run is in progress, during which questions are queued and Stop is offered.
-
-        `stopping` is "", "now" or "after_tool", as in `AgentThread.stopping`.
-        """
+        """Set whether a run is on: questions queue and Stop shows. See `AgentThread.stopping`."""
         if not busy or stopping == "now":
             self._keep_focus(self.stop, self.stop_more)
         elif stopping:
@@ -174,7 +168,6 @@ class Composer(QFrame):
         self.send.setAccessibleName(tip)
 
     def set_about(self, text: str, placeholder: str) -> None:
-        """Show the name of the image that the next question is about, and a placeholder."""
         self.about.set_full(text)
         if placeholder != self.edit.placeholderText():
             self.edit.setPlaceholderText(placeholder)
@@ -240,7 +233,6 @@ class PendingList(QWidget):
         self.hide()
 
     def show_questions(self, questions: Sequence[Question]) -> None:
-        """Show `questions` in place of the previous ones; hide the list if there are none."""
         numbers = [item.number for item in questions]
         if numbers == self._numbers:
             return

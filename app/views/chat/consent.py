@@ -135,7 +135,6 @@ class SentPicture(QWidget):
             self._ends_seen[number] |= 0 <= end < viewport.height()
 
     def enlarge(self) -> None:
-        """Open the picture at full size; does nothing until the picture has been read."""
         if self.sent is not None:
             PictureWindow(self.sent.image, self.name, self.window()).open()
 
@@ -222,12 +221,10 @@ class ConsentView(QWidget):
 
     @property
     def complete(self) -> bool:
-        """Whether every picture has been read."""
         return all(picture.sent is not None for picture in self.pictures)
 
     @property
     def seen(self) -> bool:
-        """Whether every picture has been in view."""
         return all(picture.seen for picture in self.pictures)
 
     def look(self, viewport: QWidget) -> None:
@@ -240,7 +237,6 @@ class ConsentView(QWidget):
 
     @property
     def failed(self) -> bool:
-        """Whether any picture cannot be shown."""
         return any(picture.button.failed for picture in self.pictures)
 
 
@@ -377,7 +373,6 @@ class ConsentCard(RequestCard):
         super().resolve(granted, reason, scope)
 
     def expire(self) -> None:
-        """Close the question, because the run ended without an answer."""
         self._dismiss()
         super().expire()
 
@@ -388,7 +383,6 @@ class ConsentCard(RequestCard):
             self._dismiss()
 
     def _dismiss(self) -> None:
-        """Close the dialog without an answer."""
         if self.dialog is not None and isValid(self.dialog):
             self.dialog.dismiss()
         self.dialog = None

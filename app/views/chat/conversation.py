@@ -89,16 +89,13 @@ class Conversation(QScrollArea):
 
     @property
     def runs(self) -> tuple[RunView, ...]:
-        """The runs that are shown."""
         return tuple(self._runs)
 
     @property
     def following(self) -> bool:
-        """Whether the view scrolls to new content."""
         return self._follow is not FollowMode.OFF
 
     def add(self, run: RunView) -> None:
-        """Add a run at the end."""
         self._empty.hide()
         self._stay_active()
         self._runs.append(run)
@@ -128,13 +125,11 @@ class Conversation(QScrollArea):
         self._letting_go.start()
 
     def add_note(self, note: QWidget) -> None:
-        """Add a notice that belongs to no run."""
         self._empty.hide()
         self._notes.append(note)
         self._layout.insertWidget(self._layout.count() - 1, note)
 
     def clear(self) -> None:
-        """Remove everything and show the empty state."""
         for part in (*self._runs, *self._notes):
             self._remove(part)
         self._runs.clear()
@@ -146,11 +141,9 @@ class Conversation(QScrollArea):
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
-        """Show or hide the "Show earlier messages" button."""
         self._older.setVisible(older)
 
     def to_end(self) -> None:
-        """Scroll to the end and stay there."""
         self._follow = FollowMode.END
         self._stay_active()
         self._steer()
@@ -326,10 +319,7 @@ class Invitation(QWidget):
 
 
 def _suits(accepts: Accepts, instance: Instance | None) -> bool:
-    """Return whether an image is known to be one that a question is for.
-
-    A question about lungs is no use on an image of unknown body part, and of no image at all.
-    """
+    """Return whether a question surely suits the image: none of lungs on unknown parts."""
     if instance is None or instance.content is not Content.IMAGE:
         return False
     told = ("StudyDescription", "SeriesDescription", "ProtocolName")

@@ -112,7 +112,6 @@ class ChatDock(QWidget):
             application.aboutToQuit.connect(self.close_models)
 
     def submit(self, text: str) -> None:
-        """Ask a question as if the user had typed it; it is queued while a run is in progress."""
         if not text.strip():
             return
         self.composer.remember(text)
@@ -124,7 +123,6 @@ class ChatDock(QWidget):
             self._agent.ask(text, self.thread)
 
     def focus_composer(self) -> None:
-        """Put the cursor into the question field."""
         self.composer.edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def is_idle(self) -> bool:
@@ -134,11 +132,9 @@ class ChatDock(QWidget):
 
     @property
     def thread(self) -> Thread | None:
-        """The conversation thread that is shown; None before the first question in a new one."""
         return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
-        """Show which language model answers; `remote_host` is "" if it runs on this machine."""
         self.header.set_model(name, remote_host)
 
     def new_thread(self) -> None:
@@ -149,7 +145,6 @@ class ChatDock(QWidget):
         self.focus_composer()
 
     def open_thread(self, thread_id: str) -> None:
-        """Show an earlier conversation thread, which the next question continues."""
         if self.thread is not None and self.thread.thread_id == thread_id:
             return
         self._leave()
@@ -335,7 +330,6 @@ class ChatDock(QWidget):
             self._threads.make()
 
     def _branch(self, view: RunView) -> None:
-        """Continue in a new thread from before a question, with the question as a draft."""
         thread = self.thread
         if thread is None or thread.folder is None:
             text = tr("This conversation is kept in memory only and cannot be branched.")
@@ -374,7 +368,6 @@ class ChatDock(QWidget):
             dialog.open()
 
     def _delete(self) -> None:
-        """Delete the conversation that is shown, after a question."""
         thread = self.thread
         if thread is None or thread.folder is None or self._agent.busy:
             text = tr("This conversation is still being answered, or is kept in memory only.")
@@ -472,7 +465,6 @@ class Header(QWidget):
         self.delete = add(icon("trash-2"), tr("Delete…"), self.delete_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
-        """Show which model answers; the tooltip says where the data is sent."""
         self._model = one_line(model_title(name), 80)
         if remote_host:
             text = tr(
@@ -495,7 +487,6 @@ class Header(QWidget):
         self._fit_badge()
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
-        """Open the menu of conversation threads; `current` is the id of the one that is shown."""
         for action in self.menu.actions()[1:]:  # behind the field in which words are typed
             self.menu.removeAction(action)
         for info in threads[:_LISTED]:
@@ -519,7 +510,6 @@ class Header(QWidget):
             self.finder.setFocus()
 
     def set_has_thread(self, has: bool) -> None:
-        """Enable or disable the actions that need a conversation thread."""
         self.more.setEnabled(has)
         self.export.setEnabled(has)
 
@@ -560,11 +550,7 @@ def _time_text(stamp: str) -> str:
 
 
 def _tab_order(part: QWidget | QLayout | None) -> Iterator[QWidget]:
-    """Yield the widgets in a part that Tab can reach now, from top to bottom.
-
-    Qt's own order is that of creation: the cards of a running run would come after everything else
-    in the window.
-    """
+    """Yield a part's widgets for Tab top down; Qt's order, of creation, has run cards last."""
     direct = Qt.FindChildOption.FindDirectChildrenOnly
     if isinstance(part, QLayout):
         # Not by `itemAt`; see `Notices.all`.

@@ -41,12 +41,10 @@ class FindingChip(QPushButton):
         self.setAccessibleName(tr("Show {text} on the image").format(text=self.text()))
 
     def set_brief(self) -> None:
-        """Show the label only, because the chat shows the measurement elsewhere."""
         self._brief = True
         self.describe(self.finding)
 
     def describe(self, finding: Finding) -> None:
-        """Show the current label and measurement of a finding."""
         label = wording.label_text(finding) if self._brief else wording.chip_text(finding)
         self.setText(menu_text(one_line(label, _CHARS)) or tr("Finding"))
         details = wording.maker_details(finding)
@@ -73,9 +71,7 @@ class FindingChip(QPushButton):
 class LinkedText(Protocol):
     """Protocol of a chat text with links to findings; `FindingLinks` keeps it up to date."""
 
-    def update_links(self) -> None:
-        """Update the links, so that they lead only to findings that still exist."""
-        ...
+    def update_links(self) -> None: ...
 
 
 class FindingLinks:
@@ -93,7 +89,6 @@ class FindingLinks:
         ]
 
     def close(self) -> None:
-        """Disconnect from the workspace."""
         for disconnect in self._disconnect:
             disconnect()
         self._disconnect.clear()
@@ -179,7 +174,6 @@ class FindingLinks:
             annotations.select(key)
 
     def show_entry(self, entry_id: str) -> None:
-        """Show an entry of the patient's record, which an answer cites."""
         self._workspace.record.entry_wanted.emit(entry_id)
 
     def select_of(self, findings: Sequence[Finding]) -> None:

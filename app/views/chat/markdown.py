@@ -76,10 +76,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style.
-
-    `target` is the id of a linked finding or entry, the number of a cited result, or "".
-    """
+    """A piece of a line in one style; `target` is a finding, entry, result number or ""."""
 
     text: str
     style: Style = Style.PLAIN
@@ -206,7 +203,6 @@ class MarkdownWriter:
         return self._text
 
     def append(self, text: str) -> None:
-        """Append streamed Markdown to the document."""
         self._text += text
         lines = (self._open + clean(text)).split("\n")
         # A line with a bar may be the head of a table, which only the line after it tells.
@@ -227,7 +223,6 @@ class MarkdownWriter:
         cursor.endEditBlock()
 
     def set_text(self, text: str) -> None:
-        """Replace the document's whole content with the Markdown `text`."""
         self._clear()
         self.append(text)
 
@@ -256,7 +251,6 @@ class MarkdownWriter:
         self._state = _State()
 
     def _write(self, cursor: QTextCursor, line: str, following: str, state: _State) -> _State:
-        """Write a line and return the state for the next one."""
         if state.columns and state.rows == 1:  # the rule below a table's head
             return replace(state, rows=2)
         if _FENCE.match(line):

@@ -56,7 +56,6 @@ class UserBubble(QWidget):
         super().resizeEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu at the pointer."""
         self._open(event.globalPos())
 
     def _open(self, at: QPoint | None = None) -> None:

@@ -86,7 +86,6 @@ class PlanView(QWidget):
         column(heads, self.goal, self.steps, spacing=SPACE.xs, parent=self)
 
     def show_plan(self, event: PlanUpdated) -> None:
-        """Show the plan as the event reports it."""
         reader = _Reader(event, self._texts)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
@@ -113,11 +112,9 @@ class PlanView(QWidget):
         self.setAccessibleName(tr("Plan, {text}").format(text=self.steps.text))
 
     def toggle(self) -> None:
-        """Fold the plan if it is unfolded, else unfold it."""
         self.fold(not self.steps.isHidden())
 
     def fold(self, folded: bool) -> None:
-        """Hide the steps if `folded`, else show them."""
         self.steps.setVisible(not folded)
         show_open(self.head, not folded)
 
@@ -183,7 +180,6 @@ class PlanLineView(QWidget):
         grid.addWidget(self.details, 1, 1, 1, 2)
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
-        """Show a checklist line; `number` ("Step 1 of 3: ") begins its accessible name."""
         self.setAccessibleName(f"{number}{line.text}")
         if line == self._shown:
             return
@@ -213,11 +209,9 @@ class _Reader:
         self.planned_by = tr(_PLANNERS[one][0]) if one in _PLANNERS else ""
 
     def steps(self) -> list[PlanLine]:
-        """Return a line for each step."""
         return [self._step(step) for step in self._event.steps]
 
     def changes(self) -> list[PlanLine]:
-        """Return a line for each change by a rule."""
         return [
             PlanLine(
                 tr("Changed by a rule: {change}").format(change=self._change(item)),

@@ -79,10 +79,7 @@ class ActivityBar(QWidget):
         return "" if self.isHidden() else self._label.text()
 
     def say(self, text: str, *, passing: bool = False) -> None:
-        """Show `text`, or `stopping` instead if the user has stopped the run; "" hides the bar.
-
-        `passing` means that the text is shown only until the run's next event.
-        """
+        """Show `text`, or `stopping`; a `passing` one until the next event; "" hides the bar."""
         self._retry, self.passing = None, passing
         self._show(self.stopping or text)
 
@@ -97,7 +94,6 @@ class ActivityBar(QWidget):
         self.tick()
 
     def tick(self) -> None:
-        """Show the number of seconds that are left until the next request."""
         if self._retry is not None:
             reason, count, until = self._retry
             left = math.ceil(until - time.monotonic())
@@ -119,10 +115,7 @@ _PLAN_TOOLS = ("update_plan", "check_answer")
 
 
 class RunView(QWidget):
-    """Shows one run: the question, its cards and its answer, in order of arrival.
-
-    `past` is the recorded run to show, and `place` its index in its thread; None for a new run.
-    """
+    """Shows a run: question, cards, answer; `past` is a recorded one at `place`, or None."""
 
     def __init__(
         self, question: str, actions: ChatServices, past: PastRun | None = None, place: int = -1
@@ -158,7 +151,6 @@ class RunView(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether the run is still in progress."""
         return self._live and not self.ended
 
     @property
@@ -167,7 +159,6 @@ class RunView(QWidget):
         return self._stream.open
 
     def tick(self) -> None:
-        """Update elapsed times and activity bars."""
         self.activity.tick()
         self._stream.tick()
         for card in self.cards.values():
@@ -175,7 +166,6 @@ class RunView(QWidget):
                 card.tick()
 
     def stopping(self, how: str) -> None:
-        """Show that the run stops, `how`: "now", or "after_tool" (after its running calls)."""
         if not self.running:
             return
         running = [card for card in self.cards.values() if card.running]
@@ -190,7 +180,6 @@ class RunView(QWidget):
         self.activity.say("")
 
     def handle(self, event: RunEvent) -> None:
-        """Show an event of the run."""
         if isinstance(event, DataSent):
             return  # the status bar shows it
         if isinstance(event, ModelRetry):
@@ -234,7 +223,6 @@ class RunView(QWidget):
     # -- the model
 
     def _insert(self, widget: QWidget, before: QWidget | None = None) -> None:
-        """Insert a widget before another one, or at the end, above the moving bar."""
         self._layout.insertWidget(self._layout.indexOf(before or self.activity), widget)
 
     def _note(self, event: Noted) -> None:
@@ -246,7 +234,6 @@ class RunView(QWidget):
         self.activity.say(text, passing=event.passing)
 
     def _results(self) -> dict[int, str]:
-        """Return the results that the answer may cite, including cited ones of earlier runs."""
         found = {
             card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence
         }
@@ -361,10 +348,7 @@ class RunView(QWidget):
             thought.finish()
 
     def _add_missing(self, named: Sequence[str], said: bool) -> None:
-        """Name once, in one line, the models that several calls lacked or that the answer names.
-
-        If the answer has `said` which, only the button to them is added.
-        """
+        """Name models that calls lacked once, in one line; if `said`, only their button."""
         cards = [card for card in self.cards.values() if card.missing]
         if len(cards) < 2 and not named:
             return  # the single card says it

@@ -77,13 +77,10 @@ class Threads(QObject):
         self.current = None
 
     def make(self) -> None:
-        """Make a new conversation thread in the background, unless a request is in progress."""
         if not self.busy:
             self._submit(lambda: OpenedThread(self._store.new_thread()), "")
 
     def open(self, thread_id: str) -> None:
-        """Open an earlier conversation thread in the background."""
-
         def work() -> OpenedThread:
             thread = self._store.open(thread_id)
             return OpenedThread(thread, thread.runs())
@@ -92,10 +89,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread that has only the runs before index `find(runs)`.
-
-        `draft` is the text for the question field.
-        """
+        """Open a copy of a thread up to run `find(runs)`, with `draft` in the question field."""
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
@@ -147,11 +141,9 @@ class EarlierRuns(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether some of the requested runs are still to be shown."""
         return bool(self._jobs)
 
     def clear(self) -> None:
-        """Stop showing earlier runs, because another thread will be shown."""
         self._hidden = 0
         self._timer.stop()
         while self._jobs:
@@ -165,7 +157,6 @@ class EarlierRuns(QObject):
         self._conversation.set_older(self._hidden > 0)
 
     def show_more(self) -> None:
-        """Show the few runs that come before those already shown."""
         thread = self._current()
         if thread is None or not self._hidden or self._reading:
             return
@@ -209,10 +200,7 @@ class EarlierRuns(QObject):
     def _show_run(
         self, run: PastRun, place: int, thread: Thread, *, at_end: bool
     ) -> Generator[None]:
-        """Show a run, one event in each step.
-
-        A run above those that are read is put on the screen whole, so that they move only once.
-        """
+        """Show a run by one event a step; one above those being read appears whole."""
         view = RunView(run.question, self._services, run, place)
         shown = False
         try:

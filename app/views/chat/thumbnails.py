@@ -71,10 +71,7 @@ class PictureButton(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
     def set_image(self, image: QImage, *, synthetic: bool = False) -> None:
-        """Show a picture, scaled down if it is larger than the button.
-
-        A picture that is `synthetic` gets the band that marks it.
-        """
+        """Show a picture, shrunk to the button; a `synthetic` one gets the band."""
         self.image = image
         box = QSize(self._side, self._side).boundedTo(image.size())
         size = image.size().scaled(box, Qt.AspectRatioMode.KeepAspectRatio)
@@ -97,7 +94,6 @@ class PictureButton(QPushButton):
         self.setFixedSize(size.expandedTo(_SMALLEST) + QSize(2, 2))  # and the border
 
     def fail(self) -> None:
-        """Show that the picture could not be loaded."""
         self.failed = True
         self.setEnabled(False)
         self.setIcon(icons.icon("image-off", THEME.text_faint))

@@ -105,7 +105,6 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether the call is still in progress."""
         return self.status == "running"
 
     def update_links(self) -> None:
@@ -117,7 +116,6 @@ class ToolCard(QFrame):
 
     @property
     def citation_tooltip(self) -> str:
-        """The tooltip of links to this result: the result's number, the tool and the images."""
         image = _image_names(self.arguments)
         lines = [
             tr("Result {number}: {title} ({tool})").format(
@@ -142,7 +140,6 @@ class ToolCard(QFrame):
         restyle(self)
 
     def tick(self) -> None:
-        """Update the elapsed time."""
         if self._began is not None and self.running:
             self._duration.setText(seconds(time.monotonic() - self._began))
 
@@ -162,7 +159,6 @@ class ToolCard(QFrame):
             )
 
     def set_progress(self, event: ToolProgress) -> None:
-        """Show the progress that the running tool has reported."""
         if not self.running:
             return
         self.progress.set_fraction(event.fraction)
@@ -190,7 +186,6 @@ class ToolCard(QFrame):
             chip.set_brief()
 
     def finish(self, event: ToolFinished) -> None:
-        """Show the result, or why there is none."""
         self.status = "refused" if event.refused else event.status
         self.setProperty("state", self.status)
         restyle(self)
@@ -300,7 +295,6 @@ class ToolCard(QFrame):
         return pictures
 
     def _results(self, event: ToolFinished) -> list[QWidget]:
-        """Return buttons that open the call's tables and plots beside the image."""
         for artifact in event.artifacts:
             whole = artifact.title or artifact.path.name
             title = one_line(whole, 32)  # a dock is hardly wider
@@ -323,7 +317,6 @@ class ToolCard(QFrame):
         return [_flow(self.results)] if self.results else []
 
     def _missing(self, event: ToolFinished) -> list[QWidget]:
-        """Return a button to the models that were missing."""
         self.missing = missing_models.card_names([event.error, event.output, event.metadata])
         return [self._models_button()] if self.missing else []
 
@@ -386,7 +379,6 @@ class Disclosures(QWidget):
         self._row.addWidget(button)
 
     def toggle(self, title: str) -> None:
-        """Open or close a section."""
         opened = self.view(title) is not None and not self._views[title].isHidden()
         if title not in self._views:
             text, tone = self._texts[title]
@@ -402,7 +394,6 @@ class Disclosures(QWidget):
         return self._views.get(title)
 
     def button(self, title: str) -> QPushButton:
-        """Return the button that opens the section called `title`."""
         return self._buttons[title]
 
 
@@ -475,7 +466,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the titles of the known figures in the rows, by key; three at most."""
     known = {
         key: tr(title)
         for key, title in _COLUMNS.items()

@@ -59,11 +59,9 @@ class ElidedText(ElidedLabel):
 
     @property
     def full(self) -> str:
-        """The whole text."""
         return self.text()
 
     def set_full(self, text: str) -> None:
-        """Show `text`; the tooltip and the accessible name hold the whole text."""
         text = one_line(text)
         if text != self.text():
             self.setText(text)

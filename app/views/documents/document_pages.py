@@ -189,7 +189,6 @@ class ReportPage(QWidget):
         )
 
     def show_instance(self, instance: Instance) -> None:
-        """Read an instance's report and show it."""
         self.forget()
         self._instance = instance
         name = CONTENT_NAMES[instance.content]
@@ -205,7 +204,6 @@ class ReportPage(QWidget):
         )
 
     def forget(self) -> None:
-        """Stop reading, and discard the report."""
         for future in (self._reading, *self._pictures):
             if future is not None:
                 future.cancel()
@@ -214,7 +212,6 @@ class ReportPage(QWidget):
         self._instance = self.report = None
 
     def refresh(self) -> None:
-        """Update the links after images have been opened or closed."""
         if self.report is not None and self._links_now(self.report) != self._links:
             self._write()
         self._update_place()
@@ -233,7 +230,6 @@ class ReportPage(QWidget):
         return self._instance is not None and self._instance.content is Content.KEY_OBJECTS
 
     def focus_search(self) -> None:
-        """Move the keyboard focus to the search field."""
         self.search.setFocus()
         self.search.selectAll()
 
@@ -386,11 +382,9 @@ class ReportText(PlainTextBrowser):
 
     @property
     def busy(self) -> bool:
-        """Whether a report is being written."""
         return self._draft is not None
 
     def stop(self) -> None:
-        """Stop writing the report."""
         if self._draft is not None:
             self._draft[0].deleteLater()
         self._draft = None
@@ -435,7 +429,6 @@ class ReportText(PlainTextBrowser):
         return self._current + 1, len(self._matches)
 
     def search(self, text: str) -> None:
-        """Highlight the matches for `text` and go to the first one at or after the visible part."""
         self._matches = []
         cursor = QTextCursor(self.document())
         while text.strip() and len(self._matches) < MOST_MATCHES:
@@ -449,7 +442,6 @@ class ReportText(PlainTextBrowser):
         self._go(next(after, 0))
 
     def next_match(self) -> None:
-        """Go to the next match; after the last to the first."""
         self._go(self._current + 1)
 
     def _go(self, number: int) -> None:
@@ -531,7 +523,6 @@ class DocumentStack(QStackedWidget):
 
     @property
     def report(self) -> ReportPage:
-        """The page that shows a report."""
         if self._report is None:
             page = ReportPage(self._workspace, self._viewport, self._loader, self.key_images)
             page.over_images.connect(self.over_images)
@@ -554,12 +545,10 @@ class DocumentStack(QStackedWidget):
         return self._report is not None and self._report.text.busy
 
     def close_models(self) -> None:
-        """Stop reading a report and writing its text to the page."""
         if self._report is not None:
             self._report.forget()
 
     def refresh(self) -> None:
-        """Switch to the page that suits the object in the viewport."""
         instance = self._viewport.instance
         if instance is not None and not instance.has_frames and instance.content in _READ:
             self.report.show_instance(instance)
@@ -574,7 +563,6 @@ class DocumentStack(QStackedWidget):
             self._change_to(self.note)
 
     def focus_page(self) -> None:
-        """Give the focus to the shown page."""
         if (page := self.currentWidget()) is not None:
             page.setFocus()
 
@@ -608,7 +596,6 @@ class NotePage(QWidget):
         column.addWidget(button, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def show_instance(self, instance: Instance) -> None:
-        """Show the name of an object and why it cannot be displayed."""
         name = CONTENT_NAMES[instance.content]
         self._icon.set_icon(name.icon)
         named = wording.one_line(instance.get("SeriesDescription"))

@@ -136,7 +136,6 @@ class _Writer:
     # Parts
 
     def facts(self, facts: Sequence[tuple[str, str]]) -> None:
-        """Write the names and values from the header as a table."""
         if not facts:
             return
         form = QTextTableFormat()
@@ -156,7 +155,6 @@ class _Writer:
         self._leave_frame()
 
     def warning(self, text: str) -> None:
-        """Write a warning in a box."""
         form = QTextFrameFormat()
         form.setBackground(color(THEME.warning, 0.14))
         form.setPadding(SPACE.s)
@@ -197,7 +195,6 @@ class _Writer:
             stack += _children(first, depth + 1)
 
     def pictures(self, links: Sequence[ImageLink], across: int) -> None:
-        """Write the key images as a grid with links."""
         text = tr_n("%n key image", "%n key images", len(links))
         self.paragraph([(text, self._headings[0])], above=SPACE.l, below=SPACE.s)
         shown = links[:MOST_PICTURES]

@@ -64,10 +64,7 @@ class Question:
 
 
 class ConsentDialog(QDialog):
-    """A dialog that asks for consent: to confirm, the user must tick all required boxes.
-
-    If the user confirms, the dialog closes and `agreed` is called with the consent.
-    """
+    """Asks for consent, ticking every required box; then `agreed` is called with it."""
 
     def __init__(
         self, question: Question, agreed: Callable[[Consent], object], parent: QWidget

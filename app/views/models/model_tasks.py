@@ -78,7 +78,6 @@ class TaskBar(QWidget):
         self.stop()
 
     def start(self, text: str) -> None:
-        """Show that a task is running."""
         self.bar.setRange(0, 0)
         self.bar.show()
         self.cancel.setEnabled(True)
@@ -86,7 +85,6 @@ class TaskBar(QWidget):
         self.say(text, "busy", "loader-circle")
 
     def stop(self) -> None:
-        """Show that no task is running."""
         self.bar.hide()
         self.cancel.hide()
 
@@ -98,7 +96,6 @@ class TaskBar(QWidget):
         self.text.setText(text)
 
     def say(self, text: str, tone: str, icon: str) -> None:
-        """Show a text with an icon; `tone` is a key of `TONES`, the colours."""
         self.text.setText(text)
         self.text.setAccessibleName(text)
         self.text.setStyleSheet("" if tone == "busy" else f"color: {current(TONES[tone])};")
@@ -106,7 +103,6 @@ class TaskBar(QWidget):
         self.icon.setVisible(bool(text))
 
     def clear(self) -> None:
-        """Remove the text and the icon."""
         self.say("", "busy", "cpu")
 
 
@@ -117,7 +113,6 @@ class ModelTasks(QObject):
     window is closed meanwhile.
 
     Attributes:
-        finished: Emitted with an `Outcome` when a task ends, even if it failed or was cancelled.
         busy_changed: Emitted when a task begins or ends.
         path: The path that was inspected last.
     """
@@ -141,7 +136,6 @@ class ModelTasks(QObject):
 
     @property
     def busy(self) -> bool:
-        """True if a task is running."""
         return self._cancel is not None
 
     def cancel(self) -> None:
@@ -207,8 +201,6 @@ class ModelTasks(QObject):
         self._change(tr("Copying"), work, tr(": installed."))
 
     def download(self, name: str, consent: Consent) -> None:
-        """Download and install a model."""
-
         def work(progress: Progress, cancel: CancelToken) -> Statuses:
             self._unload(name)
             status = self._store.get(
@@ -254,8 +246,6 @@ class ModelTasks(QObject):
         self._change(tr("Removing"), work, tr(": removed."))
 
     def unload(self, name: str) -> None:
-        """Take a model out of memory."""
-
         def then(_none: None) -> Outcome:
             title = self._store.card(name).title
             self.bar.say(tr("{title} is out of memory.").format(title=title), "ok", "circle-check")

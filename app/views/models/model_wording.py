@@ -18,10 +18,7 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 @dataclass(frozen=True, slots=True)
 class StateText:
-    """A model's state in words: a short text for the list, and more text for the details.
-
-    `tone` names the text's colour: "ok", "busy", "faint", "warning" or "error".
-    """
+    """A model's state in short and long words; `tone` ok, busy, faint, warning or error."""
 
     text: str
     tone: str
@@ -45,7 +42,6 @@ def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText
 
 
 def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
-    """Add to a model's activity that its files are not the published ones."""
     if status.state != "other":
         return doing
     what, tone, icon = _STATES["other"]

@@ -62,7 +62,6 @@ class ModelsModel(RowModel):
         self._live: dict[str, ModelState] = {}
 
     def show(self, statuses: Sequence[ModelStatus]) -> None:
-        """Show these statuses; the rows keep their order if the models are the same as before."""
         ordered = sorted(statuses, key=lambda one: (not one.usable, one.card.title.casefold()))
         known = [one.card.name for one in self.rows]
         found = {one.card.name: one for one in statuses}
@@ -73,14 +72,12 @@ class ModelsModel(RowModel):
         self.show_rows(ordered)
 
     def put(self, status: ModelStatus) -> None:
-        """Update the row of one model."""
         number = self.find(status.card.name)
         if number >= 0:
             self.rows[number] = status
             self._changed([number])
 
     def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
-        """Show the models' `live` states; return the names of the models whose state changed."""
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])
@@ -91,7 +88,6 @@ class ModelsModel(RowModel):
         return next((n for n, one in enumerate(self.rows) if one.card.name == name), -1)
 
     def status(self, number: int) -> ModelStatus:
-        """Return the status shown in a row."""
         return self.rows[number]
 
     def live(self, name: str) -> ModelState | None:
@@ -99,7 +95,6 @@ class ModelsModel(RowModel):
         return self._live.get(name)
 
     def state_text(self, number: int) -> model_wording.StateText:
-        """Return the text that describes the state shown in a row."""
         status = self.rows[number]
         return model_wording.state_text(status, self._live.get(status.card.name))
 
@@ -154,11 +149,9 @@ class ModelsTable(RowTable):
 
     @property
     def chosen(self) -> int:
-        """The selected row, or -1 if none is selected."""
         return self.currentIndex().row()
 
     def choose(self, number: int) -> None:
-        """Select a row and scroll to it."""
         self.selectRow(number)
         self.scrollTo(self._models.index(number, 0))
 

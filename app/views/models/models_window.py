@@ -178,14 +178,12 @@ class ModelsWindow(QDialog):
         return status.card.name if status is not None else ""
 
     def choose(self, name: str) -> None:
-        """Choose a model, now or as soon as the models are listed."""
         number = self.model.find(name)
         self._wanted = "" if number >= 0 else name
         if number >= 0:
             self.table.choose(number)
 
     def refresh(self) -> None:
-        """Read the models folder again."""
         self._tasks.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
 
     def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
@@ -215,7 +213,6 @@ class ModelsWindow(QDialog):
         self._update()
 
     def _update(self) -> None:
-        """Show the chosen model's state, and enable the buttons for what can be done."""
         status = self._status()
         idle = not self.tasks.busy
         self.install_button.setEnabled(idle)
@@ -257,14 +254,12 @@ class ModelsWindow(QDialog):
     # What can be done
 
     def choose_file(self) -> None:
-        """Ask the user for a file and install the model in it."""
         dialog = QFileDialog(self, tr("Install a model from a file or model pack"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(list(map(tr, consent_dialog.FILTERS)))
         self._choose(dialog)
 
     def choose_folder(self) -> None:
-        """Ask the user for a folder and install the model in it."""
         dialog = QFileDialog(self, tr("Install a model from a folder"))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -288,7 +283,6 @@ class ModelsWindow(QDialog):
         self._ask(consent_dialog.install_question(plan), lambda yes: self.tasks.install(plan, yes))
 
     def _ask_download(self) -> None:
-        """Ask for consent to a download, naming host and size; with consent, start it."""
         self._ask_about(consent_dialog.download_question, self.tasks.download)
 
     def _ask_agreement(self) -> None:
@@ -416,7 +410,6 @@ class ModelDetails(QScrollArea):
         self.setWidget(inside)
 
     def show_model(self, status: ModelStatus) -> None:
-        """Show all details of a model except its state (loaded, running and so on)."""
         card = status.card
         self.title.setText(wording.one_line(card.title))
         used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
@@ -429,7 +422,6 @@ class ModelDetails(QScrollArea):
             box.setVisible(bool(text))
 
     def show_state(self, state: model_wording.StateText) -> None:
-        """Show a model's state (installed, loaded, running and so on)."""
         self.state.setText(state.text)
         self.state_more.setText(state.more)
         self.state_more.setVisible(bool(state.more))

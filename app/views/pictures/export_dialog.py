@@ -108,7 +108,6 @@ class PictureOptions(QWidget):
 
     @property
     def look(self) -> Look:
-        """What was chosen."""
         return Look(marks=self.marks.isChecked(), detail=_DETAILS[self.texts.currentIndex()][1])
 
 
@@ -180,7 +179,6 @@ class ExportDialog(QDialog):
 
     @property
     def busy(self) -> bool:
-        """Whether files are being written."""
         return self._token is not None
 
     def _fill_forms(self) -> None:
@@ -216,13 +214,11 @@ class ExportDialog(QDialog):
 
     @property
     def look(self) -> Look:
-        """What was chosen."""
         chosen = self.options.look
         view = self._source.view if self.extent.currentData() else None
         return Look(chosen.marks, chosen.detail, self.scale.value() / 100, view)
 
     def choose_file(self) -> None:
-        """Ask for the file, and write it."""
         form = Form(self.form.currentData())
         dialog = QFileDialog(self, self.windowTitle())
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -365,11 +361,7 @@ class PrintDialog(QDialog):
 
 
 class PictureCommands:
-    """The commands that save, copy and print what the active viewport shows.
-
-    Attributes:
-        audit: The log in which exports are recorded; None for none.
-    """
+    """The commands that save, copy and print what the active viewport shows."""
 
     def __init__(self, window: MainWindow, decoder: Decoder) -> None:
         self._window = window
@@ -395,7 +387,6 @@ class PictureCommands:
         ).open()
 
     def copy(self) -> None:
-        """Put the shown part of the image on the clipboard, without names and dates."""
         if (source := self._source()) is None:
             return
         look = Look(detail=Detail.NO_NAMES, view=source.view)
@@ -415,7 +406,6 @@ class PictureCommands:
         self._draw(source, look, done)
 
     def print(self) -> None:
-        """Open the dialog that prints the shown image."""
         if (source := self._source()) is not None:
             PrintDialog(self._window, source, self._preview).open()
 

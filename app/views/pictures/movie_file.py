@@ -34,10 +34,7 @@ def encoder_problem() -> str:
 
 
 class Mp4Writer(PictureWriter):
-    """Writes an MP4 file; each picture stays as long as its duration says.
-
-    It is used on one thread, which may be any: it runs an event loop there while it waits.
-    """
+    """Writes an MP4 with each picture's duration, on any one thread, by an event loop."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

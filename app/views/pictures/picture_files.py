@@ -80,11 +80,7 @@ class PictureWriter(ABC):
             raise
 
     def write(self, pixels: Pixels, duration_ms: float = 0.0) -> None:
-        """Write uint8 [rows, columns, 3] RGB; `duration_ms` is how long a movie shows it.
-
-        Raises:
-            FileProblem: The file cannot be written.
-        """
+        """Write uint8 [rows, columns, 3] for `duration_ms`; raise FileProblem."""
         if self._size is None:
             self._size = pixels.shape[0], pixels.shape[1]
         if pixels.shape[:2] != self._size:
@@ -129,7 +125,6 @@ class TemporaryFile:
         self.path.replace(self._target)
 
     def discard(self) -> None:
-        """Delete it."""
         self.path.unlink(missing_ok=True)
 
 
@@ -263,10 +258,7 @@ def numbered(path: Path, count: int) -> list[Path]:
 
 
 def check_files(path: Path, form: Form, count: int, opened: Iterable[Path], replace: bool) -> None:
-    """Check that the files of an export may be written; see `check_target`.
-
-    Of numbered files none may exist, since only `path` was asked about.
-    """
+    """Check that files may be written; numbered ones must be new: only `path` was asked for."""
     several = form in NUMBERED and count > 1
     names = numbered(path, count) if several else [path]
     opened = list(opened) if any(name.exists() for name in names) else []

@@ -70,7 +70,6 @@ class PictureSource:
 
     @property
     def has_texts(self) -> bool:
-        """Whether files draw texts or overlays on the shown frame."""
         return bool(self.shown.overlays) or any(
             isinstance(one.geometry, Label) for _, drawn in self._drawn for one in drawn.shapes
         )

@@ -66,11 +66,7 @@ def caption(look: Look, spacing: Spacing | None) -> str:
 
 
 def paint(printer: QPrinter, page: Page) -> None:
-    """Paint a page: the picture in its middle, as large as fits or in true size, and its caption.
-
-    In true size, a picture that is larger than the page is cut at the page's edges, and the caption
-    says so.
-    """
+    """Paint a page: picture as large as fits or in true size, then cut with a caption."""
     painter = QPainter(printer)
     try:
         dots = printer.resolution() / MM_PER_INCH

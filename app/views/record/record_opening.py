@@ -32,11 +32,7 @@ Opener = Callable[[Progress, CancelToken], OpenedRecord]
 
 
 class RecordOpening(QObject):
-    """Opens records into the workspace's `record`, and notes whose the shown study is.
-
-    `opened` is emitted with the `OpenedRecord` when the workspace has it, then `files_opened` with
-    the paths if it came from files.
-    """
+    """Opens records and matches the study; emits `opened`, then `files_opened` with paths."""
 
     opened = Signal(object)
     files_opened = Signal(object)
@@ -62,7 +58,6 @@ class RecordOpening(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a record is being opened."""
         return self._running is not None
 
     def split(self, paths: Sequence[Path], others: Callable[[Sequence[Path]], object]) -> None:

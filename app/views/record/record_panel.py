@@ -170,13 +170,11 @@ class RecordPanel(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether the record is still being read or listed."""
         return self._loading is not None or bool(self._unfinished) or self._soon.isActive()
 
     # Whose record
 
     def refresh(self) -> None:
-        """Show the record that is in use now."""
         record = self._record
         if not record.is_open:
             self._forget()
@@ -254,7 +252,6 @@ class RecordPanel(QWidget):
     # Entries
 
     def _fill(self) -> None:
-        """List the sections, opened where something is searched."""
         self._soon.stop()
         if self.contents is None:
             return
@@ -350,10 +347,7 @@ class RecordPanel(QWidget):
             self.study_wanted.emit(uid)
 
     def show_entry(self, entry_id: str) -> None:
-        """Show an entry and select its row, whatever is searched.
-
-        Of an entry in a record that is not in use, the user is told whose it is, and chooses.
-        """
+        """Show an entry's row whatever is searched; of another record, ask the user first."""
         entry = self.contents.entries.get(entry_id) if self.contents is not None else None
         self._wanted = "" if entry is not None else entry_id
         if entry is None:
@@ -368,7 +362,6 @@ class RecordPanel(QWidget):
         self._select(entry_id)
 
     def _offer(self, owner: Patient | None) -> None:
-        """Offer to use the record of the patient who has the entry that was asked for."""
         if owner is None:
             self._wanted = ""
             self.belongs.setText(tr("No open record has this entry."))
@@ -377,7 +370,6 @@ class RecordPanel(QWidget):
         self.people.offer(owner)
 
     def _select(self, entry_id: str) -> None:
-        """Select the row of an entry in its section, unfolding what holds it."""
         for top in self._top_items():
             path = _path_to(entry_id, self._line_of(top).below)
             if path is None:

@@ -96,7 +96,6 @@ class RecordSourceDialog(QDialog):
         self.resize(460, self.sizeHint().height())
 
     def choose_files(self) -> None:
-        """Ask for files and open them."""
         shown = f"{tr('Patient records')} ({' '.join(PATTERNS)});;{tr('All files')} (*)"
         names, _ = QFileDialog.getOpenFileNames(self, tr("Open patient record"), "", shown)
         if names:
@@ -104,7 +103,6 @@ class RecordSourceDialog(QDialog):
             self.accept()
 
     def choose_folder(self) -> None:
-        """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(self, tr("Open a folder of patient records"))
         if name:
             self._opening.open_paths([Path(name)])

@@ -41,7 +41,6 @@ class TrendChart(QWidget):
     def show_points(
         self, points: Sequence[TrendPoint], unit: str, limits: Sequence[float], chosen: str
     ) -> None:
-        """Draw values in order of time, their `limits`, and a ring at the entry `chosen`."""
         self._drawn = points, unit, limits, chosen
         if self.plot is None:
             self.plot = _make_plot()
@@ -79,7 +78,6 @@ class TrendChart(QWidget):
         self.note.setText(tr("{count} values").format(count=len({point[2] for point in points})))
 
     def restyle(self) -> None:
-        """Draw in the colours of the shown theme."""
         if self._drawn is not None:
             self.show_points(*self._drawn)
 

@@ -30,10 +30,7 @@ class ResultCommands:
         self._window = window
 
     def export(self, pane: TablePane | PlotPane | None = None, shown: bool = False) -> None:
-        """Ask for a file, and save a table there, or the plot; by default what is in view.
-
-        With `shown`, only the rows that a table's filter lets through, in their order.
-        """
+        """Ask for a file for a table or plot; `shown`: only the filter's rows, in order."""
         panes = self._window.viewports.panes
         others = (one for one in panes.views if isinstance(one, TablePane | PlotPane))
         pane = pane or panes.result or next(others, None)
@@ -55,7 +52,6 @@ class ResultCommands:
         dialog.open()
 
     def save(self, pane: TablePane | PlotPane, path: Path, shown: bool = False) -> None:
-        """Save a pane's table or plot; a notice says when it is done, or why it is not."""
         window = self._window
         if isinstance(pane, TablePane):
             found = pane.exported(shown=shown)
@@ -88,11 +84,7 @@ def write_result(
     audit: AuditLog | None,
     opened: Sequence[Path] = (),
 ) -> None:
-    """Write a file and record it; the user has been asked whether to replace one. Not on the GUI.
-
-    Raises:
-        FileProblem: It cannot be made or written; nothing is left of it then.
-    """
+    """Write and record a file, not on the GUI thread; raise FileProblem, leaving nothing."""
     data = content()
     with record_export(audit, what, path, opened=opened, replace=True):
         try:

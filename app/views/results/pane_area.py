@@ -45,7 +45,6 @@ class PaneArea(QTabWidget):
             view.set_tool(tool)
 
     def set_detail(self, detail: Detail) -> None:
-        """Set how much text the corners of the pictures show."""
         self._detail = detail
         for view in self.views:
             view.set_detail(detail)
@@ -64,11 +63,9 @@ class PaneArea(QTabWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether a file is still being read."""
         return not all(view.ready for view in self.views)
 
     def refresh(self) -> None:
-        """Open and close tabs to match the workspace."""
         wanted = self._panes.all
         for view in self.views:
             if view.pane not in wanted:

@@ -122,7 +122,6 @@ class PlotPane(PaneView):
         self._draw_next()
 
     def _draw_next(self) -> None:
-        """Draw the next of many points, in a turn of the event loop of its own; at last, fit."""
         if self._parts:
             self._parts.popleft()()
         if self._parts:
@@ -236,10 +235,7 @@ class PlotPane(PaneView):
         tint: Any,
         share: float = 1.0,
     ) -> None:
-        """Have points drawn that select the objects of their rows when they are clicked.
-
-        Of `share` below 1, only so many are drawn, chosen at random, but always the same.
-        """
+        """Have points drawn that select objects; `share` below 1: a fixed random choice."""
         self._dots.update(zip(rows.tolist(), zip(x.tolist(), y.tolist(), strict=True), strict=True))
         if share < 1:
             chosen = np.random.default_rng(0).permutation(len(rows))[: round(share * len(rows))]
@@ -340,7 +336,6 @@ class PlotPane(PaneView):
         item.setTicks([list(enumerate(names))])
 
     def _tint(self) -> None:
-        """Draw in the colours of the shown theme."""
         if not isValid(self.chart):
             return
         self.chart.setBackground(THEME.panel)

@@ -141,8 +141,6 @@ class TablePane(PaneView):
     """A pane with a table. A chosen row selects its object in the image, and the reverse.
 
     Attributes:
-        model: The table's model; None until the file has been read.
-        view: The table's rows.
         filter: Words and comparisons that the rows shown must match.
     """
 
@@ -240,7 +238,6 @@ class TablePane(PaneView):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Filter and sort on a thread; the latest order that was asked for counts."""
         if self.model is None:
             return
         self._asked += 1
@@ -260,7 +257,6 @@ class TablePane(PaneView):
 
     @property
     def arranging(self) -> bool:
-        """Whether a filter has yet to be applied."""
         return self._pause.isActive()
 
     def _tell_count(self) -> None:
@@ -281,7 +277,6 @@ class TablePane(PaneView):
         self.tell("" if there else tr(GONE))
 
     def _follow(self, finding_id: str, number: int) -> None:
-        """Select the row of the object that is selected in the image."""
         if not isValid(self) or self.model is None or self._links is None or self.view is None:
             return
         row_number = self._links.row_of(finding_id, number) if number else None

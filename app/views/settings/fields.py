@@ -68,18 +68,15 @@ class SettingsPage(QScrollArea):
         self.setWidget(inside)
 
     def add_heading(self, text: str, hint: str = "") -> None:
-        """Add the page's title, and below it an explanation."""
         self.column.addWidget(label(text, "title"))
         if hint:
             self.column.addWidget(wrapped_label(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
 
     def tab_fields(self) -> list[QWidget]:
-        """Return the fields that the Tab key goes through, in order."""
         return tab_fields(self)
 
     def add_section(self, text: str) -> None:
-        """Add the title of a group of fields."""
         self.column.addSpacing(SPACE.m)
         self.column.addWidget(label(text, "section"))
 
@@ -116,7 +113,6 @@ class Form(QGridLayout):
             field.setAccessibleDescription(note)
 
     def add_note(self, text: str = "") -> QLabel:
-        """Add a help text below the last row, and return its label."""
         made = wrapped_label(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         return made
@@ -130,10 +126,7 @@ class _IgnoreWheel:
 
 
 class Choice(_IgnoreWheel, QComboBox):
-    """A drop-down list whose items have values and `translatable` texts.
-
-    The mouse wheel scrolls the page, not the list.
-    """
+    """A list of items with values and `translatable` texts; the wheel scrolls the page."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
@@ -143,7 +136,6 @@ class Choice(_IgnoreWheel, QComboBox):
 
     @property
     def value(self) -> str:
-        """The value of the selected item."""
         return str(self.currentData())
 
     def choose(self, value: str) -> None:
@@ -152,11 +144,7 @@ class Choice(_IgnoreWheel, QComboBox):
 
 
 class NameField(_IgnoreWheel, QComboBox):
-    """A field for a name that is typed, or selected from those that an endpoint lists.
-
-    Attributes:
-        edited: Emitted when the text changes, by typing or selecting.
-    """
+    """A field for a name that is typed, or selected from those that an endpoint lists."""
 
     edited = Signal()
 
@@ -185,7 +173,6 @@ class NameField(_IgnoreWheel, QComboBox):
         return self.currentText().strip()
 
     def set_suggestions(self, names: tuple[str, ...]) -> None:
-        """Replace the names in the list; the typed text stays."""
         typed = self.currentText()
         self.blockSignals(True)
         self.clear()
@@ -195,10 +182,7 @@ class NameField(_IgnoreWheel, QComboBox):
 
 
 class Amount(_IgnoreWheel, QDoubleSpinBox):
-    """A field for a number with a unit; 0, if it is the minimum, means "no limit".
-
-    With 0 `decimals`, only whole numbers can be entered.
-    """
+    """A number field with a unit; a minimum of 0 is "no limit"; 0 `decimals`: whole."""
 
     def __init__(
         self,
@@ -231,10 +215,7 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
 
 
 class GrantList(QWidget):
-    """A list of what the user allowed or refused, each row with a button to take that back.
-
-    `none` is the text shown while the list is empty; `buttons` maps a row's key to its button.
-    """
+    """Rows of what was allowed, each with a `buttons` entry to undo it; `none` if empty."""
 
     def __init__(self, none: str) -> None:
         super().__init__()
@@ -246,8 +227,6 @@ class GrantList(QWidget):
     def add(
         self, key: Any, name: QWidget, what: str, action: str, undo: Callable[[], object]
     ) -> QPushButton:
-        """Add a row: `name`, `what`, a button `action` that calls `undo` and removes the row."""
-
         def undo_and_remove() -> None:
             undo()
             self.remove(key)
@@ -260,7 +239,6 @@ class GrantList(QWidget):
         return button
 
     def remove(self, key: Any) -> None:
-        """Remove the row with the given key; the other rows keep their places in the Tab order."""
         at = list(self.buttons).index(key)
         button, line = self.buttons.pop(key), self._lines.pop(key)
         if button.hasFocus() and self.buttons:
@@ -271,7 +249,6 @@ class GrantList(QWidget):
         self.update_none()
 
     def update_none(self) -> None:
-        """Show the text `none` if the list is empty, and hide it otherwise."""
         self._none.setVisible(not self.buttons)
 
 
@@ -299,7 +276,6 @@ class PriceField(QLineEdit):
         return not self.text().strip() or self.price is not None
 
     def show_price(self, price: float | None) -> None:
-        """Show a price in US dollars; None empties the field."""
         self.setText("" if price is None else f"{price:g}")
 
 
@@ -308,9 +284,6 @@ class KeyField(QWidget):
 
     A typed key belongs to the host that was in the address when it was typed. When the host
     changes, the field is emptied, so that the key cannot be sent to the new host.
-
-    Attributes:
-        edited: Emitted when the typed text changes.
     """
 
     edited = Signal()
@@ -354,10 +327,7 @@ class KeyField(QWidget):
         return "" if fine else tr("The key contains characters that no key has: copy it again.")
 
     def set_endpoint(self, name: str, host: str) -> None:
-        """Switch to the key of another host.
-
-        `name` is the key's name, from `app.secrets.key_name`; "" if there is no host yet.
-        """
+        """Switch to another host's key, called `name` (`app.secrets.key_name`), "" for no host."""
         if name == self._name:
             return
         typed_for, self._name, self._host = self._host, name, host

@@ -87,7 +87,6 @@ class McpPage(SettingsPage):
         self._fill(0)
 
     def servers(self) -> list[McpServer]:
-        """Return the entered servers."""
         return list(self._entries)
 
     def typed_keys(self) -> dict[str, str]:
@@ -135,7 +134,6 @@ class McpPage(SettingsPage):
         self.column.addWidget(self.outcome)
 
     def _fill(self, current: int) -> None:
-        """Show all entries, and select one."""
         self.list.blockSignals(True)
         self.list.clear()
         consents = self._servers.consents()
@@ -169,7 +167,6 @@ class McpPage(SettingsPage):
         return self._all()[number] if 0 <= number < len(self._all()) else None
 
     def add(self) -> None:
-        """Add an entry, and select it."""
         used = {one.name for one in self._all()}
         name = next(f"server{n}" for n in range(1, 99) if f"server{n}" not in used)
         self._entries.append(McpServer(name=name))
@@ -234,7 +231,6 @@ class McpPage(SettingsPage):
         self.key.edited.connect(self._take_key)
 
     def _show(self) -> None:
-        """Show the selected server in the fields."""
         server = self._showing_server()
         self._stop_asking()
         self.outcome.hide()
@@ -273,7 +269,6 @@ class McpPage(SettingsPage):
         return False
 
     def _take(self) -> None:
-        """Take what is typed into the selected entry."""
         number = self._number()
         if self._showing or not 0 <= number < len(self._entries):
             return

@@ -107,12 +107,7 @@ _URL_EXAMPLES: dict[str, str] = {
 
 
 class ModelPage(SettingsPage):
-    """The page on which the language model is chosen, described and tested.
-
-    Attributes:
-        edited: Emitted when a field changes; the result of `problem` may have changed too.
-        provider_shown: Emitted when another provider's fields are shown.
-    """
+    """The page on which the language model is chosen, described and tested."""
 
     edited = Signal()
     provider_shown = Signal()
@@ -139,12 +134,10 @@ class ModelPage(SettingsPage):
 
     @property
     def kind(self) -> Kind:
-        """The chosen provider."""
         return next(kind for kind, _title in PROVIDERS if kind == self.provider.value)
 
     @property
     def form(self) -> ProviderForm | None:
-        """The fields of the chosen provider; None for the offline planner, which has none."""
         return self.forms.get(self.kind)
 
     def tab_fields(self) -> list[QWidget]:
@@ -188,7 +181,6 @@ class ModelPage(SettingsPage):
         return form.problem()
 
     def test(self) -> None:
-        """Test the entered model and show the result."""
         if self.problem() or self.kind == "offline":
             return
         wanted = self.entered_model()
@@ -364,10 +356,9 @@ def _key_name(wanted: ModelChoice) -> str:
 class ProviderForm(QWidget):
     """The fields of one provider other than the offline planner, which has no fields.
 
-    Attributes:
-        edited: Emitted when a field changes.
-        key: The field for the provider's key; None for a model on this computer.
-        more: The fields that are rarely changed, to be shown further down.
+    edited: Emitted when a field changes.
+    key: The field for the provider's key; None for a model on this computer.
+    more: The fields that are rarely changed, to be shown further down.
     """
 
     edited = Signal()
@@ -425,7 +416,6 @@ class ProviderForm(QWidget):
         return self.key.problem() if self.key is not None else ""
 
     def choose_file(self, path: str) -> None:
-        """Enter the path of a model file or folder."""
         if path:
             self.path.setText(path)
             self.edited.emit()
@@ -437,7 +427,6 @@ class ProviderForm(QWidget):
         read: Callable[[], object],
         changed: SignalInstance,
     ) -> None:
-        """Connect a field with the setting `name`, and show its value."""
         show(getattr(self._kept, name))
         self._readers[name] = read
         changed.connect(lambda *_: self.edited.emit())

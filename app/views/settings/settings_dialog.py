@@ -88,16 +88,9 @@ class SettingsSources:
     """The objects besides the settings that the pages show or change.
 
     Attributes:
-        keys: The store of the endpoints' keys.
-        consents: The hosts to which data may be sent.
-        grants: The user's answers that are valid for a conversation or the session.
-        probe: Tests language models.
         show_audit: Opens the audit window; if None, there is no button for it.
         show_models: Opens the models window; if None, there is no button for it.
-        tools: The installed tools.
         site_rules: This computer's rules for tools, which apply in addition to the user's own.
-        packs: Names and titles of the tool packs that can be switched off.
-        mcp: The MCP servers and the user's consents.
     """
 
     keys: Secrets
@@ -149,12 +142,10 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def limits(self) -> LimitsPage:
-        """The page with the limits."""
         return LimitsPage(self._settings.limits)
 
     @cached_property
     def tools(self) -> ToolsPage:
-        """The page with the rules for tools."""
         sources = self._sources
         return ToolsPage(
             self._settings,
@@ -167,7 +158,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def mcp(self) -> McpPage:
-        """The page with the MCP servers."""
         sources = self._sources
         return McpPage(
             self._settings.mcp_servers, sources.mcp, sources.keys, self._tasks, self._update
@@ -175,7 +165,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def privacy(self) -> PrivacyPage:
-        """The page about data that may leave the computer."""
         sources = self._sources
         return PrivacyPage(
             self._settings.llm, sources.consents, sources.keys, self._tasks, sources.show_audit
@@ -183,7 +172,6 @@ class SettingsDialog(QDialog):
 
     @cached_property
     def appearance(self) -> AppearancePage:
-        """The page about how the windows look."""
         return AppearancePage(self._settings.theme, self._settings.reviewer)
 
     def show_page(self, name: str) -> None:
@@ -356,7 +344,6 @@ class LimitsPage(SettingsPage):
         self.show_limits(limits)
 
     def limits(self) -> LimitSettings:
-        """Return the entered limits; the fields accept only values in range."""
         numbers: dict[str, Any] = {name: field.value() for name, field in self.fields.items()}
         return LimitSettings(**numbers, rules_first=self.rules_first.isChecked())
 

@@ -151,7 +151,6 @@ class ToolsPage(SettingsPage):
         self.column.addStretch(1)
 
     def policy(self) -> PolicySettings:
-        """Return the chosen rules, leaving out those equal to the default."""
         effects = {
             effect: self.rules[effect].value
             for effect, _title, _hint, rules in _EFFECTS
@@ -300,7 +299,6 @@ class ToolRuleList(QWidget):
             self.list.setCurrentItem(first)
 
     def rules(self) -> dict[str, str]:
-        """Return the chosen rules by tool name; tools without a chosen rule are left out."""
         return dict(self._chosen)
 
     def show_effect_rules(self, effects: Mapping[str, str]) -> None:

@@ -59,7 +59,6 @@ class GridPicker(QWidget):
 
     @property
     def layout_name(self) -> str:
-        """The layout that a click would choose, such as "2x3"."""
         return f"{self.rows}x{self.columns}"
 
     def _mark(self, rows: int, columns: int) -> None:
@@ -239,7 +238,6 @@ class LinkMenu(QMenu):
         self._links.leave(active, active not in self._links.left_out)
 
     def refresh(self) -> None:
-        """Check what is linked."""
         several = len(self._layout.viewports) > 1
         for name, action in self.choices.items():
             action.setChecked(bool(getattr(self._links, name)))

@@ -85,7 +85,6 @@ class ViewportLinks(QObject):
     # The group
 
     def set_link(self, name: str, on: bool) -> None:
-        """Switch a link of the group on or off: "scroll", "window", "view" or "lines"."""
         setattr(self, name, on)
         self._owed.clear()
         active = self._area.active
@@ -266,7 +265,6 @@ class ViewportLinks(QObject):
             self._draw_in(frame)
 
     def _draw_in(self, frame: ViewportFrame) -> None:
-        """Draw the active viewport's plane, and the point that the mouse shows, in a viewport."""
         active, marks = self._area.active, self._marks[frame.viewport]
         lined = self.lines and frame is not active and _same_space(active, frame)
         lined = lined and self.left_out.isdisjoint((frame.viewport, active.viewport))
@@ -280,10 +278,7 @@ class ViewportLinks(QObject):
         marks.show(line, point)
 
     def _cross(self, frame: ViewportFrame, plane: FramePlane) -> QPointF | None:
-        """Return where the point under the mouse is in another viewport's image (px), or None.
-
-        It is none where the nearest slice is farther away than slices are apart.
-        """
+        """Return the pointed place here (px), None beyond the distance of slices."""
         assert self._pointed is not None
         source, place = self._pointed
         out = {source.viewport, frame.viewport} & self.left_out
@@ -316,7 +311,6 @@ def _show_channels_alike(viewport: Viewport, other: Viewport) -> None:
 
 
 def _reach(frame: ViewportFrame) -> float:
-    """Return how far in mm from a slice a point may be that is shown on it."""
     acquired = frame.viewport.acquired
     texts = (
         (acquired.get(one) for one in ("SpacingBetweenSlices", "SliceThickness"))
@@ -372,10 +366,7 @@ def _same_units(one: Viewport, other: Viewport) -> bool:
 
 
 def _show_alike(frame: ViewportFrame, other: ViewportFrame) -> None:
-    """Show the same part of the patient at the same scale, or of the image where that is unknown.
-
-    Scale means screen px per mm.
-    """
+    """Show the same part of the patient at one scale (screen px per mm), else of the image."""
     canvas, follower = frame.canvas, other.canvas
     if canvas.fitted:
         follower.fit()

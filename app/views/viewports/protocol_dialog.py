@@ -202,7 +202,6 @@ class ProtocolDialog(QDialog):
         self._show_chosen()
 
     def _leave_for(self, row: int) -> None:
-        """Show the protocol in another row; ask first if changes would be lost."""
         if row == self._row or not self._changed_fields():
             self._show_chosen()
             return
@@ -219,7 +218,6 @@ class ProtocolDialog(QDialog):
         confirm(self, tr("Discard"), text, tr("They are not saved."), tr("Discard"), then)
 
     def _unless_changed(self, then: Callable[[], object]) -> None:
-        """Call `then`; ask first if changes would be lost."""
         if self._changed_fields():
             self._ask_discard(then)
         else:
@@ -248,7 +246,6 @@ class ProtocolDialog(QDialog):
         self._unless_changed(lambda: self._do(lambda: self._protocols.enable(found, on), name))
 
     def _do(self, work: Callable[[], object], name: str) -> bool:
-        """Change files, tell why it failed, and list the protocols anew."""
         try:
             work()
         except (OSError, ValueError) as error:
@@ -344,7 +341,6 @@ class ProtocolDialog(QDialog):
             self.viewport.setCurrentIndex(self._at)
 
     def _show_rule(self) -> None:
-        """Show the rule of the chosen viewport in the fields."""
         rule = self._rules[self._at]
         self.source.clear()
         self.source.addItem(tr("A series of the study"), "")
@@ -388,7 +384,6 @@ class ProtocolDialog(QDialog):
         return not wrong
 
     def _entered_rule(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the rule in the fields of the chosen viewport, and what is wrong by field."""
         modality, problem = _modalities(self.rule_modality.text())
         window, no_window = _window(self.center.text(), self.width_.text())
         wrong = {"rule_modality": problem, "window": no_window}
@@ -451,7 +446,6 @@ class ProtocolDialog(QDialog):
             self.note.setText(tr("Saved. It holds for the next study that is opened."))
 
     def _show_errors(self, wrong: dict[str, str]) -> None:
-        """Show what is wrong with each field next to it."""
         for key, error in self.errors.items():
             error.setText(wrong.get(key, ""))
             error.setVisible(key in wrong)

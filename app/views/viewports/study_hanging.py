@@ -121,7 +121,6 @@ class StudyHanging(QObject):
             self._workspace.commands.undo()
 
     def choices(self) -> list[Arrangement]:
-        """Return the arrangements by all protocols that the shown study can fill."""
         study = self._current()
         if study is None:
             return []
@@ -130,7 +129,6 @@ class StudyHanging(QObject):
         return [Arrangement(one, hung, "") for one, hung in found if hung is not None]
 
     def _current(self) -> Study | None:
-        """Return the latest open study of the shown patient."""
         shown = self._workspace.acquired
         study = self._workspace.studies.study_of(shown) if shown is not None else None
         if study is None:
@@ -219,7 +217,6 @@ class StudyHanging(QObject):
         }, (shown if radiograph else id(series))
 
     def manage(self) -> None:
-        """Open the dialog in which protocols are edited, switched off and deleted."""
         parent = self._notices.window()
         self._with_protocols(
             lambda: ProtocolDialog(self.protocols, self.loaded.emit, parent).open()

@@ -166,7 +166,6 @@ class ViewportArea(ScreenArea):
 
     @property
     def active(self) -> ViewportFrame:
-        """The frame of the active viewport."""
         return self.frame_of(self._layout.active)
 
     def frame_of(self, viewport: Viewport) -> ViewportFrame:
@@ -183,12 +182,10 @@ class ViewportArea(ScreenArea):
 
     @property
     def busy(self) -> bool:
-        """Whether any viewport is still unfinished."""
         unmade = self._soon.isActive()
         return unmade or self.panes.busy or any(frame.busy for frame in self.frames)
 
     def close_models(self) -> None:
-        """Stop what runs in the background for the viewports."""
         self._soon.stop()
         for frame in self._frames.values():
             frame.close_models()
@@ -308,7 +305,6 @@ class ViewportArea(ScreenArea):
             viewport.show(viewport.instance, viewport.frame_index, keep_display=True)
 
     def _show_pictures(self) -> None:
-        """Open a viewport for the pictures that tools made, or close it if there are none."""
         if self._services.workspace.panes.all:
             frame = self.active
             self._layout.show_pictures("right" if frame.width() >= frame.height() else "bottom")
@@ -342,7 +338,6 @@ class ViewportArea(ScreenArea):
         return first.canvas.drawing_tool.tool
 
     def _tool_changed(self, tool: str) -> None:
-        """Take the same drawing tool in hand in every viewport."""
         for frame in self._frames.values():
             frame.canvas.drawing_tool.set_tool(tool)
         self.panes.set_tool(tool)
@@ -355,13 +350,11 @@ class ViewportArea(ScreenArea):
             frame.canvas.magnifier.key = key
 
     def set_magnifier(self, on: bool) -> None:
-        """Show the magnifier wherever the mouse is over an image, or put it away."""
         for frame in self._frames.values():
             frame.canvas.magnifier.set_on(on)
         self.tool_changed.emit(self._tool)
 
     def next_detail(self) -> None:
-        """Show less text in the corners of every viewport, or all of it again."""
         every = list(Detail)
         self.detail = every[(every.index(self.detail) + 1) % len(every)]
         for frame in self._frames.values():

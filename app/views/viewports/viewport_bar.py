@@ -91,7 +91,6 @@ class Grip(QToolButton):
         self.setAccessibleName(tip)
 
     def drag_data(self) -> QMimeData:
-        """Return the data of a drag of this viewport."""
         data = QMimeData()
         data.setData(VIEWPORT_MIME, self._bar.token)
         return data

@@ -53,8 +53,6 @@ class ViewportServices:
     Attributes:
         show_attributes: Opens the panel with the attributes of the shown object.
         tell: Shows an error to the user.
-        rendering: Renders pictures, and nothing else.
-        start_actions: The buttons of the start page.
         recent: Buttons there that open again what was opened last.
         display: Whether enlarged pixels are smooth, and how large those of the screens are.
         misfits: Series whose file has a useless window; None where the user keeps it.
@@ -77,12 +75,7 @@ class ViewportFrame(QWidget):
     """The widget of one viewport.
 
     Attributes:
-        viewport: The viewport that it shows.
-        canvas: Shows images.
         documents: The canvas, or in its place the page of a report or of another object.
-        channels: The channels of a microscope's image.
-        planes: Switches between axial, coronal and sagittal sections.
-        layer_loading: Reads the layers of the shown image.
     """
 
     dropped = Signal(object, str)  # the `QMimeData`; the edge, or "" for the middle
@@ -153,7 +146,6 @@ class ViewportFrame(QWidget):
             page.show()
 
     def focus_page(self) -> None:
-        """Give the keyboard focus to what the viewport shows."""
         if self._held is None:
             self.documents.focus_page()
         else:
@@ -167,11 +159,9 @@ class ViewportFrame(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, drawing or report is still unfinished."""
         return self.canvas.busy or self.documents.busy
 
     def close_models(self) -> None:
-        """Stop what runs in the background for this viewport."""
         self.planes.cancel()
         self.canvas.close_models()
         self.documents.close_models()

@@ -54,10 +54,7 @@ _CAUSES = (
 
 
 def serve(config: ServerConfig, stage: Stage) -> Serving:
-    """Load the GGUF file and serve it on a free port of 127.0.0.1, or raise EngineFailed.
-
-    `stage` is called with a description of each loading step.
-    """
+    """Serve the GGUF file on a free port, telling steps to `stage`, or raise EngineFailed."""
     size = Path(config.path).stat().st_size
     stage(f"{size / 1e9:.1f} GB are being read")
     template, notes = config.chat_template, list[str]()
@@ -130,10 +127,7 @@ def _load_failure(config: ServerConfig) -> EngineFailed:
 
 
 def _reason(config: ServerConfig, *also: str) -> str:
-    """Return what was printed, as soon as it holds a known cause or one of `also`.
-
-    llama.cpp prints in a thread of its own, so the reason may come after the exception.
-    """
+    """Return what was printed, once it holds a known cause: llama.cpp prints in its own thread."""
     # A version line names GGUF as well, long before a template is looked at.
     causes = [pattern.removesuffix("|GGUF") if also else pattern for pattern, _, _ in _CAUSES]
     known = "|".join([*causes, *also])

@@ -55,7 +55,6 @@ class Serving:
         context_tokens: The actual context size, which may be smaller than requested.
         tools: Whether the chat template can show tools and calls.
         constrained: Whether the server can force an answer to conform to a JSON schema.
-        notes: Notes for the user.
         keep: An object that must be kept alive as long as the server runs.
         key: The API key that requests must carry; filled in by the app, not by the engine.
     """

@@ -1,0 +1,191 @@
+"""Evidence for a differential: from words, from a patient's record, from findings on images.
+
+Only what a person accepted on an image is evidence. Nothing that is not said is taken as absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from app.imaging.findings import Finding as ImageFinding
+from app.imaging.findings import State
+from app.records.types import LOINC, Code, Entry, EntryKind, Records
+from app.tools.diagnosis.differential import Evidence, OwnRatio
+from app.tools.diagnosis.table import Finding, Presentation, Ratio
+from app.tools.models.cards import ModelCard
+
+_CLAUSES = re.compile(r"[.;!?\n]+(?=\s|$)|\b(?:but|however|although|though|yet|aber|jedoch)\b")
+_TO_THE_END = ("denies", "denied", "negative for", "without", "absence of", "verneint", "ohne")
+"""Words that negate all that follows in their clause."""
+_NEXT_ONLY = (*("no", "not", "never", "neither", "nor", "none of"), *("kein", "keine", "keinen"))
+"""Words that negate the next item, and further ones only if the list goes on with "or"."""
+_AFTER = re.compile(r"^\W*(?:is|are|was|were)?\s*(?:absent|negative|not present|excluded|no\b)")
+_GOES_ON = re.compile(r"\b(?:or|nor|oder|noch)\b")
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class TextEvidence:
+    """What a text says of a presentation's findings.
+
+    Attributes:
+        evidence: Findings that are said to be present or absent, in the order of the table.
+        unused: Sentences on what was read and could not be used.
+    """
+
+    evidence: tuple[Evidence, ...]
+    unused: tuple[str, ...] = ()
+
+
+def text_evidence(presentation: Presentation, text: str, origin: str = "said") -> TextEvidence:
+    """Return the findings that a text names, by the words of the table.
+
+    A finding that the text says to be both present and absent is left out and told.
+    """
+    clauses = [part for part in _CLAUSES.split(text.casefold().replace("\u2019", "'")) if part]
+    found: list[Evidence] = []
+    unused: list[str] = []
+    for key, finding in presentation.findings.items():
+        states = {state for clause in clauses for state in _states(finding, clause)}
+        value, problem = _typed_value(finding, text)
+        if value is not None:
+            states.add(value)
+        if problem:
+            unused.append(problem)
+        if len(states) > 1:
+            unused.append(f"{finding.name}: said to be present and absent")
+        elif states:
+            found.append(Evidence(key, states.pop(), origin))
+    return TextEvidence(tuple(found), tuple(unused))
+
+
+def _states(finding: Finding, clause: str) -> Iterable[bool]:
+    taken: list[tuple[int, int]] = []
+    for words, state in ((finding.absent_words, False), (finding.words, True)):
+        for phrase in sorted(words, key=len, reverse=True):
+            for match in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?!\w)", clause):
+                if any(start < match.end() and match.start() < end for start, end in taken):
+                    continue
+                taken.append(match.span())
+                yield state and not _negated(clause, match.start(), match.end())
+
+
+def _negated(clause: str, start: int, end: int) -> bool:
+    before, after = clause[:start], clause[end:]
+    if _AFTER.match(after):
+        return True
+    for word in _TO_THE_END:
+        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", before):
+            return True
+    for word in _NEXT_ONLY:
+        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", before):
+            between = before[match.end() :]
+            if "," not in between and " and " not in between:
+                return True
+            if _GOES_ON.search(clause[match.end() :]):
+                return True
+    return False
+
+
+def _unit(text: str) -> str:
+    plain = text.casefold().replace("µ", "u").replace("μ", "u").replace("mcg", "ug")
+    return plain.strip(".")
+
+
+def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
+    """Return what a value in a text says of a finding, and why one could not be used."""
+    limit = finding.above if finding.above is not None else finding.below
+    if limit is None or not finding.request:
+        return None, ""
+    name = re.escape(finding.request)
+    found = re.search(rf"(?<!\w){name}\W{{0,4}}(?:of |is |was )?", text, re.IGNORECASE)
+    number = _NUMBER.match(text, found.end()) if found else None
+    if number is None:
+        return None, ""
+    unit = _unit(number[2] or "")
+    if unit != _unit(finding.unit):
+        why = f"the unit {number[2]}" if unit else "no unit"
+        return None, f"{number[0].strip()} ({finding.request}): {why}, not {finding.unit}"
+    return _decides(finding, float(number[1].replace(",", "."))), ""
+
+
+def _decides(finding: Finding, value: float) -> bool:
+    if finding.above is not None:
+        return value >= finding.above
+    return finding.below is not None and value < finding.below
+
+
+def record_evidence(
+    presentation: Presentation, records: Records, patient_id: str
+) -> tuple[Evidence, ...]:
+    """Return what the latest measurements of a patient's record decide.
+
+    A measurement in another unit than the table's, or with a comparator that leaves it open
+    ("<5" for a limit of 3), decides nothing.
+    """
+    found: list[Evidence] = []
+    for key, finding in presentation.findings.items():
+        if not finding.loinc or not patient_id:
+            continue
+        codes = [Code(LOINC, code) for code in finding.loinc]
+        kinds = (EntryKind.LAB, EntryKind.VITAL)
+        for entry in records.entries(patient_id, kinds, codes=codes, limit=1):
+            state = _entry_state(finding, entry)
+            if state is not None:
+                value = entry.value
+                shown = f"{value.comparator}{value.text} {value.unit}" if value else ""
+                origin = f"{entry.name} {shown} on {entry.start[:10]}"
+                found.append(Evidence(key, state, origin, entry.id))
+    return tuple(found)
+
+
+def _entry_state(finding: Finding, entry: Entry) -> bool | None:
+    value = entry.value
+    if value is None or value.number is None or _unit(value.unit) != _unit(finding.unit):
+        return None
+    state = _decides(finding, value.number)
+    if value.comparator.startswith("<"):  # the true value lies below
+        return state if state == (finding.below is not None) else None
+    if value.comparator.startswith(">"):
+        return state if state == (finding.above is not None) else None
+    return state
+
+
+def image_evidence(
+    presentation: Presentation,
+    findings: Iterable[ImageFinding],
+    cards: Mapping[str, ModelCard],
+) -> tuple[Evidence, ...]:
+    """Return the findings on images that a person accepted or edited, as evidence.
+
+    A finding whose model's card gives sensitivity and specificity for its label counts with these
+    for the disease of that name; else it is the table's finding with that label. A label that is
+    neither is evidence without a number.
+    """
+    by_label = {label: key for key, item in presentation.findings.items() for label in item.labels}
+    diseases = {
+        name.casefold(): key
+        for key, item in presentation.hypotheses.items()
+        for name in (item.name, *item.other_names)
+    }
+    found: dict[str, Evidence] = {}
+    for one in findings:
+        if one.state not in (State.ACCEPTED, State.EDITED):
+            continue
+        label = one.label.casefold()
+        card = cards.get(one.provenance.model)
+        point = card.operating_points.get(label) if card else None
+        own: dict[str, OwnRatio] = {}
+        if point is not None and label in diseases:
+            figures = {"sensitivity": [point.sensitivity], "specificity": [point.specificity]}
+            row = {"finding": label, "hypothesis": label, "source": point.source, **figures}
+            ratio = Ratio.model_validate(row).when_present
+            if ratio:
+                own[diseases[label]] = OwnRatio(ratio, point.source)
+        by = one.provenance.tool or "a person"
+        origin = f"{one.label}, found by {by}, {one.state.value} by {one.reviewer or 'a person'}"
+        key = by_label.get(label, one.label)
+        found.setdefault(key, Evidence(key, True, origin, one.id, own))
+    return tuple(found.values())
