@@ -54,10 +54,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
-    """Verify the audit log and print its problems; return the exit code, 1 if there are problems.
-
-    `anchor` is an earlier output of `print_anchor`, whose line must still exist; "" for none.
-    """
+    """Print the log's problems, 1 if any; the line of an earlier `anchor` must still exist."""
     report = _verified(anchor)
     if as_json:
         fields = {"ok": report.ok, **asdict(report)}
@@ -123,11 +120,7 @@ def _print_report(report: Report) -> None:
 
 
 def find(target: str, *, as_json: bool = False) -> int:
-    """Print the entries about an image or file; return the exit code, 1 if there are no entries.
-
-    `target` is a SOP Instance UID, or the path of an image, of a folder or archive of images, of a
-    picture that was sent, or of an exported document.
-    """
+    """Print entries on a UID or file (image, archive, sent picture, export); 1 if none."""
     with open_program() as program:
         names = set(_names(program, target))
         found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]

@@ -57,11 +57,7 @@ RESOURCE_KEY = "x-resource"
 
 
 def takes(resource: Resource, description: str = "", **more: Any) -> Any:
-    """Return the pydantic field of an argument that takes a resource.
-
-    Use it as the default or in the type: `image_path: str = takes(Resource.IMAGE, "The image.")`.
-    `more` are further arguments of `pydantic.Field`.
-    """
+    """Return an argument's pydantic field for a resource; `more` as in `pydantic.Field`."""
     extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
 

@@ -218,10 +218,7 @@ def answer_footer(
     cited: Collection[int],
     answer: str = "",
 ) -> str:
-    """Return the paragraphs that follow an answer; "" for none.
-
-    They name missing models, contradictions between results, and warnings about the images.
-    """
+    """Return paragraphs behind an answer: missing models, contradictions, image warnings; or ""."""
     concerned = relevant_results(
         director.record,
         director.intent,

@@ -64,10 +64,7 @@ def _arguments_after(rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | 
 
 
 class Enforcer:
-    """Decides for each call in a run whether it proceeds, waits for another or is refused.
-
-    It never inserts a tool that its pack or the question excludes, or that does not suit the image.
-    """
+    """Decides on each call: proceed, wait, refuse; inserts no excluded or unsuitable tool."""
 
     def __init__(self, plans: Plans, intent: Intent, tools: Tools, record: CallLog) -> None:
         self._plans = plans
@@ -258,11 +255,7 @@ class Enforcer:
     def _bound(
         self, tool: Tool, images: Collection[str], given: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], str]:
-        """Return the arguments for a call that rules make, and the names of those still missing.
-
-        What `given` has is kept, as far as the tool takes it; earlier results, the image and the
-        pack's usual values provide the rest.
-        """
+        """Return arguments for a rule's call and names of missing ones; what `given` has stays."""
         spec, schema = tool.spec, schema_of(tool.spec.Input)
         properties: dict[str, Any] = schema.get("properties", {})
         arguments = {name: value for name, value in (given or {}).items() if name in properties}

@@ -164,10 +164,7 @@ def _needed(
 
 
 def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> TaskVerdict | None:
-    """Return the best verdict on a tool's calls, those of its alternatives included.
-
-    None where none of them ran. A tool that the user named is not replaced by an alternative.
-    """
+    """Return the best verdict on a tool's calls or alternatives' (not if named); None if none."""
     same = (tool,) if tool in asked.named else plans.alternatives(tool)
     verdicts = [
         judge_task(plans.rule(message.tool), message, asked)
@@ -266,10 +263,7 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Return the verdict on whether `results`, with earlier ones on the same image, suffice.
-
-        `needed` is the intent that must be met; `waiting` are the plan's steps that have not begun.
-        """
+        """Return whether `results` suffice: `needed` intent, `waiting` steps not yet begun."""
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(
             needed,

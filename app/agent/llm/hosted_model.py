@@ -103,11 +103,7 @@ class HostedModel(ABC):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
-
-        Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
-        """
+        """Yield the answer to `messages`, perhaps calls of `tools`; raise ModelFailed."""
         answer = self._answer(messages, tools)
         # Imports and pictures take a moment; on the loop they would delay a cancel.
         packages = await asyncio.to_thread(load, self.package)
@@ -125,11 +121,7 @@ class HostedModel(ABC):
             yield event
 
     async def models(self) -> list[str]:
-        """Return the names of the models that the endpoint offers, in the endpoint's order.
-
-        Raises:
-            ModelFailed: The endpoint cannot be reached, or does not list its models.
-        """
+        """Return the endpoint's model names in its order; raise ModelFailed if it lists none."""
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):
             async with asyncio.timeout(_LIST_S), self._client(packages) as client:

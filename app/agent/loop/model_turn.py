@@ -135,10 +135,7 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Tell the model in the next request, by `why`, that its answer `text` is not accepted.
-
-        `why` gives the reason and what to do. Nothing of this is stored in the conversation.
-        """
+        """Tell the model by `why` that `text` is not accepted; nothing of it is stored."""
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})
         self._urged = [Message(role="assistant", text=text.strip() or "(no answer)"), told]
@@ -305,11 +302,7 @@ class ModelTurns:
             raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
 
     def _tell_again(self, prompt: Prompt) -> None:
-        """Record that the same request is sent again, for example while a model is still loading.
-
-        Raises:
-            ModelFailed: The consent was withdrawn, or the audit log cannot be written.
-        """
+        """Record that a request is sent again; raise ModelFailed without consent or log."""
         self._may_send()
         self._tell_sent(prompt)
 

@@ -147,10 +147,7 @@ def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, .
 
 
 def named_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the ids of the images of two or more groups that a question names; () for fewer.
-
-    A comparison that names none is about all of them; see `QuestionKind.over_groups`.
-    """
+    """Return the images of two or more named groups, else (); see `QuestionKind.over_groups`."""
     grouped = [note for note in images if note.get("group")]
     groups = dict.fromkeys(str(note["group"]) for note in grouped)
     named = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]

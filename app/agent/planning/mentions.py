@@ -63,11 +63,7 @@ class Mention:
 
 
 def find_mentions(text: str, tools: Mapping[str, ToolSchema]) -> list[Mention]:
-    """Return the mentions of tools by name in a text, in the order in which they appear.
-
-    A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
-    only if it is used like a call ("run X").
-    """
+    """Return mentions of tools in any spelling, in order; unknown ones only as "run X"."""
     found = [
         _mention(text, match, name, known=True)
         for name, tool in tools.items()

@@ -86,10 +86,7 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none.
-
-        Both make every tool ask; "deny" also refuses those that do more than read and compute.
-        """
+        """The rule until the end: "ask", "deny" (both ask for all; that refuses acting), or ""."""
         return self._strict
 
     @strict.setter

@@ -105,10 +105,7 @@ def as_json(content: Content) -> dict[str, Any]:
 
 
 def as_calls(content: Content) -> list[dict[str, Any]]:
-    """Return the thread's tool calls with the keys of MedRAX's log, in the order of their ends.
-
-    `content` is a JSON text: [output, metadata], or [{"error": ...}, {"status": ...}].
-    """
+    """Return the calls as in MedRAX's log; `content` is JSON of output, or error and status."""
     return plain([_logged_call(call) for call in content.calls.values()])
 
 
