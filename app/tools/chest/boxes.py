@@ -150,10 +150,7 @@ def rounded_corners(box: Box) -> list[float]:
 
 
 def read_maira(text: str) -> ParsedText:
-    """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
-
-    Each number is one of 100 equal steps of the width or height and is read as the step's centre.
-    """
+    """Parse "<obj>phrase<box><x10><y20>...": numbers are centres of 100 equal steps."""
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
     for body, end in _OBJECT.findall(text):

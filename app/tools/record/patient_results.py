@@ -325,10 +325,7 @@ def result(
     artifacts: Iterable[Artifact] = (),
     warnings: Iterable[str] = (),
 ) -> ToolResult:
-    """Return a tool's result; what could not be read of the records is among its warnings.
-
-    The summary begins by saying so if the record is not that of the shown study's patient.
-    """
+    """Return a tool's result with unread records among warnings; unlinked ones are said first."""
     told = [*warnings, *problems_warnings(context)]
     of = output.get("patient")
     is_in_use = isinstance(of, Mapping) and of.get("id") == context.record_patient
@@ -401,11 +398,7 @@ class _Series:
 def trend_plots(
     context: ToolContext, patient: Patient, entries: Sequence[Entry], stem: str
 ) -> list[Artifact]:
-    """Draw each value that was measured at least twice over time, with its reference limits.
-
-    At most six plots are made, of the values that were measured most often. Values in different
-    units, or below or above a limit of detection, are never joined.
-    """
+    """Plot up to six values measured twice or more; units or limits are never joined."""
     found: dict[tuple[str, str], list[tuple[float, str, Value, str]]] = {}
     for entry in entries:
         year = decimal_year(entry.start)
