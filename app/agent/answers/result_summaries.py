@@ -307,7 +307,6 @@ def _generic(output: Data, summary: str) -> list[str]:
 
 
 def _figures(output: Data) -> list[str]:
-    """Return a line for each value that a tool returned; lists and tables are counted."""
     lines: list[str] = []
     for key, value in output.items():
         if value in (None, "", [], {}) or _IDENTIFYING.search(key):

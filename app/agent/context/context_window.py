@@ -377,7 +377,6 @@ class ContextWindow:
         return text_tokens(text, self.info.chars_per_token)
 
     def _limited(self, message: Message) -> Message:
-        """Return a result within the limit of a single one."""
         return self._shortened(message, self._ids.get(message.call_id, ""), self._limit)
 
     def _shortened(self, message: Message, ref: str, limit: float) -> Message:
@@ -404,7 +403,6 @@ class _Memory(Generic[K, T]):
         return known[1]
 
     def turn(self) -> None:
-        """Begin another request."""
         self._before, self._now = self._now, {}
 
 

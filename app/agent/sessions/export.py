@@ -398,7 +398,6 @@ def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]
 
 
 def _caption(artifact: Artifact) -> str:
-    """Return the title of what a call made, marked if a model made a picture."""
     title = artifact.title or artifact.path.name
     if artifact.role in ("table", "plot"):
         return f"{artifact.role.capitalize()}: {title} ({artifact.path.name})"
