@@ -340,10 +340,11 @@ def resolve(connection: sqlite3.Connection) -> None:
         why = f"it refers to what is not there: {reference}"
         problems.append((file, _where_of(some), why, 0))
     connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1,0)", problems)
-    shown_once = "of what is there already, which is shown once"
     notes = [
         *_notes_of(
-            copies, f"{{}} identical copies {shown_once}", f"an identical copy {shown_once}"
+            copies,
+            "{} identical copies of what is there already, which is shown once",
+            "an identical copy of what is there already, which is shown once",
         ),
         *_notes_of(
             withdrawn,
