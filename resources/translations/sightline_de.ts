@@ -1225,7 +1225,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>an identical copy of what is there already, which is shown once</source>
-            <translation type="unfinished" />
+            <translation>eine gleiche Kopie von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
