@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -343,12 +343,14 @@ def resolve(connection: sqlite3.Connection) -> None:
     notes = [
         *_notes_of(
             copies,
-            "{} identical copies of what is there already, which is shown once",
+            lambda count: f"{count} identical copies of what is there already, which is shown once",
             "an identical copy of what is there already, which is shown once",
         ),
         *_notes_of(
             withdrawn,
-            "{} entries that the record itself marks as entered in error are left out",
+            lambda count: (
+                f"{count} entries that the record itself marks as entered in error are left out"
+            ),
             "an entry that the record itself marks as entered in error is left out",
         ),
     ]
@@ -359,16 +361,15 @@ _Problem = tuple[int, str, str, int]
 """File, place, reason and count."""
 
 
-def _notes_of(rows: Sequence[_Row], several: str, one: str) -> Iterator[tuple[int, str, str]]:
-    """Yield a note for each file with some of the rows: file, place, reason.
-
-    `several` is the reason with "{}" for their number, `one` that for a single row.
-    """
+def _notes_of(
+    rows: Sequence[_Row], several: Callable[[int], str], one: str
+) -> Iterator[tuple[int, str, str]]:
+    """Yield a note for each file with some of the rows: file, place, reason."""
     by_file: dict[int, list[_Row]] = defaultdict(list)
     for row in rows:
         by_file[row.file].append(row)
     for file, some in by_file.items():
-        yield file, _where_of(some), several.format(len(some)) if len(some) > 1 else one
+        yield file, _where_of(some), several(len(some)) if len(some) > 1 else one
 
 
 def _where(row: _Row) -> str:

@@ -14502,6 +14502,11 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} entries that the record itself marks as entered in error are left out</source>
+            <translation>{0} Einträge, die die Akte selbst als irrtümlich erfasst kennzeichnet, bleiben weg</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
@@ -14531,6 +14536,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} has not enough space: {1} GB are needed</source>
             <translation>{0} hat nicht genug Platz: {1} GB werden gebraucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} identical copies of what is there already, which is shown once</source>
+            <translation>{0} gleiche Kopien von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
