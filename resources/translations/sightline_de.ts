@@ -1213,6 +1213,11 @@
             <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>an entry that the record itself marks as entered in error is left out</source>
+            <translation>ein Eintrag, den die Akte selbst als irrtümlich erfasst kennzeichnet, bleibt weg</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
@@ -1220,7 +1225,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>an identical copy of what is there already, which is shown once</source>
-            <translation>eine gleiche Kopie von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>eine gleiche Kopie von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -4588,6 +4593,11 @@
             <translation>Histogramm…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/record/history.py" />
+            <source>History</source>
+            <translation>Vorgeschichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/screen_calibration.py" />
             <source>Hold a bank card against the screen and drag the right end of the bar until it is as wide as the card (arrow keys move it by one pixel). Or measure the bar with a ruler and type its length.</source>
             <translation>Halten Sie eine Bankkarte an den Bildschirm und ziehen Sie das rechte Ende des Balkens, bis er so breit ist wie die Karte (Pfeiltasten bewegen es um ein Pixel). Oder messen Sie den Balken mit einem Lineal und geben Sie seine Länge ein.</translation>
@@ -7131,8 +7141,8 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/mark_keeping.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
         </message>
@@ -14492,6 +14502,11 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} entries that the record itself marks as entered in error are left out</source>
+            <translation>{0} Einträge, die die Akte selbst als irrtümlich erfasst kennzeichnet, bleiben weg</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
@@ -14525,7 +14540,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>{0} identical copies of what is there already, which is shown once</source>
-            <translation>{0} gleiche Kopien von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>{0} gleiche Kopien von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />

@@ -25,6 +25,7 @@ from app.tools.api import (
 )
 from app.tools.files import plain
 from app.tools.plots import Plot, write_plot
+from app.tools.result_wording import one_line
 from app.tools.tables import Value as Cell
 from app.tools.tables import table_of, write_table
 
@@ -274,10 +275,15 @@ def said_value(value: Value | None) -> str:
 
 def said_entry(entry: Entry) -> str:
     """Return an entry for a sentence, cited: "Glucose 90 mg/dL (2012-02-09) [Observation/1]"."""
-    parts = [entry.name, said_value(entry.value)]
     inner = [f"{one.name} {said_value(one.value)}".strip() for one in as_read(entry.components)]
-    parts.append(", ".join(inner))
-    parts.append(f"({entry.start[:10]})" if entry.start else "(no date)")
+    texts = (entry.name, said_value(entry.value), ", ".join(inner))
+    parts = [one_line(text, 200) for text in texts]
+    when = entry.start[:10] or "no date"
+    if entry.start[:10] > today().isoformat():
+        when += ", in the future"
+    if entry.status in ("cancelled", "preliminary", "registered"):
+        when += f", {entry.status}"
+    parts.append(f"({when})")
     return f"{' '.join(filter(None, parts))} [{entry.id}]"
 
 
