@@ -251,11 +251,7 @@ def _files(message: Message) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the lines in which a tool's result directly answers the question.
-
-    `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
-    objects that the question is about.
-    """
+    """Return the lines that answer directly; empty if `wording.answer` is None or fails."""
     if wording.answer is None:
         return []
     try:

@@ -190,10 +190,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def with_model_text(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is the JSON of `made`.
-
-    The copy also holds `data`, the whole result, for the program's own use.
-    """
+    """Return a copy of a tool message whose text is the JSON of `made`; `data` stays whole."""
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 

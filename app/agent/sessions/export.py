@@ -39,10 +39,7 @@ def export(
     target: Path,
     decisions: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced.
-
-    `decisions` are the fields state, reviewer and reviewed of findings by id, as they are now.
-    """
+    """Write the thread in a `form`, all or nothing; `decisions` are its findings' states now."""
     content = _reviewed(content, decisions or {})
     match form:
         case "json":

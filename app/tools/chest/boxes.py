@@ -64,11 +64,7 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Return a text for each side where a part of the image is outside the rectangle.
-
-        The text is like "12 % at the left", in per cent of the image's width or height; less than
-        0.5 % gives no text.
-        """
+        """Return "12 % at the left" for each side where the image is cut by 0.5 % or more."""
         shares = {
             "left": self.left / columns,
             "right": 1 - self.right / columns,
