@@ -33,6 +33,7 @@ commands (each has its own --help):
   mcp-servers               MCP servers whose tools the assistant may use: list, look, allow
   models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay, rename, delete
+  eval agentclinic|chestagentbench  published benchmarks, with a page of the results
   audit                     what was done and sent: list, verify, find
 
 Not for diagnosis.
@@ -601,6 +602,64 @@ def _audit(argv: list[str]) -> int:
             )
 
 
+def _eval(argv: list[str]) -> int:
+    parser = _parser("eval", "Published benchmarks: results as JSON lines and an HTML page.")
+    shared = _add_json(parser)
+    shared.add_argument("--llm", default="", metavar="NAME", help=_LLM_HELP)
+    shared.add_argument("--base-url", default=os.environ.get("SIGHTLINE_BASE_URL", ""))
+    shared.add_argument("--out", type=Path, metavar="DIR", help="for results and the page")
+    shared.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N")
+    shared.add_argument("--id", action="append", default=[], dest="ids", metavar="ID")
+    shared.add_argument("--jobs", type=int, default=1, metavar="N", help="cases at the same time")
+    shared.add_argument("--resume", action="store_true", help="go on with the results in DIR")
+    actions = parser.add_subparsers(dest="action", metavar="agentclinic | chestagentbench | page")
+    actions.required = True
+    clinic = actions.add_parser("agentclinic", parents=[shared], help="doctors examine patients")
+    clinic.add_argument("--scenarios", required=True, metavar="FILE", help="JSON lines")
+    clinic.add_argument(
+        "--doctor",
+        choices=("profile", "plain", "offline"),
+        default="profile",
+        help="a model with the tools of a profile (default), a model alone, or no model",
+    )
+    clinic.add_argument("--profile", default="uncertainty_aware_doctor", metavar="NAME|FILE")
+    for role in ("patient", "measurement", "moderator"):
+        clinic.add_argument(
+            f"--{role}-llm", default="", metavar="NAME", help='another model, or "rules"'
+        )
+    clinic.add_argument("--turns", type=int, default=20, metavar="N")
+    clinic.add_argument("--doctor-bias", default="", metavar="NAME")
+    clinic.add_argument("--patient-bias", default="", metavar="NAME")
+    bench = actions.add_parser(
+        "chestagentbench", parents=[shared], help="questions on chest radiographs, six choices"
+    )
+    bench.add_argument(
+        "--data", type=Path, required=True, metavar="DIR", help="with metadata.jsonl"
+    )
+    page = actions.add_parser("page", help="draw the page of DIR again")
+    page.add_argument("folder", type=Path, metavar="DIR")
+    options = vars(parser.parse_args(argv))
+    action = options.pop("action")
+    if action == "page":
+        from app.headless.eval_page import write_page
+
+        print(write_page(options["folder"]))
+        return 0
+    if action == "chestagentbench":
+        from app.headless import eval_chestagentbench
+
+        return eval_chestagentbench.run(**options)
+    from app.headless import eval_agentclinic
+    from app.headless.agentclinic import BIASES
+
+    for name in (options["doctor_bias"], options["patient_bias"]):
+        if name and name not in BIASES:
+            parser.error(f"there is no bias {name!r}; there are: {', '.join(BIASES)}")
+    names = eval_agentclinic.Options.__dataclass_fields__
+    chosen = {name: options.pop(name) for name in [*options] if name in names}
+    return eval_agentclinic.run(eval_agentclinic.Options(**chosen), **options)
+
+
 _COMMANDS = {
     "render": _render,
     "export": _export,
@@ -614,4 +673,5 @@ _COMMANDS = {
     "models": _models,
     "sessions": _sessions,
     "audit": _audit,
+    "eval": _eval,
 }

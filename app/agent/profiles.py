@@ -22,10 +22,11 @@ class AgentProfile(BaseModel):
         title: Its name for people.
         model: The language model, as for `ask --llm`; "" for the one chosen otherwise.
         synthesis_model: The model that tools ask (`ToolContext.model`); "" for the same model.
-        tools: The only tools that the model is offered; () for all.
+        tools: The only tools that the model is offered; None for all.
         terminal_tools: Tools that end the run: their text is the answer.
         max_turns: Turns of the model, each with one call; after the last, the text of its tool is
-            the answer. 0 for the usual limits, with any number of calls.
+            the answer. What the model writes without a call is the answer as it stands: no rule
+            answers in its place, and nothing is added. 0 for the usual run.
         prompt: The instructions for the model.
     """
 
@@ -34,7 +35,7 @@ class AgentProfile(BaseModel):
     title: str = ""
     model: str = ""
     synthesis_model: str = ""
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
     terminal_tools: tuple[str, ...] = ()
     max_turns: int = Field(default=0, ge=0, le=100)
     prompt: str = Field(min_length=1)

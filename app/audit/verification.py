@@ -55,8 +55,7 @@ class Report:
     Attributes:
         problems: The problems in the order of the log; at most 50.
         first: Time of the first line; "" if there is no log, also for `last` and `anchor`.
-        anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
-            whether the log was replaced by an older copy.
+        anchor: The log's end, to be noted elsewhere: it reveals an older copy to `verify`.
     """
 
     lines: int = 0
@@ -78,13 +77,7 @@ class Report:
 
 
 def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
-    """Check every line of the log, and return a report.
-
-    Args:
-        folder: The log's folder.
-        secret: The log's key.
-        anchor: A text with a `Report.anchor` noted earlier, whose line must still exist; "" for
-            none.
+    """Check every line of the log; an `anchor` (`Report.anchor`) noted earlier must still exist.
 
     Raises:
         OSError: The log cannot be read.

@@ -75,22 +75,7 @@ def ask(
     """Run the assistant on one question, and return the exit code.
 
     It is 0 if the run finished and, where tools were called, at least one of them gave a result.
-
-    Args:
-        prompt: The question.
-        images: Files, folders or archives whose images are open for the question.
-        llm: The `name` for `Program.language_model`; None for the model of the settings.
-        out: Folder for masks and pictures; None for the conversation's own folder.
-        base_url: The endpoint's address; "" for the one in the settings.
-        session: The id of the conversation to go on with; "" for a new one.
-        packs: The tool packs to use; () for those of the settings.
-        system_prompt: The prompt for a language model; "" for that of the settings.
-        prompts: A prompts file of the user's own; "" for that of the settings.
-        plan_only: Whether to print the planned tool calls without running any.
-        as_json: Whether to print each event as a JSON object.
-        allow: Tools that may act without a question, each as "EFFECT:TOOL" ("send:NAME").
-        records: Files, folders or a server's address with patients' records.
-        profile: An agent profile's name or file; "" for the usual assistant.
+    The arguments are those of the command, "", () or None for the settings' own.
     """
     agent = load_profile(profile) if profile else None
     with open_program() as program:
@@ -110,7 +95,7 @@ def ask(
             opened,
             thread=thread,
             out_dir=make_folder(out) if out else None,
-            approve=_approver(model, allowed),
+            approve=approver(model, allowed),
         )
         with _cancel_on_interrupt(run.cancel):
             done = asyncio.run(_print_events(program.loop(model, agent), run, as_json=as_json))
@@ -198,7 +183,7 @@ def allowed_tools(tools: Tools, names: Sequence[str]) -> frozenset[str]:
     return frozenset(allowed)
 
 
-def _approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
+def approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
     """Return yes for tools in `allowed` and hosts in the environment variables."""
     host = model.remote_host
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Rgb = tuple[int, int, int]
-"""Red, green and blue, 0..255."""
 
 MOST_TOGETHER = 6
 """Channels that are shown together at first; of more, the user chooses."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import stat
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -53,9 +54,21 @@ def _is_record(path: Path) -> bool:
     name = path.name.lower()
     if name.endswith(_LINES):
         return True
+    if name.endswith(".zip"):
+        return _holds_only_records(path)
     if not name.endswith(_ENDS):
         return _is_fhir_xml(path)
     return b'"resourceType"' in _first_bytes(path)
+
+
+def _holds_only_records(path: Path) -> bool:
+    """Return whether a ZIP archive has FHIR files only: of it people are told to unpack it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [one.lower() for one in archive.namelist() if not one.endswith("/")]
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return False
+    return bool(names) and all(name.endswith(_ENDS) for name in names)
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -191,11 +191,8 @@ def _patient_numbers(images: Sequence[OpenImage]) -> list[int]:
 class RunImages:
     """The images that one run may read; implements `app.tools.api.Images`. Thread-safe.
 
-    Args:
-        opened: The open images, the current one first.
-        out_dir: The run's own output folder; it exists.
-        source: Decodes frames.
-        earlier: Paths that were in the output folder before the run; tools may not read them.
+    `opened` begins with the current one; `earlier` were in `out_dir` before the run: tools may not
+    read them.
     """
 
     def __init__(
@@ -379,7 +376,6 @@ class RunImages:
         return sorted(found or [instance], key=lambda one: -one.columns)
 
     def _series_of(self, image: OpenImage) -> Series:
-        """Return the series that an open image belongs to, as far as it is open."""
         if image.series is not None:
             return image.series
         uid = image.instance.get("SeriesInstanceUID")
@@ -524,7 +520,6 @@ class RunImages:
         return sorted(uids - {""})
 
     def _find(self, name: str) -> OpenImage | None:
-        """Return the image with that id, full path or unique file name; None if there is none."""
         wanted = name.strip()
         for image in self._opened:
             if wanted.lower() == image.id.lower():

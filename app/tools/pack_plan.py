@@ -481,7 +481,6 @@ class Plans:
     """The plans of all packs, with look-ups by tool and by kind of question."""
 
     def __init__(self, packs: Iterable[PackPlan] = (), owner: str = "") -> None:
-        """Set the plans; `owner` is the pack to which the current image belongs, "" for none."""
         self.packs = tuple(packs)
         self.owner = owner
         self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)

@@ -31,11 +31,7 @@ _WIDEST = 50  # letters of all names below an axis that fit beside each other
 
 
 def drawn_apart(path: Path, form: str) -> bytes:
-    """Return a plot as a file, drawn in a process of its own. Not for GUI threads.
-
-    Args:
-        path: The plot's JSON file.
-        form: One of `FORMS`.
+    """Draw a plot's JSON file in a process of its own, in a form of `FORMS`. Not for GUI threads.
 
     Raises:
         FileProblem: The plot or its table cannot be read, or matplotlib is not installed.

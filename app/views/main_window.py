@@ -66,8 +66,7 @@ from app.views.key_image_signs import KeyImageSigns
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
-from app.views.mark_keeping import MarkKeeping
-from app.views.mark_reading import MarkReading
+from app.views.mark_keeping import MarkKeeping, MarkReading, SavedMarksDialog
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
@@ -76,14 +75,12 @@ from app.views.record.record_opening import RecordOpening
 from app.views.record.record_panel import RecordPanel
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.views.results.exporting import ResultCommands
-from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
 from app.views.translation import LanguageSetting, tr, tr_n, tr_report
 from app.views.viewports.linking import ViewportLinks
-from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
-from app.views.viewports.viewport_area import ViewportArea
+from app.views.viewports.viewport_area import SecondWindow, ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import confirm, label, plain_tip
 from app.views.window_docks import WindowDocks
@@ -100,14 +97,10 @@ _RECENT_SHOWN = 3  # on the start page; the menu has more
 
 
 class MainWindow(QMainWindow):
-    """The program's main window, which shows a workspace.
+    """The program's main window, which shows a workspace; it does not close `decoder`.
 
-    Args:
-        decoder: Reads images in worker processes; the window does not close it.
-        layout_file: File that stores the window layout. None for the default: a file in the user's
-            settings folder, or no file if Qt draws into memory.
-        marks_file: Database that keeps what is marked and found; None to keep nothing.
-        record_library: Reads patients' records; None for a window that opens none.
+    `layout_file` None is the user's own, or none if Qt draws into memory. Without `marks_file`
+    marks are not kept, without `record_library` no record opens.
     """
 
     closing = Signal()
@@ -416,7 +409,9 @@ class MainWindow(QMainWindow):
         """Start to open files and folders, images and records; problems are shown in the window."""
         self._restored = None
         paths = [Path(file) for file in files]
-        images = tuple(chain.from_iterable(PATTERNS.values()))
+        # An archive may hold either.
+        kinds = (ends for kind, ends in PATTERNS.items() if kind != "Archives")
+        images = tuple(chain.from_iterable(kinds))
         known = all(any(path.match(one) for one in images) for path in paths)
         if known or self.record_opening is None:
             self.opening.open_paths(paths)

@@ -93,7 +93,6 @@ class Space:
 
 
 DARK = Theme()
-"""The colours on images too, in both themes."""
 
 LIGHT = Theme(
     window="#e7eaee",
@@ -114,7 +113,6 @@ LIGHT = Theme(
 )
 
 THEME = Theme()
-"""The colours of the theme that is shown."""
 
 TYPE = Type()
 SPACE = Space()

@@ -162,10 +162,7 @@ def sentence(text: str) -> str:
 
 
 def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
-    """Return a point (x, y, z) in patient mm (LPS) as three texts with direction letters: "L 12.3".
-
-    For a `quadruped`, i.e. an animal, PS3.3 C.7.6.1.1.1 defines other letters.
-    """
+    """Return (x, y, z) mm LPS as texts "L 12.3"; a `quadruped` has PS3.3 C.7.6.1.1.1's."""
     biped = (("L", "R"), ("P", "A"), ("H", "F"))
     letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
     return [
@@ -417,12 +414,9 @@ class PackTexts:
         return name if known else DEFAULT_ICON
 
     def with_titles(self, text: str, tools: Iterable[str] = ()) -> str:
-        """Return `text` with the names of tools replaced by their titles.
+        """Return `text` with the names of tools, installed or in `tools`, replaced by their titles.
 
-        Args:
-            text: A sentence that names tools as the language model does.
-            tools: Names to replace in addition to those of the installed tools. A name without an
-                underscore ("crop") may be an ordinary word, so it is not replaced.
+        A name without an underscore ("crop") may be an ordinary word, so it is not replaced.
         """
         # English, as the sentence is.
         declared = {name: sentence(spec.title) for name, spec in self._specs.items()}

@@ -331,7 +331,7 @@ class Program:
         """
         chosen = self.settings.limits
         active = self.active
-        if agent is not None and agent.tools:
+        if agent is not None and agent.tools is not None:
             if unknown := [name for name in agent.tools if active.get(name) is None]:
                 raise UsageError(f"the profile names a tool that there is not: {unknown[0]!r}")
             active = active.only(agent.tools)

@@ -222,12 +222,7 @@ class Protocols:
                 set_aside(file, file.name)
 
     def save(self, name: str, text: str) -> Path:
-        """Write a protocol of the user's own and load it; returns the file.
-
-        Raises:
-            ValueError: The text is not a valid protocol.
-            OSError: The file cannot be written.
-        """
+        """Write and load an own protocol; raise ValueError if it is invalid, or OSError."""
         parse_protocol(text, name)
         file = self._own_file(name)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -55,9 +55,7 @@ class Placed:
 class Workspace:
     """The state of one window: what is open, how it is shown, and what was found.
 
-    Args:
-        labels: Labels with fixed colours (see `LabelColors`).
-        titles: Maps a tool's name to a title for its results, e.g. "Chest segmentation".
+    `labels` have fixed colours (`LabelColors`); `titles` maps a tool's name to one for its results.
     """
 
     def __init__(
@@ -328,13 +326,10 @@ class Workspace:
     def calibrate(
         self, line: Finding, frame: Frame, mm: float | None, series: bool = False
     ) -> None:
-        """Calibrate an image, or its series, by the known length of a line on it; can be undone.
+        """Calibrate an image, or its series, by a line of known length `mm` on it; can be undone.
 
-        Args:
-            line: The line; see `calibration.can_calibrate`.
-            frame: Its image, with the file's own scale.
-            mm: Its true length; None ends its calibration.
-            series: Whether the other images of the series with as many pixels have this scale too.
+        None ends its calibration; `frame` has the file's own scale; see
+        `calibration.can_calibrate`.
         """
         instance = self.instance_of(line.image.sop_instance_uid)
         own = self.studies.series_of(instance) if instance is not None else None
@@ -420,11 +415,7 @@ class Workspace:
         return next((item for item in images if layers_for(item, [instance])), None)
 
     def close_study(self, *keys: str) -> None:
-        """Close the studies with these keys (`studies.key_of`); clear viewports that show them.
-
-        Findings are kept; they are shown again when their image is reopened. Unknown keys are
-        ignored.
-        """
+        """Close studies by key (`studies.key_of`) and their viewports; findings are kept."""
         shown = [(one, self._study_in(one)) for one in self.layout.viewports]
         closed = [item for item in self.studies.all if key_of(item) in keys]
         if not closed:

@@ -389,7 +389,7 @@
             </translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>%n resources or files are not shown.</source>
             <extracomment>Singular: %n resource or file is not shown.</extracomment>
             <translation>
@@ -1229,6 +1229,11 @@
             <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>an entry that the record itself marks as entered in error is left out</source>
+            <translation>ein Eintrag, den die Akte selbst als irrtümlich erfasst kennzeichnet, bleibt weg</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
@@ -1236,7 +1241,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>an identical copy of what is there already, which is shown once</source>
-            <translation>eine gleiche Kopie von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>eine gleiche Kopie von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -2611,7 +2616,7 @@
             <location filename="../../app/views/help_dialogs.py" />
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/models/models_window.py" />
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <location filename="../../app/views/shortcuts.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Close</source>
@@ -3035,17 +3040,17 @@
             <translation>Anzahl</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/cell_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count cells</source>
             <translation>Zellen zählen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/nuclei_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count nuclei</source>
             <translation>Zellkerne zählen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/organoid_segmenter.py" />
+            <location filename="../../app/tools/microscopy/segmenters.py" />
             <source>Count organoids</source>
             <translation>Organoide zählen</translation>
         </message>
@@ -3153,14 +3158,14 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
             <translation>Löschen</translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete %n marks for good?</source>
             <extracomment>Singular: Delete %n mark for good?</extracomment>
             <translation>
@@ -3174,7 +3179,7 @@
             <translation>Alle Befunde löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete saved marks</source>
             <translation>Gespeicherte Markierungen löschen</translation>
         </message>
@@ -3199,7 +3204,7 @@
             <translation>Den Schlüssel löschen, den Sightline für diesen Host aufbewahrt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete the marks of the selected…</source>
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
@@ -3263,7 +3268,7 @@
             <location filename="../../app/tools/diagnosis/plan.py" />
             <location filename="../../app/tools/diagnosis/protocol.py" />
             <source>Diagnosis step</source>
-            <translation>Schritt einer Diagnose</translation>
+            <translation>Diagnoseschritt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -3996,7 +4001,7 @@
         </message>
         <message>
             <location filename="../../app/tools/general/general_plan.py" />
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>File</source>
             <translation>Datei</translation>
         </message>
@@ -4138,7 +4143,7 @@
             <translation>Zellen werden gesucht</translation>
         </message>
         <message>
-            <location filename="../../app/tools/microscopy/large_objects.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
             <source>Finding large objects</source>
             <translation>Große Objekte werden gesucht</translation>
         </message>
@@ -4725,6 +4730,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
             <translation>Histogramm…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/history.py" />
+            <source>History</source>
+            <translation>Vorgeschichte</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -6681,7 +6691,7 @@
             <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Last changed</source>
             <translation>Zuletzt geändert</translation>
         </message>
@@ -7285,13 +7295,13 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_keeping.py" />
             <location filename="../../app/views/mark_menu.py" />
-            <location filename="../../app/views/saved_marks.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Marks are saved on this computer as you work. The file holds the numbers of studies and images, and no names of patients.</source>
             <translation>Markierungen werden während der Arbeit auf diesem Computer gespeichert. Die Datei enthält die Nummern von Studien und Bildern und keine Namen von Patienten.</translation>
         </message>
@@ -9157,7 +9167,7 @@
             <translation>Pixel, deren Mitte im Bereich liegt; auf dem Umriss selbst die am linken und oberen Rand. SD ist die einer Stichprobe (n - 1).</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Place</source>
             <translation>Ort</translation>
         </message>
@@ -9503,7 +9513,7 @@
             <translation>Diagnosen</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Problems in the record</source>
             <translation>Probleme in der Akte</translation>
         </message>
@@ -9809,7 +9819,7 @@
             <translation>Bereit</translation>
         </message>
         <message>
-            <location filename="../../app/views/record/problem_dialog.py" />
+            <location filename="../../app/views/record/record_opening.py" />
             <source>Reason</source>
             <translation>Grund</translation>
         </message>
@@ -10358,7 +10368,7 @@
             <translation>Gespeichert in {path}</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Saved marks</source>
             <translation>Gespeicherte Markierungen</translation>
         </message>
@@ -10763,8 +10773,8 @@
         </message>
         <message>
             <location filename="../../app/tools/microscopy/bright_objects.py" />
+            <location filename="../../app/tools/microscopy/classical.py" />
             <location filename="../../app/tools/microscopy/dark_objects.py" />
-            <location filename="../../app/tools/microscopy/large_objects.py" />
             <source>Separating objects that touch</source>
             <translation>Objekte, die sich berühren, werden getrennt</translation>
         </message>
@@ -11082,7 +11092,7 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewports/second_window.py" />
+            <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
         </message>
@@ -11426,7 +11436,7 @@
             <translation>Studien und Serien</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Studies with saved marks</source>
             <translation>Studien mit gespeicherten Markierungen</translation>
         </message>
@@ -11436,7 +11446,7 @@
             <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Study</source>
             <translation>Studie</translation>
         </message>
@@ -13113,7 +13123,7 @@
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
             <source>there is no conversation to which a diagnosis session belongs</source>
-            <translation>es gibt kein Gespräch, zu dem eine Sitzung der Diagnose gehört</translation>
+            <translation>es gibt keine Unterhaltung, zu der eine Diagnosesitzung gehört</translation>
         </message>
         <message>
             <location filename="../../app/wiring/window_builder.py" />
@@ -13286,7 +13296,7 @@
             <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>They cannot be brought back, and what was done before cannot be undone any more.</source>
             <translation>Sie lassen sich nicht zurückholen, und was davor getan wurde, lässt sich nicht mehr rückgängig machen.</translation>
         </message>
@@ -13433,7 +13443,7 @@
         <message>
             <location filename="../../app/agent/profiles.py" />
             <source>this is no agent profile: {0}</source>
-            <translation>dies ist kein Profil eines Agenten: {0}</translation>
+            <translation>das ist kein Agentenprofil: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/llm/probe.py" />
@@ -13872,7 +13882,7 @@
         </message>
         <message>
             <location filename="../../app/views/diagnosis/lists.py" />
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
         </message>
@@ -14862,6 +14872,11 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} entries that the record itself marks as entered in error are left out</source>
+            <translation>{0} Einträge, die die Akte selbst als irrtümlich erfasst kennzeichnet, bleiben weg</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
@@ -14895,7 +14910,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>{0} identical copies of what is there already, which is shown once</source>
-            <translation>{0} gleiche Kopien von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>{0} gleiche Kopien von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
@@ -15491,7 +15506,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{title} (eigenes)</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>{title} (open)</source>
             <translation>{title} (geöffnet)</translation>
         </message>

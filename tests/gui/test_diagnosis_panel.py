@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ from app.views.main_window import MainWindow
 from app.views.translation import use_language
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace.workspace import Workspace
-from tests.gui.heartbeat import Heartbeat
+from tests.gui.heartbeat import slowness
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
@@ -459,8 +460,8 @@ def test_the_panel_is_german(
 ):
     monkeypatch.setenv("SIGHTLINE_LANGUAGE", "de")
     use_language("en")
+    room = Room(wait_until)
     try:
-        room = Room(wait_until)
         room.choose()
         room.click_state("Fever", 1)
         tabs = room.panel.tabs
@@ -473,29 +474,34 @@ def test_the_panel_is_german(
         room.window.resize(900, 700)
         room.settle()
         bar = tabs.tabBar()
-        assert bar.tabRect(3).right() <= bar.width(), "all four are seen in a narrow window"
+        room.wait(lambda: bar.tabRect(3).right() <= bar.width())
         assert about(room.panel.findings)["Fever"] == "von Hand gesetzt"
         room.tab(SOURCES)
         assert "Zahl nicht nachgeschlagen" in room.panel.sources.toPlainText()
-        room.window.quit()
     finally:
+        room.window.quit()
         monkeypatch.setenv("SIGHTLINE_LANGUAGE", "en")
         use_language("en")
 
 
-@pytest.mark.stall_limit(50)
-def test_the_largest_table_never_stalls_the_window(room: Room, heartbeat: Heartbeat):
+@pytest.mark.timed
+def test_a_change_of_the_largest_table_costs_less_than_a_stall(room: Room):
     largest = max(presentations().values(), key=lambda one: len(one.ratios))
-    room.workspace.diagnosis.choose(largest.id)
+    diagnosis = room.workspace.diagnosis
+    diagnosis.choose(largest.id)
     room.settle()
+    for place in (SOURCES, NEXT, STEPS, FINDINGS):  # their first time
+        room.tab(place)
+    findings = iter(largest.findings)
     for place in (FINDINGS, STEPS, NEXT, SOURCES):
         room.tab(place)
-    for key in [*largest.findings][:12]:
-        room.workspace.diagnosis.set_finding(key, True)
-        room.settle()
+        for key in islice(findings, 3):
+            start = time.thread_time()
+            diagnosis.set_finding(key, True)
+            while room.panel.busy:
+                QApplication.processEvents()
+            QApplication.processEvents()  # paints it
+            cost = 1000 * (time.thread_time() - start)
+            assert cost < 50 * slowness(), f"tab {place}: {cost:.0f} ms of the GUI thread"
     room.tab(STEPS)
     assert len(room.panel.steps.texts.rows) == 13
-    start = time.perf_counter()
-    assert room.workspace.diagnosis.differential is not None
-    room.workspace.diagnosis.differential.next_findings()
-    assert time.perf_counter() - start < 0.02

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from app.records.record_library import OpenedRecord, Progress, RecordLibrary, re
 from app.secrets import Secrets
 from app.tools.api import CancelToken
 from app.views.main_window import MainWindow
-from app.views.record.problem_dialog import RecordProblemsDialog
+from app.views.record.record_opening import RecordProblemsDialog
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.workspace.workspace import Workspace
 from tests.gui.heartbeat import Heartbeat, stall_ms
@@ -183,6 +184,7 @@ def test_the_last_session_opens_the_record_again_and_matches_it_anew(
     again.close()
     again.deleteLater()
     kept = again.recent.session
+    again.recent.keep(False)  # other tests begin without a session
     assert kept is not None
     assert kept.records == ()
 
@@ -197,9 +199,9 @@ def test_identical_copies_are_told_as_a_note_and_a_zip_with_its_remedy(
     assert "The record is open" in notices(window)
     assert "identical copies" in notices(window)
     assert "problem" not in notices(window)
-    (tmp_path / "record.zip").write_bytes(b"PK\x03\x04" + path.read_bytes())
-    assert window.record_opening is not None
-    window.record_opening.open_paths([tmp_path / "record.zip"])  # as chosen in the dialog
+    with zipfile.ZipFile(tmp_path / "record.zip", "w") as archive:
+        archive.write(path, "patient.json")
+    drop(window, tmp_path / "record.zip")
     wait_until(lambda: not window.busy)
     assert "record.zip: it is a ZIP archive: unpack it, and open the folder" in notices(window)
 

@@ -15,7 +15,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import MEND
 from app.cli import main
 from app.errors import SightlineError, UsageError
-from app.headless.runs import _approver, _print_for_people, allowed_tools, ask, run_tool
+from app.headless.runs import approver, _print_for_people, allowed_tools, ask, run_tool
 from app.imaging.demo import demo_paths
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
@@ -80,7 +80,7 @@ def test_what_acts_is_not_run_and_the_model_is_told_why(
     monkeypatch.setenv("SIGHTLINE_ALLOW_REMOTE", "api.example.org")
     tool = FakeTool("act", Strict, ok(), approval=effect)
     with ScriptedModel([call("act")], says("Then not."), remote_host="api.example.org") as model:
-        run = request(tmp_path, approve=_approver(model))
+        run = request(tmp_path, approve=approver(model))
         events = asyncio.run(collect(AgentLoop(model, FakeRegistry(tool)), run))
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert finished.status == "failed"
@@ -98,7 +98,7 @@ def test_what_acts_runs_if_it_is_allowed_by_effect_and_name(
     registry = FakeRegistry(tool, other)
     allowed = allowed_tools(registry, [f"{effect}:act"])
     with ScriptedModel([call("act")], [call("act_too")], says("Done.")) as model:
-        run = request(tmp_path, approve=_approver(model, allowed))
+        run = request(tmp_path, approve=approver(model, allowed))
         events = asyncio.run(collect(AgentLoop(model, registry), run))
     finished = [event for event in events if isinstance(event, ToolFinished)]
     assert [event.status for event in finished] == ["ok", "failed"]

@@ -22,7 +22,7 @@ from app.agent.policy import Rule
 from app.agent.request import Decision, ImageNotes
 from app.agent.sessions import Thread
 from app.errors import UsageError
-from app.headless.runs import ALLOW_PICTURES, ALLOW_REMOTE, ALLOW_RISKY_PICTURES, _approver
+from app.headless.runs import ALLOW_PICTURES, ALLOW_REMOTE, ALLOW_RISKY_PICTURES, approver
 from app.secrets import key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings
 from app.tools.api import Approval
@@ -257,7 +257,7 @@ def asked(title: str, **fields: Any) -> ApprovalRequested:
 
 def answer(model: LanguageModel, event: ApprovalRequested) -> Decision:
     async def decide() -> Decision | bool:
-        return await _approver(model)(event)
+        return await approver(model)(event)
 
     decision = asyncio.run(decide())
     assert isinstance(decision, Decision)

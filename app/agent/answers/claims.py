@@ -107,13 +107,7 @@ class Figure:
 
 
 class Claims:
-    """Marks figures and statements in a model's texts that no result of the conversation supports.
-
-    Args:
-        director: The run's director, with the intent and the finished calls.
-        history: The conversation, with the current question.
-        plans: The packs' plans, which say what their tools can show.
-    """
+    """Marks figures and statements in a model's texts that no result supports."""
 
     def __init__(self, director: Director, history: Sequence[Message], plans: Plans) -> None:
         self._director = director
@@ -260,7 +254,6 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
-        """Yield what is wrong with the subject of a sentence."""
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
         for index in sorted(_subjects(words, _statement_words(self._plans))):
@@ -459,7 +452,6 @@ def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts and the keys in JSON."""
     left = [value]
     for _ in range(_STRINGS):
         if not left:

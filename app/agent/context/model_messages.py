@@ -123,7 +123,6 @@ _UNSEEN = re.compile(
     "[\u00ad\u034f\u0600-\u0605\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0001-\U000e01ef]"
 )
-"""Characters without a visible form."""
 OWN_WORDS = "Sightline:"
 """Prefix of a line in which the program itself asks the model to do something."""
 NOTES = 20  # images that a shortened note tells of
@@ -216,13 +215,10 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
 
 
 def with_note(message: Message, note: str, advice: str = "") -> Message:
-    """Return a tool message with Sightline's own remarks added.
+    """Return a tool message with remarks added: `note` as data, as it may quote a file or a tool.
 
-    Args:
-        message: The result.
-        note: What happened. It becomes part of the data, because it may quote a file or a tool.
-        advice: What the model is asked to do. It is placed outside the data, so it must contain
-            nothing that was written by a file, a tool or a model.
+    `advice`, what the model is asked to do, stands outside the data: nothing in it may come from a
+    file, a tool or a model.
     """
     data = {**message.data, "sightline": note} if note else message.data
     changed = {"data": data, "text": to_text(data), "advice": advice}

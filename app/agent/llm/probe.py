@@ -81,8 +81,7 @@ class Report:
     """The result of a test.
 
     Attributes:
-        lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
-            Unless `ok`, the last line says what to do.
+        lines: A line a step: ✓ works, ✕ failed, – unknown; unless `ok`, the last says what to do.
         form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
     """
 
@@ -132,13 +131,7 @@ async def _calls_in_order(ask: Ask, form: ToolForm, values: Sequence[int]) -> in
 
 
 class Probe:
-    """Tests language models for the settings page.
-
-    Args:
-        build: Returns the model with the given settings.
-        in_use: Returns whether a model is in use for questions, so that it must not be closed.
-        before_request: Called before each request to an endpoint, for the audit log.
-    """
+    """Tests language models for the settings page; `in_use` ones are not closed after a test."""
 
     def __init__(
         self,

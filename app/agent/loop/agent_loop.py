@@ -184,6 +184,7 @@ class _Run:
         self.ruled = False
         self.turns = 0
         self.said_by_tool = False
+        self.plain = agent.profile is not None and agent.profile.max_turns > 0
         self.written = ""  # the answer, as far as the model wrote it
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
@@ -251,7 +252,7 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
-            if self.said_by_tool:
+            if self.said_by_tool or (self.plain and stop is None):
                 self._end_plan(ok=True)
                 self.emitter.emit(RunFinished, answer=answer)
                 return
@@ -336,7 +337,7 @@ class _Run:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
         self.answers.refit = lambda: self._offer_tools(intent)
-        by_model = not self.answers.window.info.rules
+        by_model = not (self.answers.window.info.rules or self.plain)
         if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
             await self.asking.keep(intent.images)
             answer = await self.rules.answer()
@@ -404,7 +405,7 @@ class _Run:
     async def _without_model(self, error: ModelFailed) -> str | Stop | None:
         """Return the rules' answer after the model failed; None if rules have no plan to go on."""
         half = self.answers.reply.text
-        if half.strip():
+        if half.strip() or self.plain:
             return None  # the user has read it: an answer by others behind it would confuse
         answer = await self.rules.stand_in("", failed=error)
         if answer is not None:
@@ -421,7 +422,6 @@ class _Run:
         return tool is not None and missing_needs(self.request.models_dir)(tool.spec)
 
     def _offer_tools(self, intent: Intent) -> None:
-        """Set the system prompt, and the tools that the model may call for this question."""
         agent, info = self.agent, self.answers.window.info
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)

@@ -19,10 +19,7 @@ from app.paths import resources_dir
 
 
 def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
-    """Return the number of letters that are wrong, added, missing or swapped between two words.
-
-    A distance above `most` is returned as `most + 1`, which is faster.
-    """
+    """Return letters wrong, added, missing or swapped; faster: `most + 1` for more than `most`."""
     from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
     return int(OSA.distance(word, other, score_cutoff=most))
@@ -105,10 +102,6 @@ class Speller:
         return _full_spelling(word, min(found)[-1], self._words)
 
     def _candidates(self, word: str) -> Iterator[tuple[int, str, str, str]]:
-        """Yield (distance, compared part, pack's word, corrected word) for each similar word.
-
-        A part at the end of `word` is compared only if at least `_SAFE` letters precede it.
-        """
         for meant, distance in closest(word, self._words):
             yield distance, word, meant, meant
         if word.endswith("s"):

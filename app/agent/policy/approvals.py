@@ -81,12 +81,8 @@ def tool_request(
 ) -> dict[str, Any]:
     """Return the fields of the `ApprovalRequested` event that asks whether a call may run.
 
-    Args:
-        spec: The tool.
-        call: The call as the model wrote it.
-        arguments: The validated arguments; None for those of `call`.
-        judged: The judgement of the call, for the files and hosts that it would reach.
-        remember: Whether to offer an answer that holds for the whole conversation.
+    `arguments` are the validated ones, None for those of `call`; `remember` offers an answer for
+    the whole conversation.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -148,8 +144,7 @@ class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        grants: The user's answers that hold for a whole conversation; shared by all runs of the
-            program.
+        grants: The user's answers for a conversation; shared by all runs of the program.
     """
 
     policy: Policy

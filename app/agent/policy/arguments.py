@@ -75,7 +75,6 @@ _OWN_PATH = "\ue000"  # stands for a path of the run
 _PATH_END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
 
 _TEXT = 100_000
-"""Most characters of one text."""
 _ITEMS = 1_000
 _NUMBER = 1e15
 _WHOLE = 1_000_000

@@ -67,7 +67,6 @@ _MOST_TOKENS = 12
 _BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
 """A word that is divided at the end of a line."""
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Letters of scripts that write words without spaces, or put endings right after a name."""
 _PLAIN = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 )
@@ -138,11 +137,7 @@ def is_prose(key: str) -> bool:
 
 
 def smoothed(text: str) -> str:
-    """Return a text as a person reads it.
-
-    Invisible characters are removed, wide letters are replaced by normal ones, and words divided at
-    the end of a line are joined.
-    """
+    """Return a text as read: nothing invisible, no wide letters, divided words joined."""
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     return readable(text)

@@ -30,7 +30,6 @@ from app.tools import picture_sources
 from app.tools.api import Approval, Tool, ToolContext
 
 _MAX_DIFFERENCES = 20
-"""Maximum number of differences listed for one call."""
 _SHOWN_CHARS = 80
 _FINDING = ("image", "geometry", "label", "score", "units", "value", "description", "approximate")
 _ARTIFACT = ("path", "role", "title", "description")
@@ -61,8 +60,7 @@ class ReplayedCall:
     Attributes:
         status: "same", "differs", or "left out" if the call was not made again.
         reasons: The differences, or why the call was left out.
-        harmless: Whether the call was left out on purpose (it writes or sends, or was stopped or
-            refused when it was recorded), not because something is missing.
+        harmless: Whether it was left out on purpose (it acts, or never ran).
     """
 
     call_id: str
@@ -93,12 +91,8 @@ def _recorded(entry: Entry, content: Content) -> RecordedCall:
 class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
-    Args:
-        context_of: Returns the context for a call, or the reason why the call cannot be made.
-        old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
-        new_dir: The folder that the repeated calls write to.
-        renamed: Maps old names of files and images to the current ones.
-        policy: The current rules; a call that would require asking the user is refused.
+    `renamed` maps old names of files and images to current ones. A call that would need a question
+    to the user is refused.
     """
 
     tools: Tools

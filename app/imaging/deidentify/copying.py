@@ -93,14 +93,10 @@ _IMPLEMENTATION = "2.25.231408124713961726583071240716309325"
 
 
 class Copier:
-    """Makes de-identified copies in one folder.
+    """Makes de-identified copies in the folder `out`, with a secret from `folder_secret`.
 
-    Args:
-        out: The output folder, which exists.
-        secret: From `folder_secret`.
-        options: The profile's options.
-        burnt_in: Whether files that are declared to have burnt-in text are copied all the same.
-        blanks: Boxes that are overwritten in pixels.
+    With `burnt_in`, files that declare text in their pixels are copied too; `blanks` are
+    overwritten boxes.
     """
 
     def __init__(
@@ -285,7 +281,6 @@ def _check_kind(path: Path, sop_class: str) -> None:
 
 
 def _unremovable(dataset: Dataset) -> tuple[str, ...]:
-    """Return what stays in a copy whatever the rules say."""
     found: list[str] = []
     if _pixel_element(dataset) is not None:
         declared = str(dataset.get("BurnedInAnnotation", "")).strip().upper()
@@ -497,13 +492,9 @@ def deidentify(
     progress: Callable[[int, Outcome], object] = lambda _number, _outcome: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    """Copy files one after the other with `Copier.copy`, and return what became of each.
+    """Copy files one after the other with `copy`, and return what became of each.
 
-    Args:
-        files: Files or members of archives.
-        copy: Copies one of them.
-        progress: Called after each with the number done and its outcome.
-        cancelled: Asked before each; copies that were made stay.
+    `progress` gets the number done and the outcome; when `cancelled`, made copies stay.
     """
     summary = Summary()
     for number, path in enumerate(files, 1):

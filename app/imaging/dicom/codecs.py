@@ -370,11 +370,6 @@ def _read_compressed(
 
 
 def _as_declared(words: Array, layout: Layout, coded: CodeStreamFigures | None) -> Array:
-    """Shift words so that the value stands where High Bit declares it.
-
-    Decoders give fewer bytes where the code stream needs no more, and compressors often move the
-    value to the lowest bits.
-    """
     if words.dtype.itemsize < layout.word_bytes and words.dtype.kind in "iu":
         words = words.astype(f"{words.dtype.kind}{layout.word_bytes}")
     up = layout.high - (layout.stored - 1)
@@ -391,7 +386,6 @@ def _fragments(path: Path, status: sources.FileStatus, offset: int, length: int)
 
 
 def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -> bytes:
-    """Return the code stream of one frame."""
     span = header.pixels
     assert span is not None
     fragments = _fragments(header.path, sources.status(header.path), span.offset, span.length)

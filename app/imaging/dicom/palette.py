@@ -25,11 +25,7 @@ from app.imaging.types import Lut
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
     """Return the table in a LUT Sequence item, or None if it cannot be used.
 
-    Args:
-        item: Sequence item with LUT Descriptor and LUT Data.
-        inputs: Lowest and highest value to look up, by which `signed_first` decides whether the
-            table begins at a negative value.
-        little: Whether the file is little endian.
+    `inputs` are the lowest and highest value to look up; see `signed_first`.
     """
     descriptor = _descriptor(item)
     if descriptor is None:
@@ -189,14 +185,9 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
 
 
 def expand_segments(words: list[int], entries: int, *, small: bool = False) -> list[int]:
-    """Expand a segmented table to at most `entries` plain values (PS3.3 C.7.9.2).
+    """Expand a segmented table to at most `entries` values, up to a bad segment (PS3.3 C.7.9.2).
 
-    A malformed segment ends the table, so the result may have fewer values.
-
-    Args:
-        words: Segmented data as 16-bit words or bytes.
-        entries: Number of values in the full table.
-        small: Whether `words` are bytes; the offset in an indirect segment then takes four of them.
+    `small` words are bytes; the offset in an indirect segment then takes four of them.
     """
     values: list[int] = []
     begins: set[int] = set()

@@ -185,14 +185,8 @@ def stitch(
 ) -> Array | None:
     """Stitch the tiles in a section into one image; parts beyond the matrix are cut off.
 
-    Args:
-        slide: The slide, for its size.
-        section: The section to stitch.
-        header: Header of the file, for the value of pixels that no tile covers.
-        tile_of: Takes a frame number (from 0), returns its stored values; None if damaged.
-
-    Returns:
-        [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
+    `tile_of` takes a frame number (from 0) and returns its stored values, None if damaged. The
+    result is [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
     """
     image: Array | None = None
     for tile in section.tiles:

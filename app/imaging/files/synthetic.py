@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 KEYWORD = "Sightline-Synthetic"
-"""Keyword of the chunk; its text is the model's title."""
 ATTRIBUTE = "SyntheticBy"
 """Name under which an `Instance` carries the model's title (`Instance.get`)."""
 
@@ -42,7 +41,6 @@ def file_model_title(path: Path) -> str:
 
 
 def _maker(stream: BinaryIO) -> str:
-    """Read the headers of all chunks, and the content of those that hold text."""
     if stream.read(len(_SIGNATURE)) != _SIGNATURE:
         return ""
     while len(head := stream.read(8)) == 8:
@@ -76,10 +74,7 @@ def _text(kind: bytes, data: bytes) -> str:
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
     """Mark a PNG that has no mark yet as made by a model, atomically and without changing pixels.
 
-    Args:
-        path: A PNG written by this program.
-        model: Title of the model that made it.
-        more: Further text chunks to add: maps keywords (1 to 79 characters) to texts.
+    `model` is its title; `more` maps keywords (1 to 79 characters) of further text chunks to texts.
 
     Raises:
         OSError: The file cannot be read or written.

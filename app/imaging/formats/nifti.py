@@ -108,7 +108,6 @@ def _header_bytes(path: Path, packed: bool) -> bytes:
 
 
 def _fields(path: Path, start: bytes) -> dict[str, Any]:
-    """Return the header's fields by name, and its byte order under "order"."""
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:
@@ -273,7 +272,6 @@ def _rescale(fields: dict[str, Any]) -> Rescale:
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
-    """Return all header fields as rows for the attributes panel."""
     rows = [attribute_row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
     for name, value in fields.items():
         if name in ("_", "order"):

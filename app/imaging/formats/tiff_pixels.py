@@ -96,13 +96,9 @@ def _check_kind(path: Path, page: Any) -> None:
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode one plane of one resolution level of a TIFF series.
+    """Decode one plane (in the file's order, from 0) of one resolution level of a TIFF series.
 
-    Args:
-        path: The TIFF file.
-        level: The resolution level, a tifffile series.
-        plane: Number of the plane in the file's order, from 0; it has all samples of its pixels.
-        sample: The sample (from 0) of each pixel to return; None for colour or the only sample.
+    `sample` is the sample (from 0) of each pixel to return; None for colour or the only sample.
 
     Raises:
         FileProblem: The plane is missing, damaged, or of an unsupported kind.

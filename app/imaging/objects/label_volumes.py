@@ -33,7 +33,6 @@ from app.imaging.types import Instance, Rescale
 
 Floats = NDArray[np.float64]
 Key = tuple[int, int]
-"""Part of the file, and value of the label in it."""
 
 MOST_LABELS = 512
 _PART = 2**16  # the number of an item is this times the part, plus the label's value
@@ -57,15 +56,10 @@ class _Labels:
 
 
 def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
-    """Return a label volume as a layer to be laid over a series; its items are the labels.
+    """Return a label volume as a layer of labels over a series; raise FileProblem if none fits.
 
-    Args:
-        instance: The label volume.
-        over: An image of the series; its attribute `STACK_KEYWORD` has the series' geometry.
-        slices: Number of images or frames in the series.
-
-    Raises:
-        FileProblem: The volume has no labels, or none of them lies within the series.
+    `over` is an image of the series with its geometry (`STACK_KEYWORD`), `slices` its number of
+    images or frames.
     """
     path = instance.path
     header = read_header(path)
@@ -226,11 +220,7 @@ _TAGS[tag_for_keyword("FrameOfReferenceUID")] = "FrameOfReferenceUID"
 
 
 def _said_of_the_patient(header: VolumeHeader) -> dict[str, str]:
-    """Return what the header's free fields say of patient, study and space, by DICOM keyword.
-
-    ITK names the fields of a DICOM file that it converts "0010|0020", others "PatientID",
-    "patient id" or "DICOM_0010_0020_Patient_ID".
-    """
+    """Return patient facts in a header's free fields, in ITK's and others' spelling, by keyword."""
     found: dict[str, str] = {}
     for row in header.rows:
         key = re.sub("[^a-z0-9]", "", row.keyword.lower()).removeprefix("dicom")

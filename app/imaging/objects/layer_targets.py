@@ -179,11 +179,7 @@ def frame_target(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Return the reason why `instance` must not be drawn on `target`, or "" if it may be.
-
-    The reason is another patient or frame of reference, if both state it; `frame_of_reference` is
-    that of `instance`.
-    """
+    """Return why it must not be drawn: another patient or frame of reference, or ""."""
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
         return "it names this image, but belongs to another patient: not drawn"
@@ -213,13 +209,9 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Return the grid with this position, direction and spacing; None if a value is impossible.
+    """Return the grid of these ImagePositionPatient (mm), -Orientation and PixelSpacing (mm).
 
-    Args:
-        position: ImagePositionPatient in mm.
-        cosines: ImageOrientationPatient, six direction cosines.
-        spacing: PixelSpacing (between rows, between columns) in mm.
-        thickness: Slab thickness in mm; 0 if unknown.
+    None if a value is impossible; `thickness` is the slab's in mm, 0 if unknown.
     """
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None

@@ -147,13 +147,9 @@ def _with_basis(one: Measurement) -> str:
 
 
 def read_report_findings(instance: Instance, images: Sequence[Instance]) -> ReportMarks:
-    """Return the marks in a report as findings on open images.
+    """Return the marks in a report as findings on `images`, open ones of the same patient.
 
-    The references to images have no pixel hash, which a report does not hold.
-
-    Args:
-        instance: The report.
-        images: The open images that it names, of the same patient.
+    They have no pixel hash, which a report does not hold.
 
     Raises:
         FileProblem: The file cannot be read, or holds no report.
@@ -208,11 +204,9 @@ class _MarkReader:
         self._left_out: list[tuple[str, str]] = []
 
     def marks(self) -> ReportMarks:
-        """Return what was read."""
         return ReportMarks(tuple(self._found.values()), tuple(self._left_out))
 
     def read(self, item: Dataset) -> None:
-        """Read a group; one that is no mark here is left out."""
         group = _group(item)
         if not group.algorithm and self._program:
             group.algorithm, group.version = self._program, "unknown"
@@ -479,7 +473,6 @@ def _ends(shapes: Sequence[Geometry]) -> tuple[XY, ...]:
 
 
 def _as_kind(kind: type, shapes: Sequence[Geometry]) -> Geometry:
-    """Return the shapes of one group as the kind that they were drawn as, if they can be it."""
     points = _ends(shapes)
     xs, ys = zip(*points, strict=True)
     if kind is Segments and len(points) % 2 == 0:

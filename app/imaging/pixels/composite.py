@@ -132,14 +132,9 @@ Tables = tuple[Sums, ...]
 
 
 class CompositeLevels:
-    """The smaller copies of several channels, drawn as one picture; see `StoredLevels`.
+    """Smaller copies of channels for which `can_average` holds, as one picture; see `StoredLevels`.
 
-    `can_average` must hold for every channel.
-
-    Args:
-        tints: The channels that are shown.
-        known: Earlier copies, of which those of the same pixels are used again.
-        sparing: As for `StoredLevels`.
+    `known` are earlier copies, of which those of the same pixels are used again.
     """
 
     def __init__(

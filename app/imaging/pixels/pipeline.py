@@ -311,7 +311,6 @@ def real_value(maps: tuple[RealWorldMap, ...], stored: float) -> tuple[float, Re
 Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-6
-"""Distance in pixels up to which a centre lies on an edge."""
 
 
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:

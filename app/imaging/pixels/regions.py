@@ -13,7 +13,6 @@ from app.imaging.files.identity import pixel_sha256
 from app.imaging.types import Frame
 
 Box = tuple[int, int, int, int]
-"""(left, top, right, bottom) in pixels; right and bottom are the first pixels outside."""
 
 MAX_REGION_PIXELS = 2**26
 """Most pixels of a region: 67 million, e.g. 8,192 x 8,192."""
@@ -24,8 +23,7 @@ class PixelRegion:
     """A part of an image.
 
     Attributes:
-        frame: The part's pixels as a frame, with the spacing of its level. Its `ref` names the
-            image, with the digest of the part: no findings can be bound to it.
+        frame: The part as a frame with its level's spacing; no findings can be bound to its `ref`.
         x: Column of the part's left edge, in pixels of its level, from 0.
         y: Row of its top edge.
         level: The level, 0 for the largest.

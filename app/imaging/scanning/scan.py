@@ -176,15 +176,8 @@ _Batch = list[tuple[int, Path]]
 class Scan:
     """One scan, on its own thread: reads the files in the opened paths and groups the images.
 
-    Args:
-        pool: Workers that list and read files.
-        paths: Absolute paths of files and folders.
-        cancel: Token that ends the scan.
-        progress: Called with the number of files read and the number found so far.
-        found: Called with the studies that have grown, each with all instances read so far.
-        index: Folder of the index, or None to use no index.
-        opened: Returns the series that are already open; called once all files are read. Copies of
-            their files are left out (`copies.compare`).
+    `found` gets grown studies with all instances read so far; `opened` returns the series that are
+    already open, whose copies are left out (`copies.compare`).
     """
 
     def __init__(
@@ -496,7 +489,6 @@ class Index:
 
 
 def _remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

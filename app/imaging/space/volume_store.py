@@ -130,15 +130,9 @@ _Events = SimpleQueue[tuple[_Batch, Reply]]
 
 
 class SliceGathering:
-    """Fetches all slices of one volume.
+    """Fetches all slices of one volume into `assembly`; `run` raises `Cancelled` once `stopped`.
 
-    Args:
-        pool: Workers that parse headers and decode pixels.
-        kept: Returns a frame if it is already decoded, else None.
-        slices: Image and frame of each slice.
-        assembly: Receives the slices.
-        progress: Called from time to time with the number of slices done and the total.
-        stopped: Event that ends the fetching once it is set; `run` then raises `Cancelled`.
+    `kept` returns a frame if it is already decoded, else None.
     """
 
     def __init__(
@@ -329,10 +323,7 @@ def _patient_and_space(instance: Instance) -> Instance:
 class VolumeStore:
     """Makes and keeps volumes, and sections through them; thread-safe.
 
-    Args:
-        pool: Workers that read and decode slices.
-        kept: Returns a frame if it is already decoded, else None.
-        budget: Maximum bytes of voxels to keep; the least recently used volumes are dropped first.
+    `kept` returns a decoded frame or None; beyond `budget` bytes the least recently used go.
     """
 
     def __init__(self, pool: WorkerPool, kept: FrameLookup, budget: int = BUDGET_BYTES) -> None:

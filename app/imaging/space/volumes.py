@@ -110,14 +110,9 @@ Floats = NDArray[np.float32]
 
 
 class Assembly:
-    """Builds a volume from the frames in one stack, which may be added in any order.
+    """Builds a volume from `count` frames of one stack, which may be added in any order.
 
-    Args:
-        path: A file in the stack, used only in error messages.
-        count: Number of frames that will be added.
-        frame_of_reference: FrameOfReferenceUID that the frames share, if any.
-        max_bytes: Maximum size of the voxels in bytes.
-        labels: Whether the pixels are labels, which must not be interpolated.
+    `path` is for error messages; pixels of `labels` must not be interpolated.
     """
 
     def __init__(
@@ -142,11 +137,9 @@ class Assembly:
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame `place` (from 0) and return the array into which the caller writes its pixels.
+        """Add frame `place` (from 0); return the array for its pixels, to be filled before another.
 
-        Returns:
-            A contiguous [rows, columns] array, to be filled before the next frame is added. Its
-            type is that of the pixels, or a wider type if the types in the stack differ.
+        It is contiguous [rows, columns], of the pixels' type or, where types differ, a wider one.
 
         Raises:
             FileProblem: The frame is in colour or differs in size from the others, or the volume

@@ -202,16 +202,9 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
 class StoredInstances(Sequence[Instance]):
     """The instances of a series restored from the index; thread-safe.
 
-    The instances are created, block by block, on first access, and then kept: the same position
-    always gives the same object.
-
-    Args:
-        first: The first instance.
-        blocks: The other instances packed by `pack_block`, `PER_BLOCK` in each block but the last.
-        count: Number of instances.
-        frames: Total number of frames in all instances.
-        uid_hashes: [count] results of `uid_hashes` for the SOP Instance UIDs.
-        reader: Reads the blocks; shared by all series in a scan, which have texts in common.
+    They are created block by block on first access and then kept: a position always gives the same
+    object. `blocks` hold all but the first (`pack_block`); `reader` is shared by the series of a
+    scan.
     """
 
     __slots__ = ("_blocks", "_count", "_first", "_lock", "_reader", "frames", "uid_hashes")

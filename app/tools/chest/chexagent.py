@@ -62,11 +62,7 @@ class Visual(nn.Module):
         self.proj = nn.Parameter(torch.empty(width, width))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return the features [images, patches, width] of images [images, 3, size, size].
-
-        They come from the output of the SigLIP encoder before its final layer norm, because the
-        published model does not apply that norm.
-        """
+        """Return SigLIP features [images, patches, width] before its final norm, as published."""
         seen = self.model.encoder(inputs_embeds=self.model.embeddings(pixels)).last_hidden_state
         return self.ln_post(self.attn_pool(seen + self.pos_embed)) @ self.proj
 
@@ -161,12 +157,7 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
-
-    Raises:
-        OtherLayout: The folder's layout differs from that of the published model.
-        ToolFailed: A file is missing or damaged.
-    """
+    """Load the published model, telling the fraction loaded; raise OtherLayout or ToolFailed."""
     parts = build_network(folder, device, dtype)
     fill_parameters(parts, folder, tell=tell)
     image_settings = read_config(folder, "vision/preprocessor_config.json")

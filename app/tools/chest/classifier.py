@@ -34,7 +34,6 @@ LABELS: tuple[str, ...] = tuple(shipped_table("chest", "labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
-"""Largest number of labels with heat maps in one call: each map is as large as the image."""
 
 _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
@@ -286,7 +285,6 @@ def _label_metadata(
 
 
 def _above(scores: Mapping[str, float]) -> list[str]:
-    """Return the labels above the operating point, the highest score first."""
     above = [label for label, score in scores.items() if score > OPERATING_POINT]
     return sorted(above, key=lambda label: -scores[label])
 

@@ -46,8 +46,7 @@ class Topic:
     Attributes:
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
-        absent: Regular expression for words that by themselves say that it is absent ("normal
-            heart"); "" for none.
+        absent: Regular expression of words that say it is absent ("normal heart"); "" for none.
     """
 
     name: str
@@ -132,12 +131,7 @@ class Claim:
 
 
 def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
-    """Return the contradictions between results about the same image.
-
-    Args:
-        results: The results to compare, in the order of their calls. If a tool was called
-            repeatedly with equal arguments, only its last result counts.
-    """
+    """Return contradictions between results about one image; of equal calls the last counts."""
     claims = [
         Claim(topic, present, words, index)
         for index in _latest_calls(results)

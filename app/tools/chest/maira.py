@@ -193,12 +193,7 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
-    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
-
-    Raises:
-        OtherLayout: The folder's layout differs from that of the published model.
-        ToolFailed: A file is missing or damaged.
-    """
+    """Load the published model, telling the fraction loaded; raise OtherLayout or ToolFailed."""
     parts = build_network(folder, device, dtype)
     fill_parameters(parts, folder, rename=current_name, tell=tell)
     projector: Any = parts["multi_modal_projector."].eval()

@@ -43,19 +43,12 @@ def call_model(
     timeout_s: float,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Call a model's entry function in the model process and return its answer.
-
-    Args:
-        entry: Module and function, for example "app.tools.chest.maira:entry".
-        model: The model; its folder and the device are added to the payload.
-        payload: Further arguments for the entry.
-        context: The context of the tool call; cancelling the call stops the entry.
-        timeout_s: Seconds after which the entry is stopped and counts as failed.
-        progress: Receives the progress; None to use `context.progress`.
+    """Call a model's entry in the model process with `payload`, its folder and the device.
 
     Raises:
         Cancelled: The run was stopped.
-        ToolFailed: The entry failed; see `app.tools.api.ModelHost.call`.
+        ToolFailed: The entry failed or took `timeout_s`
+        see `app.tools.api.ModelHost.call`.
     """
     return context.host.call(
         entry,
@@ -139,10 +132,7 @@ class CheckedText:
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
-    """Return the text of a model's answer with its faults: empty, repeated or cut off.
-
-    The answer has "text"; "finished", False if the token limit "most" stopped the model.
-    """
+    """Return an answer's text with its faults; `finished` False: cut off at `most` tokens."""
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
         return CheckedText("", ("the model wrote nothing",))

@@ -50,11 +50,9 @@ def load(path: Path) -> OfflinePSPNet:
 
 
 def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
-    """Return the image centred in a black square of the network's size.
+    """Return the image in a black square, float32 [1, 1, 512, 512] in [-1024, 1024].
 
-    Returns:
-        The square, float32 [1, 1, 512, 512] in [-1024, 1024]; and the (top, left) padding around
-        the image, in pixels of the image.
+    Also the (top, left) padding around the image, in pixels of the image.
     """
     grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
     rows, columns = pixels.shape

@@ -186,12 +186,9 @@ def _centre(mask: BoolImage, axis: int) -> float:
 def check_shapes(
     masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
 ) -> ShapeCheck:
-    """Check if masks have the shapes and positions of lungs and a heart on a frontal film.
+    """Check that masks have shapes and positions of lungs and a heart on a frontal film.
 
-    Args:
-        masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape, without padding.
-        confidence: The same names -> mean probability inside the mask, 0..1.
-        mirrored: Probability that the film is shown mirrored, 0..1.
+    `confidence` (mean probability inside the mask) and `mirrored` (that the film is) are 0..1.
     """
     side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()
     right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
@@ -347,10 +344,8 @@ def window_around(
 ) -> Window | None:
     """Return a window around the union of masks, in pixels of the image; None if all are empty.
 
-    Args:
-        masks: Masks on a common grid, which may be coarser than the image.
-        shape: (rows, columns) of the image.
-        margin: Margin on each side, as a fraction of the longer side of the union.
+    Masks share a grid, perhaps coarser than the image's `shape`; `margin` is a fraction of the
+    longer side of the union.
     """
     rows, columns = np.nonzero(np.logical_or.reduce(masks))
     if len(rows) == 0:
@@ -364,11 +359,7 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return masks of `shape`, without overlaps, from the margins that `clean_margins` returns.
-
-    The margins are enlarged first; then each mask is where its margin is above 0, which gives
-    smooth edges. Only the part around each structure is enlarged, to save time on a large film.
-    """
+    """Return masks of `shape` from `clean_margins`, enlarged first for smooth edges."""
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []
     for margin in margins:

@@ -53,10 +53,8 @@ class PassVariation:
     """The variation of the results between the network's passes on one image.
 
     Attributes:
-        agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
-            averaged over the passes; only structures that were found.
-        ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
-            has no ratio or there is only one pass.
+        agreement: Found structures only: Dice coefficient (0..1) of passes and result, averaged.
+        ratio: Range of the cardiothoracic ratio over the passes; None if unknown.
         warnings: One sentence for each structure whose outline changes much between the passes.
     """
 
@@ -66,11 +64,10 @@ class PassVariation:
 
 
 def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVariation:
-    """Return how much the network's passes differ from the result.
+    """Return how much the passes differ from the result.
 
-    Args:
-        parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
-        margins: The result, as `clean_margins` returns it: [3, rows, columns] on the same grid.
+    `parts` are the class probabilities [4, rows, columns] of each pass on the coarse grid;
+    `margins` the result of `clean_margins`.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
     winners = [part[:, ::_STEP, ::_STEP].argmax(axis=0) for part in parts]
@@ -374,14 +371,9 @@ def _pixel_problem(pixels: NDArray[np.float32]) -> str | None:
 
 @torch.inference_mode()
 def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segment the lungs and the heart on a frontal chest radiograph.
+    """Segment the lungs and the heart on a frontal chest radiograph, at the input's own size.
 
-    Args:
-        pixels: [rows, columns] in 0..1 as displayed (bright = dense), of any size, square pixels.
-        weights: The network from `load`.
-
-    Returns:
-        Masks at the input's own size; or, with `refused`, the reason why there are none.
+    `pixels` are [rows, columns] in 0..1 as displayed (bright = dense), square.
 
     Raises:
         ValueError: The pixels are not a 2-D array of finite numbers.
@@ -452,8 +444,7 @@ class PictureView:
     Attributes:
         view: "frontal", "lateral", "other" or "inverted".
         certainty: Probability of that view, 0..1.
-        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for "lateral" and
-            "other".
+        mirrored: Probability, 0..1, that a frontal film is mirrored; 0 for "lateral" and "other".
     """
 
     view: str
@@ -527,7 +518,6 @@ def _serve_on_cpu(
 
 
 def _payload_pixels(payload: dict[str, Any]) -> NDArray[np.float32]:
-    """Return the payload's pixels as float32 in 0..1."""
     pixels: NDArray[Any] = payload["pixels"]
     image = pixels.astype(np.float32)
     return image / np.float32(255) if pixels.dtype == np.uint8 else image

@@ -15,14 +15,8 @@ from app.records.types import LOINC, Code, Entry, EntryKind, Records
 from app.tools.diagnosis.differential import Evidence, OwnRatio
 from app.tools.diagnosis.table import Finding, Presentation, Ratio
 from app.tools.models.cards import ModelCard
+from app.tools.said_findings import clauses, states
 
-_CLAUSES = re.compile(r"[.;!?\n]+(?=\s|$)|\b(?:but|however|although|though|yet|aber|jedoch)\b")
-_TO_THE_END = ("denies", "denied", "negative for", "without", "absence of", "verneint", "ohne")
-"""Words that negate all that follows in their clause."""
-_NEXT_ONLY = (*("no", "not", "never", "neither", "nor", "none of"), *("kein", "keine", "keinen"))
-"""Words that negate the next item, and further ones only if the list goes on with "or"."""
-_AFTER = re.compile(r"^[\s:(]*(?:is|are|was|were)?\s*(?:absent|negative|not present|excluded|no\b)")
-_GOES_ON = re.compile(r"\b(?:or|nor|oder|noch)\b")
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
 
 
@@ -44,49 +38,23 @@ def text_evidence(presentation: Presentation, text: str, origin: str = "said") -
 
     A finding that the text says to be both present and absent is left out and told.
     """
-    clauses = [part for part in _CLAUSES.split(text.casefold().replace("\u2019", "'")) if part]
+    parts = clauses(text)
     found: list[Evidence] = []
     unused: list[str] = []
     for key, finding in presentation.findings.items():
-        states = {state for clause in clauses for state in _states(finding, clause)}
+        said = {
+            state for part in parts for state in states(part, finding.words, finding.absent_words)
+        }
         value, problem = _typed_value(finding, text)
         if value is not None:
-            states.add(value)
+            said.add(value)
         if problem:
             unused.append(problem)
-        if len(states) > 1:
+        if len(said) > 1:
             unused.append(f"{finding.name}: said to be present and absent")
-        elif states:
-            found.append(Evidence(key, states.pop(), origin))
+        elif said:
+            found.append(Evidence(key, said.pop(), origin))
     return TextEvidence(tuple(found), tuple(unused))
-
-
-def _states(finding: Finding, clause: str) -> Iterable[bool]:
-    taken: list[tuple[int, int]] = []
-    for words, state in ((finding.absent_words, False), (finding.words, True)):
-        for phrase in sorted(words, key=len, reverse=True):
-            for match in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?!\w)", clause):
-                if any(start < match.end() and match.start() < end for start, end in taken):
-                    continue
-                taken.append(match.span())
-                yield state and not _negated(clause, match.start(), match.end())
-
-
-def _negated(clause: str, start: int, end: int) -> bool:
-    before, after = clause[:start], clause[end:]
-    if _AFTER.match(after):
-        return True
-    for word in _TO_THE_END:
-        if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", before):
-            return True
-    for word in _NEXT_ONLY:
-        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", before):
-            between = before[match.end() :]
-            if "," not in between and " and " not in between:
-                return True
-            if _GOES_ON.search(clause[match.end() :]):
-                return True
-    return False
 
 
 _CONCENTRATION = re.compile(r"(n|u|m|p|)g/(m|d|)l")

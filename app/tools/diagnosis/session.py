@@ -58,6 +58,11 @@ class DiagnosisSession(BaseModel):
     current_uncertainties: list[str] = []
     final_diagnosis: FinalDiagnosis | None = None
 
+    @property
+    def end(self) -> FinalDiagnosis | None:
+        """The final diagnosis, or None; `final_diagnosis` is what the file calls it."""
+        return self.final_diagnosis
+
 
 def session_file(session_id: str) -> Path:
     """Return the path of a session's file.

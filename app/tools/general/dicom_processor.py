@@ -32,7 +32,6 @@ _ACQUISITION = (
     *("XRayTubeCurrent", "ExposureTime", "Exposure", "ConvolutionKernel", "GantryDetectorTilt"),
     *("FlipAngle", "SeriesDescription", "ProtocolName", "Manufacturer", "ManufacturerModelName"),
 )
-"""Attributes of how the image was made, returned as the file has them, if it has them."""
 
 
 class DicomProcessorInput(ToolInput):

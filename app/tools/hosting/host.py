@@ -318,11 +318,9 @@ def default_threads() -> int:
 
 
 class ProcessHost:
-    """Runs functions in one worker process per device; implements `app.tools.api.ModelHost`.
+    """Runs functions in a process per device, ended when idle; see `app.tools.api.ModelHost`.
 
-    Args:
-        idle_s: Seconds without a call after which a process is ended; None to never end it.
-        durations: Durations of earlier calls; None to use those kept on this machine.
+    `idle_s` None: never ended. `durations` are those of earlier calls, None for those kept here.
     """
 
     def __init__(

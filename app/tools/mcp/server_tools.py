@@ -162,11 +162,7 @@ class AnalyzeOutput(BaseModel):
 class AnalyzeMedicalDocument:
     """Has an MCP server analyse the text of a document; without a server it says how to get one.
 
-    Args:
-        servers: The servers; None where none is allowed.
-        server: The one that has the tool.
-        schema: The schema of the server's tool.
-        waiting: Name of a server that is set up and waits for the user's consent.
+    `waiting` names a server that is set up and waits for the user's consent.
     """
 
     def __init__(

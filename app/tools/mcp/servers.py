@@ -27,7 +27,6 @@ from app.tools.mcp.offers import Listing, OfferedTool, identity, is_loopback
 
 URL_VARIABLE, DEBUG_VARIABLE = "MCP_SERVER_URL", "MCP_DEBUG"
 FROM_ENVIRONMENT = "environment"
-"""Name of the server at `MCP_SERVER_URL`; no other has it."""
 LIST_S, CALL_S = 30.0, 300.0
 _MARGIN_S = 10.0  # for the end of a server's program
 _GRACE_S = 6.0
@@ -87,12 +86,8 @@ def _dump(consents: dict[str, Consent]) -> dict[str, Any]:
 class McpServers:
     """The servers and the user's consents. Thread-safe; what contacts a server blocks.
 
-    Args:
-        configured: Returns the servers of the settings.
-        key: Returns the key of that name, as `app.secrets.Secrets.get` does.
-        file: Where consents are kept; None for memory only.
-        changed: Called with the name of a server whose consent was given or has ended, and whether
-            it was given.
+    Consents are kept in `file`, None: in memory; `changed` is called with a server and whether its
+    consent was given.
     """
 
     def __init__(
@@ -151,12 +146,7 @@ class McpServers:
         self._changed(name, False)
 
     def listing(self, server: McpServer, cancel: CancelToken, key: str | None = None) -> Listing:
-        """Ask a server for its tools; `key` None for the one that is kept.
-
-        Raises:
-            ToolFailed: It cannot be reached or understood.
-            Cancelled: `cancel` was set.
-        """
+        """Ask a server for its tools (`key` None: the kept one); raise ToolFailed or Cancelled."""
         return _listing(self._ask(server, {}, cancel, LIST_S, key))
 
     def call(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from app.tools.api import Registrar
 from app.tools.microscopy.analysis_visualizer import AnalysisVisualizer
-from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.cell_state_analyzer import CellStateAnalyzer
 from app.tools.microscopy.image_captioner import ImageCaptioner
 from app.tools.microscopy.image_info import ImageInfo
 from app.tools.microscopy.image_preprocessor import ImagePreprocessor
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
-from app.tools.microscopy.organoid_segmenter import organoid_segmenter
 from app.tools.microscopy.plan import PLAN
+from app.tools.microscopy.segmenters import cell_segmenter, nuclei_segmenter, organoid_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 
 

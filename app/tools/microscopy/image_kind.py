@@ -34,7 +34,6 @@ WORDS = {
     ImageKind.BLOOD: "a stained blood smear",
     ImageKind.BLANK: "blank",
 }
-"""What each kind is called in messages."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from app.tools.needs import is_installed
 
 ENTRY = "app.tools.microscopy.network_models:entry"
 PACKAGES = {"cellpose": "Cellpose", "stardist": "StarDist", "instanseg": "InstanSeg"}
-"""Import name of each network's package and the network's name."""
 
 _PROJECTS = {
     "cellpose": "cellpose",

@@ -101,11 +101,7 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude all objects that exist now, such as torch's, from later garbage collections.
-
-    Each collection would check all these objects, which takes longer than unloading a model. Call
-    `free_unused` first, because garbage that exists now is never collected.
-    """
+    """Exclude present objects, such as torch's, from slow collections; `free_unused` first."""
     gc.freeze()
 
 
@@ -219,11 +215,9 @@ class Placement:
 
 
 def choose_placement(wanted: str, *, exact: bool = False) -> Placement:
-    """Return the device and precision to use: the wanted device, or the CPU if it is missing.
+    """Return device and precision: `wanted` ("auto": an accelerator), or the CPU if it is missing.
 
-    Args:
-        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps".
-        exact: Whether to use float32 everywhere (for small networks whose results are compared).
+    `exact` is float32 everywhere, for small networks whose results are compared.
     """
     if wanted in ("auto", "cuda") and torch.cuda.is_available():
         half = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"

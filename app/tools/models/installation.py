@@ -67,12 +67,7 @@ class Installation:
     host: ModelHost | None = None
 
     def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
-        """Copy models from a source, verify them and put them in place: all of them or none.
-
-        Raises:
-            Cancelled: `cancel` was set.
-            SightlineError: A file does not have the expected content, or cannot be copied.
-        """
+        """Copy, verify and place models, all or none; raise Cancelled, or SightlineError."""
         chosen = [check_consent(model, consent) for model in models]
         total = sum(model.bytes for model in chosen)
         check_space(self.models, total)

@@ -57,12 +57,7 @@ _lock = threading.Lock()
 
 
 def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
-    """Return a file's SHA-256 in hexadecimal, from memory or cache if the file has not changed.
-
-    Raises:
-        OSError: The file cannot be read.
-        Cancelled: `cancel` was set.
-    """
+    """Return a file's SHA-256, cached while it is unchanged; raise OSError, or Cancelled."""
     key = file_key(path)
     with _lock:
         known = _digests().get(key)
@@ -75,12 +70,7 @@ def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
 def read_sha256(
     path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
-    """Return a file's SHA-256 in hexadecimal; the file is read even if its digest is stored.
-
-    Raises:
-        OSError: The file cannot be read.
-        Cancelled: `cancel` was set.
-    """
+    """Return a file's SHA-256 by reading it, even if known; raise OSError, or Cancelled."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(CHUNK):

@@ -87,8 +87,8 @@ def open_source(path: Path) -> Source:
 
     Raises:
         UsageError: There is nothing at the path.
-        Hostile: The archive or folder contains names or entries that are refused.
-        SightlineError: The path cannot be read.
+        Hostile: It contains names or entries that are refused.
+        SightlineError: It cannot be read.
     """
     if path.is_dir():
         return folder_source(path, path.name, revision=_downloaded_commit(path))
@@ -438,7 +438,6 @@ class _Hashed(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes."""
         data = self._stream.read(size)
         self.digest.update(data)
         self._counter(len(data))

@@ -37,16 +37,11 @@ from app.tools.needs import command
 
 
 class ModelStore:
-    """The user's models folder together with the models shipped with the program. Thread-safe.
+    """The user's models folder and the shipped models (`known` cards). Thread-safe.
 
     Long operations call `progress` with a fraction from 0 to 1 and a status text, and raise
-    `Cancelled` once their `cancel` is set. `host` is the model process; it tries to load files that
-    are not known to be the published ones.
-
-    Args:
-        folder: The models folder; by default `paths.models_dir()`.
-        shipped: The folder that contains the embedded models; by default `resources/models`.
-        known: The cards of all known models; by default the shipped cards.
+    `Cancelled` once their `cancel` is set. `host`, the model process, tries to load files that are
+    not known to be the published ones.
     """
 
     def __init__(
@@ -180,11 +175,11 @@ class ModelStore:
         return self.status(wanted)
 
     def remove(self, name: str) -> ModelStatus:
-        """Delete a model's files and those of its unfinished downloads.
+        """Delete a model's files and unfinished downloads.
 
         Raises:
-            UsageError: There is no such model, or it is shipped with Sightline.
-            SightlineError: The files cannot be deleted.
+            UsageError: There is no such model, or it is shipped.
+            SightlineError: It cannot be deleted.
         """
         wanted = self.card(name)
         if wanted.embedded:

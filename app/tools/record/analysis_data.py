@@ -73,12 +73,7 @@ class GivenData:
 def write_data(
     folder: Path, code: str, context: ToolContext, patient_limit: int | None = None
 ) -> GivenData:
-    """Write what the code may see, of the first patients by name, into an empty folder.
-
-    Raises:
-        ToolRetry: No record and no image is open.
-        Cancelled: The call was cancelled.
-    """
+    """Write what the code may see, of the first patients by name; raise ToolRetry or Cancelled."""
     words = set(re.findall(r"\w+", code))
     if not (context.records.count() or context.images.instances() or folder_files()):
         raise ToolRetry(
@@ -241,7 +236,6 @@ def _write_images(
 
 
 def _owners(images: Sequence[KnownImage], patients: Sequence[Patient]) -> dict[str, str]:
-    """Return the id of the patient of each image by its id, "" for nobody of these patients."""
     by_name: dict[str, list[Patient]] = {}
     for patient in patients:
         for name in {patient.id, *(value for _, value in patient.identifiers)}:

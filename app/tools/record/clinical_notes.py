@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.records.types import Entry, EntryKind, Patient
-from app.tools.api import Approval, JsonDict, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import JsonDict, ToolContext, ToolResult, ToolRetry
 from app.tools.record.patient_results import (
     DatedInput,
     EntriesOutput,
@@ -31,7 +31,6 @@ MOST_CHARACTERS = 8000
 """Characters of a note that a result has; a note asked for by its id is whole."""
 
 _DISCHARGE = frozenset(("18842-5", "28655-9", "34105-7", "11490-0"))
-"""LOINC codes of discharge summaries."""
 _DISCHARGE_NAMES = re.compile(r"discharge (summary|letter|note)|entlassungsbrief", re.IGNORECASE)
 
 
@@ -270,54 +269,42 @@ def _get_discharge_summary(args: DischargeInput, context: ToolContext) -> ToolRe
 
 TOOLS = (
     RecordTool(
-        ToolSpec(
-            name="get_clinical_notes",
-            title="Clinical notes",
-            icon="file-text",
-            description=(
-                "Returns a patient's clinical notes from the record (progress notes, history and "
-                "physical, consultations, ...), verbatim, the latest first; by type, text or date."
-            ),
-            Input=NotesInput,
-            Output=NotesOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("clinical notes", "progress notes", "what did the doctor write"),
-        ),
         _get_clinical_notes,
+        name="get_clinical_notes",
+        title="Clinical notes",
+        icon="file-text",
+        description=(
+            "Returns a patient's clinical notes from the record (progress notes, history and "
+            "physical, consultations, ...), verbatim, the latest first; by type, text or date."
+        ),
+        Input=NotesInput,
+        Output=NotesOutput,
+        phrases=("clinical notes", "progress notes", "what did the doctor write"),
     ),
     RecordTool(
-        ToolSpec(
-            name="get_soap_notes",
-            title="SOAP notes",
-            icon="file-text",
-            description=(
-                "Returns a patient's notes that are written in SOAP form, by section (subjective, "
-                "objective, assessment, plan), verbatim; missing sections are named."
-            ),
-            Input=SoapInput,
-            Output=SoapOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("soap notes", "subjective objective assessment plan"),
-        ),
         _get_soap_notes,
+        name="get_soap_notes",
+        title="SOAP notes",
+        icon="file-text",
+        description=(
+            "Returns a patient's notes that are written in SOAP form, by section (subjective, "
+            "objective, assessment, plan), verbatim; missing sections are named."
+        ),
+        Input=SoapInput,
+        Output=SoapOutput,
+        phrases=("soap notes", "subjective objective assessment plan"),
     ),
     RecordTool(
-        ToolSpec(
-            name="get_discharge_summary",
-            title="Discharge summary",
-            icon="file-text",
-            description=(
-                "Returns a patient's latest discharge summary from the record, verbatim; None if "
-                "the record has none."
-            ),
-            Input=DischargeInput,
-            Output=DischargeOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("discharge summary", "discharge letter"),
-        ),
         _get_discharge_summary,
+        name="get_discharge_summary",
+        title="Discharge summary",
+        icon="file-text",
+        description=(
+            "Returns a patient's latest discharge summary from the record, verbatim; None if "
+            "the record has none."
+        ),
+        Input=DischargeInput,
+        Output=DischargeOutput,
+        phrases=("discharge summary", "discharge letter"),
     ),
 )

@@ -17,6 +17,7 @@ from app.tools.record.scores.catalogue import (
 )
 from app.tools.record.scores.engine import Result, Score, ScoredItem, evaluate
 from app.tools.record.scores.inputs import Quantity, Value, WrongInput, plain_number
+from app.tools.record.scores.typed_values import TypedValues, typed_values
 
 NAME = "calculate_clinical_score"
 NAMES = ", ".join(score.name for score in SCORES)
@@ -35,6 +36,12 @@ class ClinicalScoreInput(ToolInput):
         '"mg/dL"}. Leave out what is not known: it is then listed as missing, never taken as '
         "normal. Without any, the result lists the inputs.",
     )
+    text: str = Field(
+        default="",
+        max_length=5_000,
+        description='Values in words instead ("age 70, BP 88/50, urea 8 mmol/L, confused"), as the '
+        "user wrote them; `inputs` go before them.",
+    )
 
 
 class ScoreOutput(BaseModel):
@@ -51,6 +58,8 @@ class ScoreOutput(BaseModel):
         interpretation: What the band means, by its source.
         citation: The publications.
         limits: For whom the score holds.
+        read: Values that were read from `text`, by input.
+        unused: What was read in `text` and could not be used, and why.
         scores: For the list: each score's title and inputs.
     """
 
@@ -66,6 +75,8 @@ class ScoreOutput(BaseModel):
     interpretation: str = ""
     citation: list[str] = []
     limits: str = ""
+    read: dict[str, str] = {}
+    unused: list[str] = []
     scores: JsonDict = {}
 
 
@@ -98,13 +109,25 @@ class ClinicalScore:
         if args.score_name.strip().casefold() in _LIST:
             return _list_of_scores()
         score = score_named(args.score_name)
-        values = checked_inputs(score, args.inputs)
+        said = typed_values(score, args.text)
+        values = said.values | checked_inputs(score, args.inputs)
         result = checked_result(score, values)
         return ToolResult(
-            summary_of(result),
-            output_of(result, values),
+            " ".join(filter(None, (summary_of(result), said_text(said)))),
+            output_of(result, values) | said_json(said),
             {"status": "completed", "score": score.name},
         )
+
+
+def said_json(said: TypedValues) -> JsonDict:
+    """Return what was read from words, for the output."""
+    read = {name: shown(value) for name, value in said.values.items()}
+    return {"read": read, "unused": said.unused}
+
+
+def said_text(said: TypedValues) -> str:
+    """Return what was read from words and not used, for the summary."""
+    return f"Not used: {'; '.join(said.unused)}." if said.unused else ""
 
 
 def _list_of_scores() -> ToolResult:

@@ -23,7 +23,6 @@ from app.tools.api import (
     ToolContext,
     ToolFailed,
     ToolResult,
-    ToolSpec,
 )
 from app.tools.files import save_png
 from app.tools.needs import require_packages
@@ -242,7 +241,6 @@ _SCALES = TypeAdapter(list[_Scale])
 
 
 def _sampled(entry: Entry) -> Ecg | None:
-    """Return the ECG in an entry's SampledData, None if it holds no samples that can be read."""
     try:
         scales = _SCALES.validate_json(entry.details[SAMPLED])
     except ValidationError:
@@ -287,7 +285,6 @@ def _sampled(entry: Entry) -> Ecg | None:
 
 
 def _samples(text: str) -> NDArray[np.float64]:
-    """Return the samples of a FHIR SampledData text; "E", "U" and "L" are missing."""
     return np.array([_number(word) for word in text.split()], np.float64)
 
 
@@ -299,7 +296,6 @@ def _number(word: str) -> float:
 
 
 def _lead_name(name: str) -> str:
-    """Return "II" for "MDC_ECG_ELEC_POTL_II" or "Lead II"."""
     last = name.replace("_", " ").split()[-1:] or [name]
     return last[0][:16]
 
@@ -621,44 +617,37 @@ def _from_picture(
 
 TOOLS = (
     RecordTool(
-        ToolSpec(
-            name="load_ecg",
-            title="Load an ECG",
-            icon="activity",
-            description=(
-                "Loads a patient's ECG (DICOM waveform, SampledData of the record, or a picture in "
-                "observations.csv), shows it, and says what it is. It measures nothing."
-            ),
-            Input=LoadEcgInput,
-            Output=LoadEcgOutput,
-            approval=Approval.READ,
-            timeout_s=_TIMEOUT_S,
-            pack="record",
-            paths={"ecg_path": "text"},
-            phrases=("load the ecg", "show the ecg"),
-        ),
         _load_ecg,
+        name="load_ecg",
+        title="Load an ECG",
+        icon="activity",
+        description=(
+            "Loads a patient's ECG (DICOM waveform, SampledData of the record, or a picture in "
+            "observations.csv), shows it, and says what it is. It measures nothing."
+        ),
+        Input=LoadEcgInput,
+        Output=LoadEcgOutput,
+        timeout_s=_TIMEOUT_S,
+        paths={"ecg_path": "text"},
+        phrases=("load the ecg", "show the ecg"),
     ),
     RecordTool(
-        ToolSpec(
-            name="analyze_ecg_for_rhythm",
-            title="Measure the ECG's rhythm",
-            icon="activity",
-            description=(
-                "Measures a patient's ECG: heart rate, RR intervals, P waves, PR, QRS, QT, QTc; "
-                "whether atrial fibrillation is shown by irregular RR intervals and missing P "
-                "waves. Needs a waveform; of a picture it only says what a vision model reads, "
-                "marked as not measured."
-            ),
-            Input=EcgInput,
-            Output=EcgOutput,
-            needs=(Need("package", "neurokit2"),),
-            approval=Approval.COMPUTE,
-            timeout_s=_TIMEOUT_S,
-            pack="record",
-            paths={"ecg_path": "text"},
-            phrases=("ecg rhythm", "atrial fibrillation on the ecg", "qtc"),
-        ),
         _analyze_ecg_for_rhythm,
+        name="analyze_ecg_for_rhythm",
+        title="Measure the ECG's rhythm",
+        icon="activity",
+        description=(
+            "Measures a patient's ECG: heart rate, RR intervals, P waves, PR, QRS, QT, QTc; "
+            "whether atrial fibrillation is shown by irregular RR intervals and missing P "
+            "waves. Needs a waveform; of a picture it only says what a vision model reads, "
+            "marked as not measured."
+        ),
+        Input=EcgInput,
+        Output=EcgOutput,
+        needs=(Need("package", "neurokit2"),),
+        approval=Approval.COMPUTE,
+        timeout_s=_TIMEOUT_S,
+        paths={"ecg_path": "text"},
+        phrases=("ecg rhythm", "atrial fibrillation on the ecg", "qtc"),
     ),
 )

@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from app.records.types import Entry, EntryKind, Patient
 from app.tools.api import (
-    Approval,
     Artifact,
     JsonDict,
     Resource,
@@ -20,7 +19,6 @@ from app.tools.api import (
     ToolInput,
     ToolResult,
     ToolRetry,
-    ToolSpec,
     takes,
 )
 from app.tools.files import save_png
@@ -68,7 +66,6 @@ _LABORATORY = re.compile(
     r"\blab|laboratory|patholog|microbiolog|hematolog|chemistry", re.IGNORECASE
 )
 _REPORT_TYPES = frozenset(("18748-4", "68604-8", "18726-0"))
-"""LOINC codes of documents: diagnostic imaging study, radiology report."""
 
 
 class ReportsInput(DatedInput):
@@ -505,129 +502,101 @@ def _analyze_medical_image(args: AnalyzeInput, context: ToolContext) -> ToolResu
 
 TOOLS = (
     RecordTool(
-        ToolSpec(
-            name="get_radiology_reports",
-            title="Radiology reports",
-            icon="file-text",
-            description=(
-                "Returns the radiology reports of a patient's record, verbatim, and its imaging "
-                "studies. Reports are never made up: if the record has none, that is the answer. "
-                "It describes no image; other tools do."
-            ),
-            Input=ReportsInput,
-            Output=ReportsOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("radiology reports", "imaging reports", "previous reports"),
-        ),
         _get_radiology_reports,
+        name="get_radiology_reports",
+        title="Radiology reports",
+        icon="file-text",
+        description=(
+            "Returns the radiology reports of a patient's record, verbatim, and its imaging "
+            "studies. Reports are never made up: if the record has none, that is the answer. "
+            "It describes no image; other tools do."
+        ),
+        Input=ReportsInput,
+        Output=ReportsOutput,
+        phrases=("radiology reports", "imaging reports", "previous reports"),
     ),
     RecordTool(
-        ToolSpec(
-            name="scan_dicom_directory",
-            title="Scan the DICOM folder",
-            icon="folder-open",
-            description=(
-                "Reads the headers of the DICOM folder and of open DICOM files and counts the "
-                "values that really occur (Modality, BodyPartExamined, descriptions). Run it "
-                "before filtering: a data set may call an MRI OT and a body part Unknown."
-            ),
-            Input=ScanInput,
-            Output=ImagesOutput,
-            approval=Approval.READ,
-            timeout_s=_TIMEOUT_S,
-            pack="record",
-            phrases=("scan the dicom directory", "dicom folder", "modalities in the folder"),
-        ),
         _scan_dicom_directory,
+        name="scan_dicom_directory",
+        title="Scan the DICOM folder",
+        icon="folder-open",
+        description=(
+            "Reads the headers of the DICOM folder and of open DICOM files and counts the "
+            "values that really occur (Modality, BodyPartExamined, descriptions). Run it "
+            "before filtering: a data set may call an MRI OT and a body part Unknown."
+        ),
+        Input=ScanInput,
+        Output=ImagesOutput,
+        timeout_s=_TIMEOUT_S,
+        phrases=("scan the dicom directory", "dicom folder", "modalities in the folder"),
     ),
     RecordTool(
-        ToolSpec(
-            name="get_dicom_metadata",
-            title="DICOM metadata",
-            icon="table-properties",
-            description=(
-                "Returns metadata of DICOM files of the folder and of open ones: modality, body "
-                "part, descriptions, date, dimensions; of a patient, or by values that "
-                "scan_dicom_directory found. With nothing found it returns the values there are."
-            ),
-            Input=MetadataInput,
-            Output=MetadataOutput,
-            approval=Approval.READ,
-            timeout_s=_TIMEOUT_S,
-            pack="record",
-            phrases=("dicom metadata",),
-        ),
         _get_dicom_metadata,
+        name="get_dicom_metadata",
+        title="DICOM metadata",
+        icon="table-properties",
+        description=(
+            "Returns metadata of DICOM files of the folder and of open ones: modality, body "
+            "part, descriptions, date, dimensions; of a patient, or by values that "
+            "scan_dicom_directory found. With nothing found it returns the values there are."
+        ),
+        Input=MetadataInput,
+        Output=MetadataOutput,
+        timeout_s=_TIMEOUT_S,
+        phrases=("dicom metadata",),
     ),
     RecordTool(
-        ToolSpec(
-            name="get_dicom_metadata_from_path",
-            title="Metadata of a DICOM file",
-            icon="table-properties",
-            description="Returns the metadata of one DICOM file, by its id or path.",
-            Input=FromPathInput,
-            Output=FromPathOutput,
-            approval=Approval.READ,
-            pack="record",
-            paths={"dicom_path": "text"},
-            phrases=("metadata of this file",),
-        ),
         _from_path,
+        name="get_dicom_metadata_from_path",
+        title="Metadata of a DICOM file",
+        icon="table-properties",
+        description="Returns the metadata of one DICOM file, by its id or path.",
+        Input=FromPathInput,
+        Output=FromPathOutput,
+        paths={"dicom_path": "text"},
+        phrases=("metadata of this file",),
     ),
     RecordTool(
-        ToolSpec(
-            name="find_patient_images",
-            title="Find a patient's images",
-            icon="scan-search",
-            description=(
-                "Lists a patient's DICOM files (open ones and those of the DICOM folder, matched "
-                "by identifier), the imaging studies of the record, and whether there is an ECG."
-            ),
-            Input=PatientInput,
-            Output=FindImagesOutput,
-            approval=Approval.READ,
-            timeout_s=_TIMEOUT_S,
-            pack="record",
-            phrases=("what images do we have", "older films", "images of the patient"),
-        ),
         _find_patient_images,
+        name="find_patient_images",
+        title="Find a patient's images",
+        icon="scan-search",
+        description=(
+            "Lists a patient's DICOM files (open ones and those of the DICOM folder, matched "
+            "by identifier), the imaging studies of the record, and whether there is an ECG."
+        ),
+        Input=PatientInput,
+        Output=FindImagesOutput,
+        timeout_s=_TIMEOUT_S,
+        phrases=("what images do we have", "older films", "images of the patient"),
     ),
     RecordTool(
-        ToolSpec(
-            name="load_dicom_image",
-            title="Load a DICOM image",
-            icon="image",
-            description=(
-                "Makes a picture of a patient's image in the DICOM folder (the middle frame if "
-                "none is named), so that it is shown and other tools and models that accept "
-                "pictures can look at it."
-            ),
-            Input=LoadImageInput,
-            Output=LoadImageOutput,
-            approval=Approval.READ,
-            pack="record",
-            paths={"file": "text"},
-            phrases=("load the image", "load the scan"),
-        ),
         _load_dicom_image,
+        name="load_dicom_image",
+        title="Load a DICOM image",
+        icon="image",
+        description=(
+            "Makes a picture of a patient's image in the DICOM folder (the middle frame if "
+            "none is named), so that it is shown and other tools and models that accept "
+            "pictures can look at it."
+        ),
+        Input=LoadImageInput,
+        Output=LoadImageOutput,
+        paths={"file": "text"},
+        phrases=("load the image", "load the scan"),
     ),
     RecordTool(
-        ToolSpec(
-            name="analyze_medical_image",
-            title="Look at an image with the model",
-            icon="scan-search",
-            description=(
-                "Asks the chosen language model, if it accepts pictures, what an image shows (MRI, "
-                "CT, radiograph, ultrasound, ECG, ...). What it says is unchecked."
-            ),
-            Input=AnalyzeInput,
-            Output=AnalyzeOutput,
-            approval=Approval.READ,
-            timeout_s=300.0,
-            pack="record",
-            phrases=("analyze the medical image", "what does the scan show"),
-        ),
         _analyze_medical_image,
+        name="analyze_medical_image",
+        title="Look at an image with the model",
+        icon="scan-search",
+        description=(
+            "Asks the chosen language model, if it accepts pictures, what an image shows (MRI, "
+            "CT, radiograph, ultrasound, ECG, ...). What it says is unchecked."
+        ),
+        Input=AnalyzeInput,
+        Output=AnalyzeOutput,
+        timeout_s=300.0,
+        phrases=("analyze the medical image", "what does the scan show"),
     ),
 )

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from app.paths import shipped_table
 from app.records.types import RXNORM, Entry, EntryKind, Patient
-from app.tools.api import Approval, JsonDict, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import JsonDict, ToolContext, ToolResult, ToolRetry
 from app.tools.record.patient_results import (
     DatedInput,
     PatientInput,
@@ -193,11 +193,7 @@ def _members() -> dict[str, frozenset[str]]:
 
 
 def drug_of(name: str, entry: Entry | None = None) -> Drug:
-    """Return a drug with the ingredients that the table knows.
-
-    The parts of a combination ("Amoxicillin 250 MG / Clavulanate 125 MG Oral Tablet") are looked up
-    one by one, so that an unknown part is noticed.
-    """
+    """Return a drug and its known ingredients; a combination's parts are looked up singly."""
     texts = [name]
     codes: list[str] = []
     if entry is not None:
@@ -444,38 +440,30 @@ def _interaction_summary(
 
 TOOLS = (
     RecordTool(
-        ToolSpec(
-            name="get_medication_list",
-            title="Medications",
-            icon="list",
-            description=(
-                "Returns a patient's current and past medications from the record, by status and "
-                "dates, with dosage and codes."
-            ),
-            Input=MedicationsInput,
-            Output=MedicationsOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("medication list", "medications", "current meds", "what drugs"),
-        ),
         _get_medication_list,
+        name="get_medication_list",
+        title="Medications",
+        icon="list",
+        description=(
+            "Returns a patient's current and past medications from the record, by status and "
+            "dates, with dosage and codes."
+        ),
+        Input=MedicationsInput,
+        Output=MedicationsOutput,
+        phrases=("medication list", "medications", "current meds", "what drugs"),
     ),
     RecordTool(
-        ToolSpec(
-            name="check_drug_interactions",
-            title="Drug interactions",
-            icon="triangle-alert",
-            description=(
-                "Checks a patient's current medications, and drugs that are named, against a table "
-                "of interactions with sources, and against the record's allergies. Drugs that the "
-                "table does not know are listed as not checked: say so in the answer."
-            ),
-            Input=InteractionsInput,
-            Output=InteractionsOutput,
-            approval=Approval.READ,
-            pack="record",
-            phrases=("drug interactions", "interact", "interaction check"),
-        ),
         _check_drug_interactions,
+        name="check_drug_interactions",
+        title="Drug interactions",
+        icon="triangle-alert",
+        description=(
+            "Checks a patient's current medications, and drugs that are named, against a table "
+            "of interactions with sources, and against the record's allergies. Drugs that the "
+            "table does not know are listed as not checked: say so in the answer."
+        ),
+        Input=InteractionsInput,
+        Output=InteractionsOutput,
+        phrases=("drug interactions", "interact", "interaction check"),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from app.records.types import Code, Entry, EntryKind, Patient
-from app.tools.api import Approval, JsonDict, ToolContext, ToolInput, ToolResult, ToolSpec
+from app.tools.api import JsonDict, ToolContext, ToolInput, ToolResult
 from app.tools.plots import Plot, write_plot
 from app.tools.record.critical_values import ADULT, codes_named, flag_of, is_judged
 from app.tools.record.patient_results import (
@@ -241,10 +241,11 @@ def _wanted(
 
 
 def _latest(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the first entry of each name; entries come with the latest first."""
+    """Return the first entry of each name that was not cancelled; the latest come first."""
     found: dict[str, Entry] = {}
     for one in entries:
-        found.setdefault(one.name, one)
+        if one.status != "cancelled":
+            found.setdefault(one.name, one)
     return list(found.values())
 
 
@@ -326,7 +327,12 @@ _ACTIVE = frozenset(("active", "recurrence", "relapse"))
 
 
 def is_active(entry: Entry) -> bool:
-    """Return whether a condition is active by its clinical status, or without one has no end."""
+    """Return whether a condition is active by its clinical status, or without one has no end.
+
+    One that was refuted is not.
+    """
+    if entry.details.get("verification", "").casefold() in _NOT_SO:
+        return False
     return entry.status in _ACTIVE if entry.status else not entry.end
 
 
@@ -495,106 +501,82 @@ def _patients_with_any(
 
 
 LIST_PATIENTS = RecordTool(
-    ToolSpec(
-        name="list_patients",
-        title="List patients",
-        icon="list",
-        description="Lists the patients of the open record: id, name, birth date and gender.",
-        Input=ListPatientsInput,
-        Output=ListPatientsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("list patients", "which patients", "who is in the record"),
-    ),
     _list_patients,
+    name="list_patients",
+    title="List patients",
+    icon="list",
+    description="Lists the patients of the open record: id, name, birth date and gender.",
+    Input=ListPatientsInput,
+    Output=ListPatientsOutput,
+    phrases=("list patients", "which patients", "who is in the record"),
 )
 GET_DEMOGRAPHICS = RecordTool(
-    ToolSpec(
-        name="get_demographics",
-        title="Demographics",
-        icon="user",
-        description=(
-            "Returns a patient's demographics from the record: birth date, age, gender, "
-            "identifiers, address, language and the like."
-        ),
-        Input=PatientInput,
-        Output=DemographicsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("demographics", "date of birth", "how old is the patient"),
-    ),
     _get_demographics,
+    name="get_demographics",
+    title="Demographics",
+    icon="user",
+    description=(
+        "Returns a patient's demographics from the record: birth date, age, gender, "
+        "identifiers, address, language and the like."
+    ),
+    Input=PatientInput,
+    Output=DemographicsOutput,
+    phrases=("demographics", "date of birth", "how old is the patient"),
 )
 GET_PATIENT_LABS = RecordTool(
-    ToolSpec(
-        name="get_patient_labs",
-        title="Laboratory results",
-        icon="activity",
-        description=(
-            "Returns a patient's laboratory results from the record with date, unit, codes and "
-            "reference range, flags critical ones by published limits, and plots their course. "
-            "What was not measured is listed as not found."
-        ),
-        Input=ObservationsInput,
-        Output=ObservationsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("lab results", "laboratory results", "labs", "blood tests"),
-    ),
     _labs,
+    name="get_patient_labs",
+    title="Laboratory results",
+    icon="activity",
+    description=(
+        "Returns a patient's laboratory results from the record with date, unit, codes and "
+        "reference range, flags critical ones by published limits, and plots their course. "
+        "What was not measured is listed as not found."
+    ),
+    Input=ObservationsInput,
+    Output=ObservationsOutput,
+    phrases=("lab results", "laboratory results", "labs", "blood tests"),
 )
 GET_VITAL_SIGNS = RecordTool(
-    ToolSpec(
-        name="get_vital_signs",
-        title="Vital signs",
-        icon="activity",
-        description=(
-            "Returns a patient's vital signs from the record (blood pressure, heart rate, "
-            "temperature, weight, ...) with date, unit and codes, flags critical ones by NEWS2, "
-            "and plots their course."
-        ),
-        Input=ObservationsInput,
-        Output=ObservationsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("vital signs", "vitals", "blood pressure"),
-    ),
     _vitals,
+    name="get_vital_signs",
+    title="Vital signs",
+    icon="activity",
+    description=(
+        "Returns a patient's vital signs from the record (blood pressure, heart rate, "
+        "temperature, weight, ...) with date, unit and codes, flags critical ones by NEWS2, "
+        "and plots their course."
+    ),
+    Input=ObservationsInput,
+    Output=ObservationsOutput,
+    phrases=("vital signs", "vitals", "blood pressure"),
 )
 GET_PATIENT_CONDITIONS = RecordTool(
-    ToolSpec(
-        name="get_patient_conditions",
-        title="Conditions",
-        icon="stethoscope",
-        description=(
-            "Returns a patient's conditions (diagnoses, problem list) from the record with onset, "
-            "status and codes."
-        ),
-        Input=ConditionsInput,
-        Output=ConditionsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("problem list", "diagnoses", "past medical history", "conditions"),
-    ),
     _get_patient_conditions,
+    name="get_patient_conditions",
+    title="Conditions",
+    icon="stethoscope",
+    description=(
+        "Returns a patient's conditions (diagnoses, problem list) from the record with onset, "
+        "status and codes."
+    ),
+    Input=ConditionsInput,
+    Output=ConditionsOutput,
+    phrases=("problem list", "diagnoses", "past medical history", "conditions"),
 )
 ANALYZE_BATCH_CONDITIONS = RecordTool(
-    ToolSpec(
-        name="analyze_batch_conditions",
-        title="Conditions of many patients",
-        icon="chart-scatter",
-        description=(
-            "Counts how many patients of the record have each condition, or those that contain a "
-            "text, in one call for all patients or the first `patient_limit`. Do not list the "
-            "patients first."
-        ),
-        Input=BatchConditionsInput,
-        Output=BatchConditionsOutput,
-        approval=Approval.READ,
-        pack="record",
-        phrases=("prevalence", "most common conditions", "how many patients have"),
-    ),
     _analyze_batch_conditions,
+    name="analyze_batch_conditions",
+    title="Conditions of many patients",
+    icon="chart-scatter",
+    description=(
+        "Counts how many patients of the record have each condition, or those that contain a "
+        "text, in one call for all patients or the first `patient_limit`. Do not list the "
+        "patients first."
+    ),
+    Input=BatchConditionsInput,
+    Output=BatchConditionsOutput,
+    phrases=("prevalence", "most common conditions", "how many patients have"),
 )
 TOOLS = (
     LIST_PATIENTS,

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from app.records.types import LOINC, RXNORM, SNOMED, Code, Entry, EntryKind, Patient
 from app.records.types import Value as RecordValue
-from app.tools.api import Approval, JsonDict, ToolContext, ToolResult, ToolRetry, ToolSpec
+from app.tools.api import JsonDict, ToolContext, ToolResult, ToolRetry
 from app.tools.record.clinical_score import (
     NAMES,
     ScoreOutput,
@@ -25,6 +25,8 @@ from app.tools.record.clinical_score import (
     checked_result,
     grounds_of,
     output_of,
+    said_json,
+    said_text,
     score_named,
     shown,
     statement_of,
@@ -55,6 +57,7 @@ from app.tools.record.scores.record_codes import (
     Smoking,
     fills_of,
 )
+from app.tools.record.scores.typed_values import typed_values
 
 _OBSERVED = (EntryKind.LAB, EntryKind.VITAL, EntryKind.OBSERVATION)
 _NOT_VALID = frozenset(("entered-in-error", "cancelled", "not-done"))
@@ -74,6 +77,11 @@ class PatientScoreInput(PatientInput):
         default_factory=dict,
         description="Values that the record does not have, as in calculate_clinical_score; they "
         "go before those of the record.",
+    )
+    text: str = Field(
+        default="",
+        max_length=5_000,
+        description="Values in words instead, as the user wrote them; they go before the record's.",
     )
     as_of: str | None = Field(
         default=None,
@@ -363,10 +371,15 @@ def _calculate_patient_score(args: PatientScoreInput, context: ToolContext) -> T
     patient = patient_of(context, args.patient_id)
     day = _day_of_score(args, patient)
     days = score.days if args.max_days is None else args.max_days
-    values = checked_inputs(score, args.inputs)
+    given, said = checked_inputs(score, args.inputs), typed_values(score, args.text)
+    values = said.values | given
     reading = _Reading(context, patient, score, day, days)
     filled: list[JsonDict] = [
-        {"input": name, "value": shown(value), "from": "given in the call"}
+        {
+            "input": name,
+            "value": shown(value),
+            "from": "given in the call" if name in given else "said in the question",
+        }
         for name, value in values.items()
     ]
     not_recorded: list[JsonDict] = []
@@ -405,10 +418,9 @@ def _calculate_patient_score(args: PatientScoreInput, context: ToolContext) -> T
         unrecorded_means_absent=args.unrecorded_means_absent,
         assumed_absent=assumed,
         remarks=remarks,
-    ).model_dump()
-    return result(
-        context, _summary(named(patient), output, statement_of(outcome), grounds_of(score)), output
-    )
+    ).model_dump() | said_json(said)
+    text = _summary(named(patient), output, statement_of(outcome), grounds_of(score))
+    return result(context, " ".join(filter(None, (text, said_text(said)))), output)
 
 
 def _matters(name: str, missing: Sequence[str], score: Score) -> bool:
@@ -478,22 +490,16 @@ def _words(name: str) -> str:
 
 
 CALCULATE_PATIENT_SCORE = RecordTool(
-    ToolSpec(
-        name="calculate_patient_score",
-        title="Calculate a score from the record",
-        icon="list",
-        description=(
-            "Calculates a published clinical score from the patient's record: fills the inputs "
-            "from the most recent measurements, conditions and medication, shows which entry gave "
-            "which point, and lists what is not recorded, which is not the same as absent. "
-            f"Scores: {NAMES}."
-        ),
-        Input=PatientScoreInput,
-        Output=PatientScoreOutput,
-        approval=Approval.READ,
-        timeout_s=30.0,
-        pack="record",
-        phrases=("score of the patient", "patient score"),
-    ),
     _calculate_patient_score,
+    name="calculate_patient_score",
+    title="Calculate a score from the record",
+    icon="list",
+    description="Calculates a published clinical score from the patient's record: fills the inputs "
+    "from the most recent measurements, conditions and medication, shows which entry gave "
+    "which point, and lists what is not recorded, which is not the same as absent. "
+    f"Scores: {NAMES}.",
+    Input=PatientScoreInput,
+    Output=PatientScoreOutput,
+    timeout_s=30.0,
+    phrases=("score of the patient", "patient score"),
 )

@@ -77,12 +77,7 @@ def prove(backend: Backend) -> str:
 def run_job(
     backend: Backend, job: Job, limits: Limits, cancel: CancelToken | None = None
 ) -> Outcome:
-    """Run a job to its end; blocks.
-
-    Raises:
-        Cancelled: `cancel` was set; the process was killed.
-        OSError: The process cannot be started.
-    """
+    """Run a job to its end; blocks. Raise Cancelled (process killed), or OSError at the start."""
     cancel = cancel or CancelToken()
     cancel.check()
     running = backend.start(job, limits)
@@ -181,6 +176,5 @@ class _Reader:
         self.data = b"".join(parts)
 
     def finish(self) -> None:
-        """Wait until all was read; the process is dead."""
         self._thread.join(5)
         self._stream.close()

@@ -60,7 +60,6 @@ SAVE_FILTERS = {
     translatable("Table (*.csv)"): "csv",
     translatable("Log lines, unchanged (*.jsonl)"): "jsonl",
 }
-"""Filters of the save dialogue, and the suffix of each."""
 
 _ACTION = re.compile(rb'\{"n":\d+,"t":"[^"]*","a":"([^"]*)"')
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+){3,}")

@@ -52,7 +52,6 @@ class Shape:
 
 
 NOTHING = Shape(QPainterPath(), QPointF())
-"""The shape used for an empty mask."""
 
 
 def _point(geometry: Point) -> Shape:

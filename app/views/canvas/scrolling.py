@@ -22,10 +22,8 @@ FASTEST_FRAME_MS = 15.0
 PICTURE_MS = 60
 """Longest time that the slider waits for the picture it belongs to."""
 _MEASURED_MS = 2000
-"""Time over which a cine's rate is measured."""
 _INSET = 3  # px of the slider at either side that stay free
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Selectable factors for the frame rate given in the file."""
 
 
 class Scroller(QObject):

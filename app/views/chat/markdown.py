@@ -88,12 +88,7 @@ class Linker:
     """Splits a line into spans; turns labels of findings and citations into links.
 
     A citation is the number of a result ("[3]") or the id of an entry ("[Observation/a1]"), which
-    is too long to be read.
-
-    Args:
-        targets: Maps labels to the ids of findings.
-        results: Maps the number of a tool result to its description.
-        unknown: Cited numbers for which there is no result; they are shown as unknown.
+    is too long to be read. `targets` are ids by label; `unknown` citations are shown as such.
     """
 
     def __init__(
@@ -186,11 +181,7 @@ class _State:
 
 
 class MarkdownWriter:
-    """Appends streamed Markdown to a document.
-
-    Finished lines are never touched again and only the unfinished last line is rewritten, so the
-    cost of adding text does not grow with the answer.
-    """
+    """Appends streamed Markdown, rewriting only the unfinished last line: constant cost."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document

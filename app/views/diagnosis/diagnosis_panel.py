@@ -37,7 +37,8 @@ from app.views.wording import DOT, error_text
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.record import OpenRecord
 
-_MIN_WIDTH = 280
+_MIN_WIDTH = 320  # the tabs are all seen, in German too
+_TABS = "QTabBar::tab { padding: 7px 8px; }"
 _FINDINGS, _STEPS, _NEXT, _SOURCES = range(4)
 _CHOOSE, _SESSIONS = "choose", "sessions"  # pages that the user asks for
 
@@ -116,6 +117,7 @@ class DiagnosisPanel(QWidget):
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setAccessibleName(tr("Parts of the differential"))
         self.tabs.tabBar().setExpanding(False)
+        self.tabs.tabBar().setStyleSheet(_TABS)
         for name, part in (
             (tr("Findings"), self._make_findings()),
             (tr("Steps"), self._make_steps()),
@@ -124,7 +126,7 @@ class DiagnosisPanel(QWidget):
         ):
             self.tabs.addTab(part, name)
         self.tabs.currentChanged.connect(lambda _place: self._fill_tab())
-        self.show_link = push_button("", self._follow_link)
+        self.show_link = push_button(tr("Show on the image"), self._follow_link)
         self.take_back = push_button(tr("Take back what I set"), self._take_back)
         buttons = row(self.show_link, self.take_back, 1)
         parts = (self.population, self.bars, self.legend, (self.tabs, 1), buttons)

@@ -294,7 +294,7 @@ def session_text(session: DiagnosisSession) -> str:
             tr("Next: {text}").format(text=step.next_step_action),
         ]
         parts.append("\n".join(lines))
-    final = session.final_diagnosis
+    final = session.end
     if final is not None:
         text = tr("Final diagnosis: {diagnosis}").format(diagnosis=final.diagnosis)
         why = tr("Reason: {text}").format(text=final.reason_ready)

@@ -26,7 +26,6 @@ from app.views.translation import tr
 Pixels = NDArray[np.uint8]
 
 QUALITY = 90
-"""Quality of JPEG pictures unless the user chooses another, 1 to 100."""
 
 _TIFF_BYTES = 4 * 10**9  # addresses in a TIFF file have 32 bits
 _CENTISECOND = 10.0  # ms, the unit of durations in GIF
@@ -44,7 +43,6 @@ class Form(StrEnum):
 
 
 SUFFIXES = {"jpeg": Form.JPEG, "tif": Form.TIFF, **{form.value: form for form in Form}}
-"""Forms by lower-case suffix without the dot."""
 
 NUMBERED = (Form.PNG, Form.JPEG)
 """Forms that hold one picture: a series becomes numbered files."""

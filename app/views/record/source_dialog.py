@@ -35,12 +35,7 @@ class RecordServer:
 
 
 class RecordSourceDialog(QDialog):
-    """Asks for files, a folder, or a server and a patient; opens the record and closes.
-
-    Args:
-        opening: Opens what was chosen.
-        server: How a server is asked; None to offer files and folders only.
-    """
+    """Asks for files, a folder or (with `server`) a server and a patient; opens the record."""
 
     def __init__(
         self, opening: RecordOpening, server: RecordServer | None, parent: QWidget

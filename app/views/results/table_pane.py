@@ -255,10 +255,6 @@ class TablePane(PaneView):
         annotations = self._workspace.annotations
         self._follow(annotations.selected, annotations.selected_object)
 
-    @property
-    def arranging(self) -> bool:
-        return self._pause.isActive()
-
     def _tell_count(self) -> None:
         assert self.model is not None
         shown, every = len(self.model.rows), len(self.model.table.rows)

@@ -51,11 +51,7 @@ _WIDTH, _HEIGHT = 620, 620
 
 
 class McpPage(SettingsPage):
-    """The page with the MCP servers: a list, and below it the selected one.
-
-    Entries take effect when they are saved; a consent, and its withdrawal, at once. `edited` is
-    called after each change of an entry.
-    """
+    """The MCP servers and the chosen one; saved with the settings, consents at once."""
 
     def __init__(
         self,
@@ -406,14 +402,7 @@ class _Servers(QTreeWidget):
 
 
 class McpConsentDialog(QDialog):
-    """Shows what a server offers, in its own words, and asks whether its tools may be used.
-
-    Args:
-        server: The server.
-        listing: What it offers now.
-        earlier: What the user once allowed; None for the first time.
-        parent: The page.
-    """
+    """Shows what a server offers, and what the user once allowed, and asks whether to use it."""
 
     def __init__(
         self, server: McpServer, listing: Listing, earlier: Listing | None, parent: QWidget

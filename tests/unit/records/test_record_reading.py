@@ -6,6 +6,7 @@ import copy
 import gzip
 import json
 import os
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -467,6 +468,17 @@ class ContextOf:
 
     def __init__(self, records: RecordLibrary) -> None:
         self.records = records
+
+
+def test_an_archive_of_records_alone_is_taken_for_a_record(tmp_path: Path) -> None:
+    """So that people read that it must be unpacked, not that it holds no image."""
+    for name, inside in (("a.zip", ["x/b.json", "c.ndjson"]), ("b.zip", ["b.json", "1.dcm"])):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for one in inside:
+                archive.writestr(one, "{}")
+    (tmp_path / "c.zip").write_bytes(b"PK\x03\x04 cut")
+    places = [tmp_path / name for name in ("a.zip", "b.zip", "c.zip")]
+    assert split_sources(places) == (places[:1], places[1:])
 
 
 # Damage

@@ -165,6 +165,7 @@ _SPELLINGS = {
     "": "1 {inr} {ratio} ratio [score] {score} points",
 }
 _UNITS = {spelling: name for name, text in _SPELLINGS.items() for spelling in text.split()}
+UNIT_NAMES = frozenset(_SPELLINGS) - {""}
 
 
 def unit_name(text: str) -> str:

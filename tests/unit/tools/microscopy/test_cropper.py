@@ -13,7 +13,7 @@ from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy import cropping
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
+from app.tools.microscopy.segmenters import nuclei_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.tables import read_table
 from tests.support.cell_states import experiment

@@ -12,7 +12,7 @@ import tifffile
 from app.tools.api import ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy.image_preprocessor import ImagePreprocessor
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
+from app.tools.microscopy.segmenters import nuclei_segmenter
 from tests.unit.tools.microscopy.pictures import discs, f1, fluorescence, grid, phase, write_tiff
 from tests.unit.tools.support import Bench
 

@@ -14,7 +14,7 @@ import tifffile
 
 from app.tools.api import ToolFailed
 from app.tools.microscopy import network_models, networks
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
+from app.tools.microscopy.segmenters import nuclei_segmenter
 from tests.unit.tools.microscopy.pictures import discs, fluorescence, write_tiff
 from tests.unit.tools.support import Bench, FakeHost
 

@@ -7,7 +7,7 @@ import pytest
 import tifffile
 
 from app.tools.hosting.host import ProcessHost
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
+from app.tools.microscopy.segmenters import nuclei_segmenter
 from tests.bench import bench_segmentation
 from tests.unit.tools.microscopy.pictures import f1
 from tests.unit.tools.support import Bench

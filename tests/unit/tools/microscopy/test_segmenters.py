@@ -16,12 +16,10 @@ from app.imaging.findings import Instances
 from app.tools.api import ToolFailed, ToolResult, ToolRetry
 from app.tools.hosting.host import ProcessHost
 from app.tools.microscopy import segmentation
-from app.tools.microscopy.cell_segmenter import cell_segmenter
 from app.tools.microscopy.classical import entry
 from app.tools.microscopy.image_kind import ImageKind, guess_kind
 from app.tools.microscopy.measures import measured
-from app.tools.microscopy.nuclei_segmenter import nuclei_segmenter
-from app.tools.microscopy.organoid_segmenter import organoid_segmenter
+from app.tools.microscopy.segmenters import cell_segmenter, nuclei_segmenter, organoid_segmenter
 from app.tools.microscopy.single_cell_cropper import SingleCellCropper
 from app.tools.registry import load_packs
 from app.tools.tables import read_table

@@ -1,0 +1,254 @@
+"""The command `eval chestagentbench`: six-choice questions on chest radiographs.
+
+The benchmark: Fallahpour A, et al. MedRAX: medical reasoning agent for chest X-ray.
+arXiv:2502.02673; data: huggingface.co/datasets/wanglab/chest-agent-bench
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from app.agent.llm.base import LanguageModel
+from app.agent.sessions import Thread
+from app.errors import FileProblem, SightlineError, UsageError, printable
+from app.headless.common import open_program, print_json
+from app.headless.eval_page import write_page
+from app.headless.eval_runs import Results, Role, file_name, summary_of
+from app.headless.runs import open_images
+from app.paths import data_dir
+from app.settings import write_atomic
+from app.wiring import Program, new_run_id
+
+LETTERS = "ABCDEF"
+FORCE = "Answer with the letter of the best choice only: one of A, B, C, D, E, F."
+"""The follow-up, in the same conversation, after an answer without a letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question; `images` are files, some of which may be missing."""
+
+    id: str
+    text: str
+    answer: str
+    categories: tuple[str, ...]
+    images: tuple[Path, ...]
+
+
+def read_questions(folder: Path) -> list[Question]:
+    """Return the questions of a folder with metadata.jsonl.
+
+    Raises:
+        FileProblem: There is no such file, or a line is no question; the text says which.
+    """
+    path = folder / "metadata.jsonl"
+    remedy = "Download the data set wanglab/chest-agent-bench, and unpack its figures.zip there."
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeError) as error:
+        reason = "there is no metadata.jsonl"
+        raise FileProblem(reason, subject=str(folder), remedy=remedy) from error
+    found: list[Question] = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                found.append(_question(folder, json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+                reason = f"line {number} is no question of ChestAgentBench"
+                raise FileProblem(reason, subject=str(path), detail=repr(error)) from error
+    ids = [question.id for question in found]
+    if twice := {name for name in ids if ids.count(name) > 1}:
+        raise FileProblem(f"two questions have the id {min(twice)}", subject=str(path))
+    return found
+
+
+def _question(folder: Path, data: dict[str, Any]) -> Question:
+    name = data.get("full_question_id") or f"{data.get('case_id', '')}_{data['question_id']}"
+    more: dict[str, Any] = data.get("metadata") or {}
+    categories = data.get("categories") or more.get("categories") or data.get("category") or ()
+    if isinstance(categories, str):
+        categories = [part.strip() for part in categories.split(",")]
+    letter = str(data["answer"]).strip()[0].upper()
+    if letter not in LETTERS:
+        raise ValueError("the answer is no letter from A to F")
+    images = tuple(folder / text for text in _strings(data.get("images")))
+    return Question(str(name).strip("_"), data["question"], letter, tuple(categories), images)
+
+
+def _strings(part: object) -> list[str]:
+    if isinstance(part, list):
+        return [text for item in cast("list[object]", part) for text in _strings(item)]
+    return [part] if isinstance(part, str) and part else []
+
+
+_MARKED = r"[\s\"'*_`(\[{<]*([A-F])[\s\"'*_`)\]}>]*"
+_ALONE = re.compile(rf"{_MARKED}[.:,)]?\s*", re.IGNORECASE)
+_HEAD = re.compile(r"\s*[\"'*_`(\[]*([A-F])[\"'*_`)\]]*\s*(?:[):]|\.(?=\s|$)|-\s)")
+_SAID = re.compile(
+    r"\b(?:answer|choice|option|choose|select|pick|selected|chosen)\b\s*"
+    r"(?:is|would be|letter|:|=)*\s*(?:the\s+)?"
+    rf"(?:answer|choice|option|letter)?\s*:?{_MARKED}(?![a-z'-])",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|isn't|never|nor|neither|exclude|eliminate|rule out)\b[^.]*$", re.I)
+_OR = re.compile(r"^\W*(?:or|and|/)\W*[A-F]\b")
+
+
+def read_letter(text: str) -> str | None:
+    """Return the letter that an answer chooses; None if it chooses none or several.
+
+    Strict: a letter alone, at the head of the answer ("C) ..."), or after "answer", "option" and
+    the like. The article "A" and letters in words or lists of choices are none.
+    """
+    if alone := _ALONE.fullmatch(text):
+        return alone[1].upper()
+    said: list[str] = []
+    for match in _SAID.finditer(text):
+        sentence = re.split(r"[.\n]", text[: match.start()])[-1]
+        letter = match[1]
+        article = letter == "a" or (letter == "A" and re.match(r"\s*[a-z]", text[match.end() :]))
+        if not article and letter.isupper() and not _NOT.search(sentence + match[0][:-1]):
+            if _OR.match(text[match.end(1) :]):
+                return None
+            said.append(letter)
+    if said:
+        return said[-1] if len(set(said[-2:])) == 1 or _is_final(text) else None
+    head = _HEAD.match(text)
+    if head and not _HEAD.match("\n".join(text.splitlines()[1:])):
+        return head[1]
+    return None
+
+
+def _is_final(text: str) -> bool:
+    """Return whether the last choice is called the final one."""
+    return bool(re.search(r"(?i)\bfinal (?:answer|choice)\b|\btherefore\b|\bso the answer\b", text))
+
+
+def run(
+    *,
+    data: Path,
+    llm: str,
+    base_url: str = "",
+    out: Path | None = None,
+    ids: Sequence[str] = (),
+    limit: int = 0,
+    jobs: int = 1,
+    resume: bool = False,
+    as_json: bool = False,
+    model: LanguageModel | None = None,
+) -> int:
+    """Ask the questions; print the summary, and return 0.
+
+    Args:
+        data: The folder with metadata.jsonl and figures.
+        llm: The language model's name; "" for that of the settings.
+        base_url: The endpoint's address.
+        out: Folder for results, transcripts and the page; None for a new one.
+        ids: Only these questions.
+        limit: At most so many; 0 for all.
+        jobs: Questions at the same time.
+        resume: Whether to go on with the results in `out`.
+        as_json: Whether to print each result as a JSON object.
+        model: The language model, in tests.
+    """
+    questions = read_questions(data)
+    if unknown := set(ids) - {one.id for one in questions}:
+        raise UsageError(f"there is no question {min(unknown)!r}")
+    questions = [one for one in questions if not ids or one.id in ids][: limit or None]
+    folder = out or data_dir() / "eval" / f"chestagentbench-{new_run_id()[:8]}"
+    facts = {"benchmark": "chestagentbench", "data": str(data), "llm": llm, "base_url": base_url}
+    results = Results(folder, facts, resume=resume)
+    with open_program() as program:
+        used = model or program.language_model(llm or None, base_url)
+        if used.name == "offline":
+            reason = "the benchmark needs a language model"
+            raise UsageError(reason, remedy="Name one with --llm, or choose one in the settings.")
+        todo = [one for one in questions if one.id not in results.done]
+        asyncio.run(_all(program, used, todo, results, jobs, as_json=as_json))
+        name = used.name
+    wanted = {one.id for one in questions}
+    rows = [row for row in results.rows if row["id"] in wanted]
+    summary = {**facts, **summary_of(rows), "model": name, "roles": {"assistant": name}}
+    write_atomic(folder / "summary.json", json.dumps(summary, indent=1).encode())
+    write_page(folder)
+    if as_json:
+        print_json(summary)
+    else:
+        share = f"{summary['accuracy']:.1%} (95% {summary['low']:.1%} to {summary['high']:.1%})"
+        print(f"{summary['correct']} of {summary['cases']} right: {share}")
+        print(folder / "report.html")
+    return 0
+
+
+async def _all(
+    program: Program,
+    model: LanguageModel,
+    questions: Sequence[Question],
+    results: Results,
+    jobs: int,
+    *,
+    as_json: bool,
+) -> None:
+    free = asyncio.Semaphore(max(1, jobs))
+
+    async def one(question: Question) -> None:
+        async with free:
+            row, transcript = await _ask(program, model, question, results.folder)
+        path = results.folder / "transcripts" / f"{file_name(question.id)}.json"
+        path.parent.mkdir(exist_ok=True)
+        kept = {**row, "objective": question.text, "transcript": transcript}
+        write_atomic(path, json.dumps(kept, indent=1, ensure_ascii=False).encode())
+        await results.add(row)
+        if as_json:
+            print_json(row)
+        else:
+            said = f"{row['id']}: {row['state']} ({row['answer'] or row['reason']})"
+            print(printable(said), file=sys.stderr, flush=True)
+
+    await asyncio.gather(*(one(question) for question in questions))
+
+
+async def _ask(
+    program: Program, model: LanguageModel, question: Question, folder: Path
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Ask one question in a conversation of its own; return its row and what was said."""
+    files = folder / "files" / file_name(question.id)
+    files.mkdir(parents=True, exist_ok=True)
+    role = Role(program, model, files, "")
+    transcript: list[dict[str, Any]] = []
+    letter, reason = None, ""
+    try:
+        there = [path for path in question.images if path.exists()]
+        if len(there) < len(question.images) or not there:
+            raise FileProblem("its image is missing", subject=question.id)
+        images = await asyncio.to_thread(open_images, program.decoder, there)
+        thread = Thread.in_memory()
+        for text in (question.text, FORCE):
+            said, _ = await role.ask(None, text, images, thread)
+            transcript += [{"role": "question", "text": text}, {"role": "assistant", "text": said}]
+            letter = read_letter(said)
+            if letter:
+                break
+        reason = "" if letter else "no letter was named"
+    except SightlineError as error:
+        reason = error.reason
+    state = "no answer" if letter is None else "correct" if letter == question.answer else "wrong"
+    if reason and not transcript:
+        state = "failed"
+    row = {
+        "id": question.id,
+        "state": state,
+        "answer": letter or "",
+        "correct": question.answer,
+        "categories": list(question.categories),
+        "reason": reason,
+        "spent": {"assistant": asdict(role.spent)},
+    }
+    return row, transcript

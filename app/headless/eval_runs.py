@@ -1,0 +1,210 @@
+"""What benchmarks share: asking a role's model, results on disk, resuming, the summary."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.agent.events import RunCancelled, RunFailed, RunFinished, ToolFinished, Usage
+from app.agent.llm.base import LanguageModel
+from app.agent.profiles import AgentProfile
+from app.agent.sessions import Thread
+from app.errors import FileProblem, SightlineError
+from app.headless.runs import approver
+from app.settings import write_atomic
+from app.tools.images import OpenImage
+from app.wiring import Program
+
+Json = dict[str, Any]
+
+
+class RoleFailed(SightlineError):
+    """The error for a role whose language model failed; it ends the case, not the benchmark."""
+
+
+@dataclass(slots=True)
+class Spending:
+    """Tokens and dollars of one role in one case."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(slots=True)
+class Role:
+    """One role of a case: its model, and what it has spent.
+
+    Attributes:
+        folder: Where runs put their files.
+        thread_id: The conversation's id in each run, by which a doctor's session is found.
+    """
+
+    program: Program
+    model: LanguageModel
+    folder: Path
+    thread_id: str
+    spent: Spending = field(default_factory=Spending)
+
+    async def ask(
+        self,
+        agent: AgentProfile | None,
+        text: str,
+        images: Sequence[OpenImage] = (),
+        thread: Thread | None = None,
+    ) -> tuple[str, str]:
+        """Return the answer to one request, and why it breaks the protocol ("" if it does not).
+
+        Without a `thread` nothing of earlier requests is remembered.
+
+        Raises:
+            RoleFailed: The model failed, or nothing may be sent to it.
+        """
+        thread = thread or Thread(self.thread_id)
+        request = self.program.request(
+            text, images, thread=thread, out_dir=self.folder, approve=approver(self.model)
+        )
+        loop = self.program.loop(self.model, agent)
+        answer, problem, calls = "", "", 0
+        used: Usage | None = None
+        async for event in loop.run(request):
+            match event:
+                case Usage():
+                    used = event
+                case ToolFinished() if event.status != "ok":
+                    problem = event.error or event.summary
+                case ToolFinished():
+                    calls += 1
+                case RunFinished():
+                    answer = event.answer
+                case RunFailed():
+                    self._count(used)
+                    raise RoleFailed(event.error, remedy=event.remedy)
+                case RunCancelled():
+                    raise RoleFailed("the run was stopped")
+                case _:
+                    pass
+        self._count(used)
+        if agent is not None and agent.tools and not calls and not problem:
+            problem = "no tool was called"
+        return answer, problem
+
+    def _count(self, used: Usage | None) -> None:
+        if used is not None:
+            self.spent.input_tokens += used.run_input_tokens
+            self.spent.output_tokens += used.run_output_tokens
+            self.spent.cost += used.cost or 0.0
+
+
+class Results:
+    """The results of a benchmark: one JSON object a line, written as each case ends.
+
+    Args:
+        folder: Created if missing.
+        settings: What the run depends on; a folder with other settings is not gone on with.
+        resume: Whether to go on with what is there.
+
+    Raises:
+        FileProblem: There are results already, or those of other settings.
+    """
+
+    def __init__(self, folder: Path, settings: Json, *, resume: bool) -> None:
+        self.folder = folder
+        self.path = folder / "results.jsonl"
+        self._lock = asyncio.Lock()
+        folder.mkdir(parents=True, exist_ok=True)
+        header = folder / "settings.json"
+        if self.path.exists() and not resume:
+            remedy = "Add --resume to go on with them, or choose another folder."
+            raise FileProblem("there are results already", subject=str(folder), remedy=remedy)
+        if resume and header.exists() and json.loads(header.read_text("utf-8")) != settings:
+            remedy = "Use the same options, or choose another folder."
+            reason = "the results there were made with other options"
+            raise FileProblem(reason, subject=str(folder), remedy=remedy)
+        write_atomic(header, json.dumps(settings, indent=1).encode())
+        self.rows = read_results(self.path)
+        # A line that a kill tore goes, so that the next begins on a line of its own.
+        write_atomic(self.path, "".join(f"{json.dumps(row)}\n" for row in self.rows).encode())
+
+    @property
+    def done(self) -> set[str]:
+        """The ids of the cases with a result."""
+        return {str(row["id"]) for row in self.rows}
+
+    async def add(self, row: Json) -> None:
+        """Append a result, and have it on the disk before anything else."""
+        async with self._lock:
+            self.rows.append(row)
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+
+
+def read_results(path: Path) -> list[Json]:
+    """Return the results in a file; a last line that was not written whole is left out."""
+    rows: list[Json] = []
+    if path.exists():
+        for line in path.read_text("utf-8", errors="replace").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except ValueError:
+                continue
+    return rows
+
+
+def wilson(successes: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    """Return the 95% confidence interval of a proportion (Wilson 1927); (0, 1) for no cases."""
+    if not total:
+        return 0.0, 1.0
+    rate = successes / total
+    middle = (rate + z * z / (2 * total)) / (1 + z * z / total)
+    half = z / (1 + z * z / total)
+    half *= math.sqrt(rate * (1 - rate) / total + z * z / (4 * total * total))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def accuracy(rows: Sequence[Mapping[str, Any]]) -> Json:
+    """Return cases, correct ones, their share and its 95% interval."""
+    right = sum(row["state"] == "correct" for row in rows)
+    low, high = wilson(right, len(rows))
+    share = right / len(rows) if rows else 0.0
+    return {"cases": len(rows), "correct": right, "accuracy": share, "low": low, "high": high}
+
+
+def summary_of(rows: Sequence[Mapping[str, Any]]) -> Json:
+    """Return accuracy, the states, and the tokens and dollars of each role."""
+    spent: dict[str, Json] = {}
+    for row in rows:
+        for role, used in row.get("spent", {}).items():
+            total = spent.setdefault(role, dict.fromkeys(used, 0))
+            for key, value in used.items():
+                total[key] = round(total[key] + value, 6)
+    return {
+        **accuracy(rows),
+        "states": dict(Counter(str(row["state"]) for row in rows).most_common()),
+        "spent": spent,
+    }
+
+
+def file_name(case: str) -> str:
+    """Return the name of a case's file."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", case)[:100]
+
+
+def most_common(diagnoses: Iterable[str]) -> tuple[str, int, int]:
+    """Return the commonest diagnosis, how often it is, and how many there are.
+
+    Whoever always says it is right that often: the baseline of every doctor.
+    """
+    counts = Counter(" ".join(re.findall(r"\w+", item.casefold())) for item in diagnoses)
+    name, count = counts.most_common(1)[0]
+    return name, count, sum(counts.values())
