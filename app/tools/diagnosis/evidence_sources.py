@@ -20,7 +20,7 @@ from app.tools.said_findings import clauses, states
 _ALSO_CALLED = {
     "temperature": ("temp", "fever", "t", "temperatur", "fieber"),
     "pulse": ("pulse rate", "heart rate", "hr", "puls", "herzfrequenz", "hf"),
-    "breathing rate": ("respiratory rate", "resp rate", "rr", "resps", "atemfrequenz", "af"),
+    "breathing rate": ("respiratory rate", "resp rate", "rr", "resps", "atemfrequenz"),
     "blood pressure": ("bp", "systolic", "blutdruck", "rr"),
     "c-reactive protein": ("crp",),
     "crp": ("c-reactive protein",),

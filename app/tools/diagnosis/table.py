@@ -126,8 +126,8 @@ class Finding(_Part):
         words: Phrases that say that it is present, in lower case; see `said_findings` for " ... "
             and "*".
         absent_words: Phrases that say that it is absent, apart from "no" before one of `words`.
-        either: Any one of several signs makes it ("nausea or vomiting"): the absence of one does not
-            contradict the presence of another.
+        either: Any one of several signs makes it ("nausea or vomiting"): the absence of one does
+            not contradict the presence of another.
         group: Findings with the same group depend on each other (signs of one mechanism, cut-offs
             of the same test): of them, only the strongest counts for a disease.
         cost: Relative cost of finding out.
