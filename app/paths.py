@@ -53,11 +53,7 @@ def config_dir() -> Path:
 
 
 def site_policies() -> tuple[Path, ...]:
-    """Return the paths of files with an administrator's rules for tools; the files may be missing.
-
-    The environment variable SIGHTLINE_POLICY adds a path, but cannot replace the system-wide one,
-    since rules may only become stricter.
-    """
+    """Return rule files, perhaps missing; SIGHTLINE_POLICY only adds one, being stricter."""
     added = os.environ.get("SIGHTLINE_POLICY")
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
 

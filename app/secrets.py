@@ -44,11 +44,7 @@ class Secrets:
         self._configured: frozenset[str] = frozenset()
 
     def configure(self, names: Iterable[str]) -> None:
-        """Set which endpoints are in the settings, given by the names of their keys.
-
-        Keys in the environment variables SIGHTLINE_OPENAI_KEY, SIGHTLINE_AZURE_KEY and
-        SIGHTLINE_ANTHROPIC_KEY are used for these endpoints only.
-        """
+        """Set the endpoints in use by key names; only these use keys of SIGHTLINE_..._KEY."""
         self._configured = frozenset(names) - {""}
 
     def get(self, name: str, *, chosen: bool = False) -> str:

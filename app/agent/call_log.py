@@ -26,10 +26,8 @@ class LoggedCall:
     """A finished call with its result; one that repeats a tool stands as one of the inner tool.
 
     Attributes:
-        images: The images, open now or earlier, that the result is based on, by the reference that
-            `image_reference` returns; empty if unknown.
-        sources: Paths of these images. If there are none: paths of the files named in the call's
-            arguments or, failing that, in its output.
+        images: References (`image_reference`) of the images that it is based on; empty if unknown.
+        sources: Paths of these, else of files that the arguments name, else of those in the output.
         here: Whether the call was made in the current run.
         number: Position of the result in the order in which results arrived, from 0.
     """
@@ -191,11 +189,7 @@ class CallLog:
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
     ) -> LoggedCall | None:
-        """Return the last call to any of these tools that may be about these images, or None.
-
-        With `ok`, successful calls of any run count; without it, calls of the current run with any
-        outcome. If `images` is empty, calls about any image count.
-        """
+        """Return the last call to these tools on these images (none: any); `ok`: of any run."""
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):
                 continue

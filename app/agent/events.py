@@ -207,10 +207,7 @@ class ApprovalResolved(_Event):
 
 
 class DataSent(_Event):
-    """A request is about to leave the machine; emitted before its first byte is sent.
-
-    `pictures` names the PNG files sent with it, each by the first 24 hex digits of its SHA-256.
-    """
+    """A request about to leave, before its first byte; `pictures` by 24 digits of SHA-256."""
 
     kind: Literal["data_sent"] = "data_sent"
     host: str

@@ -30,10 +30,7 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file, or the image's id if the name has unusual characters.
-
-    The id is added to the name if another image in `notes` has the same file name.
-    """
+    """Return an image's file name, with the id if another has it, or the id if it is odd."""
     own = str(note.get("id") or "")
     name = _file(note)
     if not name or not _PLAIN.fullmatch(name):

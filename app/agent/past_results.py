@@ -93,11 +93,7 @@ def wrong_kind(
     open_images: Sequence[str],
     plans: Plans,
 ) -> str:
-    """Return why an argument's file is not what it takes ("a mask"), as a clause; "" if all are.
-
-    `open_images` are the ids and paths of the open images. Files of which nothing is known are
-    left to the policy and the tool.
-    """
+    """Return why a file is not what an argument takes ("a mask"), "" if fine or unknown."""
     fields: Mapping[str, Any] = schema.get("properties", {})
     kinds = made_arguments(ToolSchema(spec.name, "", dict(schema)))
     typed = {name: kind for name, field in fields.items() if (kind := resource_of(field))}

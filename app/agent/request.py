@@ -40,13 +40,11 @@ class Limits:
     """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        calls_per_task: Maximum number of calls during one step of the plan; further calls are
-            refused with the advice to continue with the next step.
+        calls_per_task: Maximum number of calls in one step of the plan; then the model must go on.
         same_call: How many calls to the same tool with equal arguments end the run.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
-        wall_s: Maximum duration in seconds, not counting time spent waiting for the user; 0 for no
-            limit.
+        wall_s: Maximum duration in seconds without waits for the user; 0 for no limit.
     """
 
     steps: int = 20
@@ -69,7 +67,6 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
         return tuple(self._make())
 
     def __len__(self) -> int:
-        """Return the number of notes."""
         return len(self._notes)
 
     @overload
@@ -77,7 +74,6 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        """Return one note, or several."""
         return self._notes[index]
 
 
@@ -90,10 +86,8 @@ class RunRequest:
         device: "cpu", "cuda", "mps" or "auto".
         stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
-        identifiers: Names, ids and dates of the patients whose images are open; removed from
-            everything that a remote model receives, including free text.
-        rejected_calls: Ids of earlier tool calls all of whose findings the user has rejected; they
-            do not count as results.
+        identifiers: Names, ids and dates of the open patients, which no remote model receives.
+        rejected_calls: Earlier calls with all findings rejected, which do not count as results.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.

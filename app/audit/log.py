@@ -161,10 +161,7 @@ class AuditLog:
 
 
 def folder_lock(folder: Path) -> FileLock:
-    """Return a lock that, while held, keeps other programs from writing to a folder.
-
-    Entering it raises `filelock.Timeout`, a TimeoutError, if another program holds it for 2 s.
-    """
+    """Return a lock on a folder across programs; entering raises TimeoutError after 2 s."""
     from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
 
     return FileLock(folder / "lock", timeout=_LOCK_WAIT_S, mode=0o600, poll_interval=0.002)

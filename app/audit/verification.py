@@ -55,8 +55,7 @@ class Report:
     Attributes:
         problems: The problems in the order of the log; at most 50.
         first: Time of the first line; "" if there is no log, also for `last` and `anchor`.
-        anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
-            whether the log was replaced by an older copy.
+        anchor: The log's end, to be noted elsewhere: it reveals an older copy to `verify`.
     """
 
     lines: int = 0

@@ -66,8 +66,7 @@ class McpRequest:
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.
         pictures: Whether pictures are handed out, but those that may show who the patient is.
-        local: Whether the assistant's model runs on this machine: nothing is removed then, and all
-            pictures may be handed out.
+        local: Whether the model runs here: nothing is removed, all pictures are allowed.
     """
 
     images: tuple[Path, ...] = ()

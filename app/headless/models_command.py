@@ -148,11 +148,7 @@ def _print_plan(plan: InstallPlan) -> None:
 
 
 def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], command: ModelsCommand) -> bool:
-    """Return True if the user accepts terms, by the option or, on a terminal, by an answer.
-
-    Raises:
-        SightlineError: The user does not accept them, or cannot be command.
-    """
+    """Return whether terms are accepted, by option or answer; raise SightlineError if not."""
     for card, text in wanted:
         print(f"\n{card.title}: terms\n\n{printable(text, lines=True)}\n", file=sys.stderr)
         if command.accept_terms:

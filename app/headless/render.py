@@ -334,11 +334,7 @@ def _not_shown(instance: Instance) -> FileProblem:
 
 
 def _images_under(result: ScanResult, series: Series) -> tuple[Series, list[Instance]] | None:
-    """Return the images that a series of objects is drawn over, with their series.
-
-    They are the images that the objects refer to, or else those in the same frame of reference;
-    None if there are neither.
-    """
+    """Return the images objects refer to, else of the same space, and series; or None."""
     every = [one for study in result.studies for one in study.series]
     named = {uid for item in series.instances for uid in item.references}
     for one in every:

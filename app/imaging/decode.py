@@ -68,11 +68,7 @@ def _array_bytes(value: Any) -> int:
 
 
 class FrameCache:
-    """Cache of decoded frames; not thread-safe by itself.
-
-    Args:
-        budget: Limit of the frames' total size in bytes, which only pinned frames may exceed.
-    """
+    """A cache of frames within `budget` bytes, unless pinned; not thread-safe by itself."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
@@ -122,11 +118,7 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Pin the frames that the viewer `owner` shows or waits for, replacing its earlier pins.
-
-        Pinned frames are not evicted once they are cached. If `keys` is empty, all pins of this
-        viewer are removed.
-        """
+        """Pin frames of the viewer `owner` in place of its earlier ones: they are not evicted."""
         pins = frozenset(keys)
         if pins:
             self._pins[owner] = pins
@@ -326,10 +318,7 @@ class Decoder:
         )
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Pin the (image, frame from 0) pairs that the viewer `owner` shows or waits for.
-
-        The cache does not evict pinned frames. A call replaces the earlier pins of this viewer.
-        """
+        """Pin (image, frame from 0) pairs of the viewer `owner`, replacing its earlier pins."""
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
             self._cache.pin(owner, keys)
@@ -400,11 +389,7 @@ class Decoder:
         return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return the shapes that a layer object draws on one frame of an image.
-
-        `instance` is the segmentation, structure set or annotation; `target` is the image, and
-        `index` the number of its frame from 0.
-        """
+        """Return shapes of a layer object on frame `index` (from 0) of the image `target`."""
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
         place = {"target": pack(target), "index": index}

@@ -38,8 +38,7 @@ class View:
 
     Attributes:
         frame: Frame of the image, from 0.
-        area: Outer edges (x0, y0, x1, y1) of what is shown, in pixels with integer centres, within
-            the image; None for all of it.
+        area: Outer edges (x0, y0, x1, y1) shown, in pixels with integer centres; None for all.
         flip_h: Whether left and right are exchanged, before the rotation.
         quarter_turns: Clockwise quarter turns, after the flip.
         pixel_sha256: Hash of the pixels that are meant, as in `ImageRef`; "" for any.

@@ -16,20 +16,16 @@ class ImagePresentation:
 
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6), or None.
-        modality_lut: Modality LUT that replaces the image's rescale, or None. If there is one,
-            `rescale` only holds the units.
-        voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
-            range of values; None keeps the image's own.
+        modality_lut: Modality LUT in place of the rescale, which then only has the units; or None.
+        voi: Windows and LUTs (C.11.8); an empty `Voi` is the full range, None the image's own.
         inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
         presentation_lut: Presentation LUT that replaces the image's own, or None.
         shutter: Display shutter that replaces the image's own; None removes the image's own.
         flip_h: Whether left and right are exchanged, before the rotation (C.10.6).
         quarter_turns: Number of clockwise quarter turns, after the flip.
-        displayed_area: Outer edges (x0, y0, x1, y1) of the area to be shown, in pixels with integer
-            centres; None for the whole image.
+        displayed_area: Outer edges (x0, y0, x1, y1), pixels with integer centres; None: all.
         pixel_spacing: Pixel spacing for display as (row, column) in mm, or None.
-        image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown
-            (C.11.7); None if the state does not set this.
+        image_overlays: Groups (0x6000, ...) of image overlays shown (C.11.7); None if not set.
         aspect: Height of a pixel divided by its width, for display (C.10.4), or None.
     """
 
@@ -54,11 +50,9 @@ class PresentationState:
     """A presentation state: settings that say how certain images are to be displayed.
 
     Attributes:
-        layer: The state's graphics as a layer, whose items are the graphic layers; it also holds
-            the state's file and title.
+        layer: The state's graphics as a layer of graphic layers, with its file and title.
         description: ContentDescription and the creator's name.
-        images: Maps (SOP Instance UID, frame from 0) to the settings for that frame. Frame -1
-            stands for all frames of the image that do not have an entry of their own.
+        images: (SOP Instance UID, frame) -> settings; frame -1 stands for all without an entry.
     """
 
     layer: Layer

@@ -27,8 +27,7 @@ class ReportNode:
     """One content item of a report.
 
     Attributes:
-        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for a
-            reference to an item elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, ..., or REFERENCE to an item elsewhere in the tree.
         name: Meaning of the concept name, e.g. "Finding"; "" if the item has no name.
         value: Value as text with units, e.g. "12.4 mm"; "" for a container.
         relationship: Relationship to the parent item: CONTAINS, HAS OBS CONTEXT, ...
@@ -84,11 +83,7 @@ def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
 
 
 def report_text(report: Report) -> str:
-    """Return the report as plain text, for a terminal or the clipboard.
-
-    Each content item takes one line, "Name: value", indented by its depth. Facts and warnings
-    come first.
-    """
+    """Return a report as text, "Name: value" indented by depth; facts and warnings first."""
     context = {(child.name, child.value) for child in report.root.children}
     lines = [report.title]
     lines += [_line(*fact, 0) for fact in report.facts if fact not in context]
@@ -110,11 +105,7 @@ def _line(name: str, value: str, depth: int) -> str:
 
 
 def key_images(report: Report) -> tuple[ImageLink, ...]:
-    """Return the images and other objects that a report refers to, without duplicates, in order.
-
-    For a key object selection these are the selected objects (PS3.3 A.35.4). Presentation states
-    that are named along with an image are left out.
-    """
+    """Return objects a report refers to, each once: selected ones (PS3.3 A.35.4), no states."""
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):
         if node.kind in ("IMAGE", "COMPOSITE", "WAVEFORM") and node.links:

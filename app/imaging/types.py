@@ -29,8 +29,7 @@ class ImageRef:
     """An exact reference to the pixels of one frame (from 0).
 
     Attributes:
-        sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
-            file's content.
+        sop_instance_uid: SOP Instance UID; of a PNG or JPEG, one under 2.25 from its content.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
 
@@ -135,8 +134,7 @@ class Orientation:
     """How the image is oriented in the patient; unknown parts are empty or None.
 
     Attributes:
-        row: Letters of the patient direction in which columns increase (right edge), e.g. "L" or
-            "LA".
+        row: Patient direction in which columns increase (right edge), e.g. "L" or "LA".
         column: Letters of the patient direction in which rows increase (bottom edge), e.g. "F".
         cosines: ImageOrientationPatient (row direction xyz, column direction xyz) in LPS, or None.
         position: ImagePositionPatient in mm, LPS, or None.
@@ -157,8 +155,7 @@ class FramePlane:
         row: Unit vector of increasing column (along a row).
         column: Unit vector of increasing row (down a column).
         spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
-            compared only if these UIDs are equal.
+        frame_of_reference: FrameOfReferenceUID, or ""; only equal ones make coordinates comparable.
     """
 
     origin: XYZ
@@ -311,8 +308,7 @@ class Frame:
         stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8
             or uint16 [rows, columns, 3] (YBR is already converted, a palette is not applied).
         ref: Reference to exactly these pixels.
-        photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR
-            or RGB.
+        photometric: That of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR or RGB.
         calibration: Text on how the spacing was calibrated, or "".
         bits: BitsStored.
         modality_lut: Item of the Modality LUT Sequence, or None.
@@ -440,8 +436,7 @@ class Instance:
             refers to, in file order. They are keys of a mapping, since each image
             shown is looked up among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
-        frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
-            evenly spaced in time (FrameTimeVector); otherwise empty.
+        frame_times_ms: Time of each frame in ms from the start, if uneven (FrameTimeVector); or ().
         changed_ns: Time in ns of the last change to the file or its metadata (ctime) when it was
             scanned; 0 if unknown. It is part of cache keys, since another file may replace this one
             with the same name, UID, size and modification time.
@@ -580,10 +575,8 @@ class Volume:
         affine: [4, 4] float64 matrix that maps (i, j, k, 1) to patient coordinates in mm, LPS.
             Voxel centres have integer coordinates.
         template: A frame whose rescale, windows, etc. hold for all voxels; its pixels are not used.
-        slices: For each k, the index of its frame among all frames of the series; () if the volume
-            was resampled.
-        warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: the
-            acquired one changes".
+        slices: For each k, its frame's index in the series; () if the volume was resampled.
+        warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: ...".
     """
 
     voxels: NDArray[Any]

@@ -57,11 +57,7 @@ RESOURCE_KEY = "x-resource"
 
 
 def takes(resource: Resource, description: str = "", **more: Any) -> Any:
-    """Return the pydantic field of an argument that takes a resource.
-
-    Use it as the default or in the type: `image_path: str = takes(Resource.IMAGE, "The image.")`.
-    `more` are further arguments of `pydantic.Field`.
-    """
+    """Return an argument's pydantic field for a resource; `more` as in `pydantic.Field`."""
     extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
 
@@ -234,11 +230,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call.
-
-    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels).
-    `findings` are drawn on the images; `artifacts` are files of the run, shown in the chat.
-    """
+    """A call's result: only `summary`, `output` and `metadata` (JSON) reach the language model."""
 
     summary: str
     output: JsonDict
@@ -262,7 +254,7 @@ class ImageSnapshot:
             greys. For a derived PNG these are its own pixels.
         window: The grey-value window with which `display` was made; None for colour images and
             pictures.
-        derived: Whether `path` is a file made in this run.
+        derived: The window with which `display` was made; None for colour images and pictures.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
         group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
@@ -309,11 +301,9 @@ class ImageVolume:
     """A stack of images as a tool receives it: depths of a microscope, slices of a scan.
 
     Attributes:
-        voxels: Stored values [z, rows, columns], at the file's own bit depth. `rescale` turns them
-            into real units (HU, ...).
+        voxels: Stored values [z, rows, columns] at full bit depth; `rescale` gives real units.
         spacing: Distances in mm along (z, rows, columns), each None if unknown.
-        slices: For each z, the name and the frame with which `Images.resolve` finds it; () if the
-            slices were resampled to an even distance.
+        slices: For each z, the name and frame for `Images.resolve`; () if resampled.
         warnings: What the user should know, e.g. that slices were resampled.
     """
 
@@ -330,8 +320,7 @@ class RegistrationTarget:
 
     Attributes:
         image: This target image; the new picture has its rows, columns and patient orientation.
-        scale: Size of an object in the other image, by its pixel spacing, divided by the size of
-            the same object in `image`; None if not known.
+        scale: Size in the other image by its spacing, divided by that in `image`; or None.
     """
 
     image: ImageSnapshot
@@ -649,13 +638,11 @@ class ToolContext:
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Token that the tool checks between steps.
-        confirm: Asks the user whether to go on despite a reason against it ("the file
-            says that this is a head: use it anyway?").
+        confirm: Asks the user whether to go on despite a reason against it.
         conversation_id: The id of the conversation; "" outside one.
         model: The language model that the user has chosen; None for the offline planner.
         records: The patients' records that are open.
-        record_patient: The id of the patient whose record the user has chosen or whose study is
-            shown; "" for none.
+        record_patient: The id of the patient whose record is in use; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
     """
 

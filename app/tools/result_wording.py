@@ -85,8 +85,7 @@ class Disagreement:
     """Results that contradict each other; the user is shown each of them and never an average.
 
     Attributes:
-        sides: For each contradicting result, a clause that states it, and the result's index (from
-            0) among those that were compared.
+        sides: For each result, a clause that states it, and its index from 0.
     """
 
     about: str

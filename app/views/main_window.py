@@ -65,7 +65,7 @@ from app.views.key_image_signs import KeyImageSigns
 from app.views.layer_loading import LayerLoading
 from app.views.layouts import column
 from app.views.loader import Loader
-from app.views.mark_keeping import MarkKeeping, MarkReading
+from app.views.mark_keeping import MarkKeeping, MarkReading, SavedMarksDialog
 from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.pictures.export_dialog import PictureCommands
@@ -74,14 +74,12 @@ from app.views.record.record_opening import RecordOpening
 from app.views.record.record_panel import RecordPanel
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
 from app.views.results.exporting import ResultCommands
-from app.views.saved_marks import SavedMarksDialog
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
 from app.views.translation import LanguageSetting, tr, tr_n, tr_report
 from app.views.viewports.linking import ViewportLinks
-from app.views.viewports.second_window import SecondWindow
 from app.views.viewports.study_hanging import StudyHanging
-from app.views.viewports.viewport_area import ViewportArea
+from app.views.viewports.viewport_area import SecondWindow, ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
 from app.views.widgets import confirm, label, plain_tip
 from app.views.window_docks import WindowDocks

@@ -407,11 +407,7 @@ class Workspace:
         return next((item for item in images if layers_for(item, [instance])), None)
 
     def close_study(self, *keys: str) -> None:
-        """Close the studies with these keys (`studies.key_of`); clear viewports that show them.
-
-        Findings are kept; they are shown again when their image is reopened. Unknown keys are
-        ignored.
-        """
+        """Close studies by key (`studies.key_of`) and their viewports; findings are kept."""
         shown = [(one, self._study_in(one)) for one in self.layout.viewports]
         closed = [item for item in self.studies.all if key_of(item) in keys]
         if not closed:

@@ -1213,6 +1213,11 @@
             <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>an entry that the record itself marks as entered in error is left out</source>
+            <translation>ein Eintrag, den die Akte selbst als irrtümlich erfasst kennzeichnet, bleibt weg</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
@@ -1220,7 +1225,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>an identical copy of what is there already, which is shown once</source>
-            <translation>eine gleiche Kopie von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>eine gleiche Kopie von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -3072,14 +3077,14 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
             <translation>Löschen</translation>
         </message>
         <message numerus="yes">
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete %n marks for good?</source>
             <extracomment>Singular: Delete %n mark for good?</extracomment>
             <translation>
@@ -3093,7 +3098,7 @@
             <translation>Alle Befunde löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete saved marks</source>
             <translation>Gespeicherte Markierungen löschen</translation>
         </message>
@@ -3118,7 +3123,7 @@
             <translation>Den Schlüssel löschen, den Sightline für diesen Host aufbewahrt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Delete the marks of the selected…</source>
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
@@ -4586,6 +4591,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
             <translation>Histogramm…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/history.py" />
+            <source>History</source>
+            <translation>Vorgeschichte</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -6537,7 +6547,7 @@
             <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Last changed</source>
             <translation>Zuletzt geändert</translation>
         </message>
@@ -7131,13 +7141,13 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/mark_keeping.py" />
             <location filename="../../app/views/mark_menu.py" />
-            <location filename="../../app/views/saved_marks.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Marks are saved on this computer as you work. The file holds the numbers of studies and images, and no names of patients.</source>
             <translation>Markierungen werden während der Arbeit auf diesem Computer gespeichert. Die Datei enthält die Nummern von Studien und Bildern und keine Namen von Patienten.</translation>
         </message>
@@ -10098,7 +10108,7 @@
             <translation>Gespeichert in {path}</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Saved marks</source>
             <translation>Gespeicherte Markierungen</translation>
         </message>
@@ -10801,7 +10811,7 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewports/second_window.py" />
+            <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
         </message>
@@ -11138,7 +11148,7 @@
             <translation>Studien und Serien</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Studies with saved marks</source>
             <translation>Studien mit gespeicherten Markierungen</translation>
         </message>
@@ -11148,7 +11158,7 @@
             <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Study</source>
             <translation>Studie</translation>
         </message>
@@ -12958,7 +12968,7 @@
             <translation>Es ist das, was der Betrachter zeigt, als PNG ohne die Attribute der Datei. In ein Bild eingebrannter Text (ein Name, eine Kennung, ein Datum) kann nicht entfernt werden und würde mitgesendet: Sehen Sie die Bilder an, bevor Sie antworten. Nach denen, bei denen ein Grund steht, werden Sie noch einmal gefragt. Bei Nein wird nur Text gesendet. Ihre Antwort gilt für diese Bilder in diesem Gespräch, bis Sightline geschlossen wird; nach anderen werden Sie gefragt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>They cannot be brought back, and what was done before cannot be undone any more.</source>
             <translation>Sie lassen sich nicht zurückholen, und was davor getan wurde, lässt sich nicht mehr rückgängig machen.</translation>
         </message>
@@ -13533,7 +13543,7 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
         </message>
@@ -14492,6 +14502,11 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} entries that the record itself marks as entered in error are left out</source>
+            <translation>{0} Einträge, die die Akte selbst als irrtümlich erfasst kennzeichnet, bleiben weg</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
@@ -14525,7 +14540,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>{0} identical copies of what is there already, which is shown once</source>
-            <translation>{0} gleiche Kopien von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>{0} gleiche Kopien von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
@@ -15081,7 +15096,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{title} (eigenes)</translation>
         </message>
         <message>
-            <location filename="../../app/views/saved_marks.py" />
+            <location filename="../../app/views/mark_keeping.py" />
             <source>{title} (open)</source>
             <translation>{title} (geöffnet)</translation>
         </message>

@@ -17,10 +17,16 @@ import numpy as np
 from scipy import ndimage
 from sklearn.metrics import adjusted_rand_score
 
-from app.tools.microscopy import cell_features
-from app.tools.microscopy.cell_clusters import cluster, components
+from app.tools.microscopy import cell_states
 from app.tools.microscopy.cell_pictures import CellPictures
-from app.tools.microscopy.cell_states import measured, project, scores, small_network
+from app.tools.microscopy.cell_states import (
+    cluster,
+    components,
+    measured,
+    project,
+    scores,
+    small_network,
+)
 from app.tools.microscopy.composition import entry as compare
 from tests.support.cell_states import Micrograph, experiment
 
@@ -46,7 +52,7 @@ def found(method: str, cells: CellPictures, seed: int) -> tuple[Any, Any, dict[s
     """Return the clusters, the components and the seconds of each step."""
     seconds: dict[str, float] = {}
     began = time.perf_counter()
-    features = cell_features.measure(cells, lambda fraction: None)
+    features = cell_states.measure(cells, lambda fraction: None)
     seconds["measuring"] = time.perf_counter() - began
     began = time.perf_counter()
     embed = small_network({"seed": seed}) if method == "network" else measured

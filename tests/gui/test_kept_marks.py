@@ -20,7 +20,7 @@ from app.imaging.findings import Box, Instances, State
 from app.imaging.types import Frame, Instance, Series, Study
 from app.views.browser.findings_list import FindingRow
 from app.views.main_window import MainWindow
-from app.views.saved_marks import SavedMarksDialog
+from app.views.mark_keeping import SavedMarksDialog
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.mark_store import MarkStore

@@ -190,10 +190,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def with_model_text(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is the JSON of `made`.
-
-    The copy also holds `data`, the whole result, for the program's own use.
-    """
+    """Return a copy of a tool message whose text is the JSON of `made`; `data` stays whole."""
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 
@@ -216,8 +213,7 @@ class Prompt:
     Attributes:
         messages: The transcript; every call has its result right after it.
         tokens: Estimated number of tokens in messages and tools together.
-        shortened: How many messages were shortened to fit the window, not counting results that
-            exceeded the limit for a single result.
+        shortened: How many messages were shortened, not counting single results over the limit.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
         use: How full the context is, with what.
         estimate: The value of `tokens` without the correction by `Calibration`.
@@ -378,7 +374,6 @@ class ContextWindow:
         return text_tokens(text, self.info.chars_per_token)
 
     def _limited(self, message: Message) -> Message:
-        """Return a result within the limit of a single one."""
         return self._shortened(message, self._ids.get(message.call_id, ""), self._limit)
 
     def _shortened(self, message: Message, ref: str, limit: float) -> Message:
@@ -405,7 +400,6 @@ class _Memory(Generic[K, T]):
         return known[1]
 
     def turn(self) -> None:
-        """Begin another request."""
         self._before, self._now = self._now, {}
 
 

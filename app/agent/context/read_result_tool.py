@@ -84,11 +84,7 @@ class ReadResult:
         self._page_chars = page_chars
 
     def run(self, args: ReadInput, context: ToolContext) -> ToolResult:
-        """Return a page of a result, or of a part of one.
-
-        Raises:
-            ToolRetry: The result or part does not exist; the error lists those that do.
-        """
+        """Return a page of a result or a part; raise ToolRetry, listing those there are."""
         ref, result = self._result(args.id)
         names = [_unescaped(name) for name in args.path.strip(" /").split("/") if name]
         path, offset = reduce(joined, names, ""), args.offset

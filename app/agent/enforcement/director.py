@@ -287,10 +287,7 @@ class Director:
     def bind(
         self, tool: Tool, arguments: Mapping[str, Any], image: str
     ) -> tuple[dict[str, Any], str]:
-        """Return the arguments of a call on one of many images, and why it may not be made or "".
-
-        `image` is an id or a path, as a tool is given it.
-        """
+        """Return arguments of a call on one of many images (id or path), and why not, or ""."""
         note = next((n for n in self._request.image_notes if image in (n["id"], n.get("path"))), {})
         reference = image_reference(note) or image
         if self._enforcer is not None:

@@ -87,10 +87,7 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return `call` with an argument set to the nearest existing name, or why it is not repeated.
-
-    `rule` says which argument; `found` is the result of the call made by `listing_call`.
-    """
+    """Return `call` with the nearest existing name by `rule` and listing `found`, or why not."""
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
         return AdaptedRetry(None, "it was tried again once already")
@@ -178,7 +175,6 @@ def _names(value: Any, argument: str) -> list[str]:
 
 
 def _folded(name: str) -> tuple[str, ...]:
-    """Return the words of a name in small letters, without accents and punctuation."""
     text = unicodedata.normalize("NFC", name).casefold().translate(_UMLAUTS)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(re.findall(r"[^\W\d_]+|\d+", text))
@@ -211,7 +207,6 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
 
 
 def _word_edits(word: str, name: Sequence[str]) -> int | None:
-    """Return the number of wrong letters beside the nearest word of a name; None if too many."""
     if word.isdigit() or _NEGATIONS.intersection(name):
         return None
     found = (_edits((word,), (part,)) for part in name if not part.isdigit())

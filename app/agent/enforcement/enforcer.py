@@ -64,10 +64,7 @@ def _arguments_after(rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | 
 
 
 class Enforcer:
-    """Decides for each call in a run whether it proceeds, waits for another or is refused.
-
-    It never inserts a tool that its pack or the question excludes, or that does not suit the image.
-    """
+    """Decides on each call: proceed, wait, refuse; inserts no excluded or unsuitable tool."""
 
     def __init__(self, plans: Plans, intent: Intent, tools: Tools, record: CallLog) -> None:
         self._plans = plans
@@ -205,7 +202,6 @@ class Enforcer:
         return found
 
     def _ready(self, tool: str) -> bool:
-        """Return whether a tool is there, its model included."""
         return self._tools.get(tool) is not None and not self._intent.scene.lacks(tool)
 
     def _due(self, rule: Successor, cause: LoggedCall) -> bool:
@@ -258,11 +254,7 @@ class Enforcer:
     def _bound(
         self, tool: Tool, images: Collection[str], given: Mapping[str, Any] | None = None
     ) -> tuple[dict[str, Any], str]:
-        """Return the arguments for a call that rules make, and the names of those still missing.
-
-        What `given` has is kept, as far as the tool takes it; earlier results, the image and the
-        pack's usual values provide the rest.
-        """
+        """Return arguments for a rule's call and names of missing ones; what `given` has stays."""
         spec, schema = tool.spec, schema_of(tool.spec.Input)
         properties: dict[str, Any] = schema.get("properties", {})
         arguments = {name: value for name, value in (given or {}).items() if name in properties}
@@ -345,7 +337,6 @@ class Enforcer:
         return None
 
     def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
-        """Return the successor of an earlier call that must run before this call."""
         for rule, cause in self._pending(before_others=True):
             if call.name == rule.then or call.name in self._leading_to(rule):
                 continue
@@ -559,7 +550,6 @@ class Enforcer:
     def _inserted(
         self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolCall:
-        """Return a call that rules insert because of the model's call `root`."""
         call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
         self._roots[call.id] = root
         return call
@@ -573,7 +563,6 @@ class Enforcer:
         return True
 
     def _may(self, tool: str) -> bool:
-        """Return whether rules may insert this tool, regardless of the image."""
         excluded = self._plans.rule(tool).priority is Priority.EXCLUDED
         there = self._tools.get(tool) is not None
         return there and not excluded and tool not in self._intent.left_out

@@ -93,7 +93,6 @@ class PlanState:
         self.goal_why = ""
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to show."""
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
@@ -151,10 +150,7 @@ class PlanState:
         return f"{self._current} {self._steps[self._current].tool}"
 
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
-        """Mark a call as finished.
-
-        `state` is "done", "incomplete" or "failed"; if "", `ok` decides. `verdict` is the reason.
-        """
+        """Mark a call finished as `state`, or by `ok` if that is ""; `verdict` is the reason."""
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
         if step is None:
@@ -193,11 +189,7 @@ class PlanState:
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
-        """End all open steps.
-
-        If the model ended the run with an answer (`ok`), running steps are done. All other open
-        steps are skipped.
-        """
+        """End open steps: running ones are done if the model answered (`ok`), others skipped."""
         for step in self._steps:
             if step.state in ("pending", "running"):
                 step.state = "done" if ok and step.state == "running" else "skipped"
@@ -262,7 +254,6 @@ class PlanState:
         return not (self._live and self._steps[self._current].tools)
 
     def _add(self, tool: str, made: CallOrigin) -> int:
-        """Insert a new step before the pending ones; return its index."""
         index = self._first("pending")
         index = len(self._steps) if index is None else index
         self._steps.insert(index, _Step(tool, made.why, by=made.by))

@@ -82,8 +82,7 @@ class CallOrder:
 
     Attributes:
         outcome: The outcome of a call that will not run; None if it will.
-        note: Text sent to the model with the result. It is marked as data, because it may quote a
-            file.
+        note: Text for the model with the result, marked as data, because it may quote a file.
         advice: Sightline's own advice to the model; contains only tool names and fixed text.
     """
 
@@ -98,8 +97,7 @@ class CallVerdict:
     """The verdict on a finished call.
 
     Attributes:
-        state: "done", "incomplete", "failed" or, if rules refused the call, "skipped"; "" if it was
-            not judged.
+        state: "done", "incomplete", "failed", "skipped" (by rules); "" if it was not judged.
         note: Text sent to the model with the result, as in `CallOrder.note`.
         advice: Sightline's own advice to the model, as in `CallOrder.advice`.
     """

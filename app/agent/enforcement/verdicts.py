@@ -164,10 +164,7 @@ def _needed(
 
 
 def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> TaskVerdict | None:
-    """Return the best verdict on a tool's calls, those of its alternatives included.
-
-    None where none of them ran. A tool that the user named is not replaced by an alternative.
-    """
+    """Return the best verdict on a tool's calls or alternatives' (not if named); None if none."""
     same = (tool,) if tool in asked.named else plans.alternatives(tool)
     verdicts = [
         judge_task(plans.rule(message.tool), message, asked)
@@ -213,7 +210,6 @@ def _asked_values(tool: str, asked: Intent) -> set[str]:
 
 
 def _looked_for_in_vain(rule: ToolRule, message: Message, asked: Collection[str]) -> list[str]:
-    """Return what a call did not find; if the question names values, only those of them."""
     found: list[str] = []
     for key in rule.missing:
         for place in (message.output, message.metadata):
@@ -266,10 +262,7 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Return the verdict on whether `results`, with earlier ones on the same image, suffice.
-
-        `needed` is the intent that must be met; `waiting` are the plan's steps that have not begun.
-        """
+        """Return whether `results` suffice: `needed` intent, `waiting` steps not yet begun."""
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(
             needed,

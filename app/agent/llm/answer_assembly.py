@@ -45,10 +45,7 @@ class CallParts:
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
-
-        Missing closing brackets are added if the answer is `complete`, not if a limit cut it off.
-        """
+        """Return the finished call, mended if `complete`; unparsable arguments stay in `raw`."""
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:
             raw = self.arguments.strip() or "(cut off)"
@@ -70,10 +67,7 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Add a piece of the stream, and return the text and reasoning in that piece.
-
-        Tool calls are returned later, by `end`. An answer that is too long raises ModelFailed.
-        """
+        """Add a piece; return its text and reasoning (calls: `end`); ModelFailed if too long."""
 
     def end(self) -> Iterable[ModelEvent]:
         """Return the tool calls and usage at the end; raise ModelFailed if it is incomplete."""

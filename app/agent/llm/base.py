@@ -178,9 +178,5 @@ class LanguageModel(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
-
-        Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
-        """
+        """Yield the answer to `messages`, perhaps calls of `tools`; raise ModelFailed."""
         ...

@@ -30,8 +30,7 @@ class Bounds:
 
     Attributes:
         connect_s: Time until the connection is established.
-        first_s: Time until the first piece of the answer; local servers load a model during the
-            first request.
+        first_s: Time to the first piece; local servers load a model during the first request.
         silence_s: Time between two pieces.
         answer_s: Time for the whole answer.
         note_s: Time without a first piece after which the user gets a note.

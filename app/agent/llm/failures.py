@@ -212,11 +212,7 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that an endpoint asks to wait, or None if it does not say.
-
-    The header retry-after-ms takes precedence over Retry-After, which is a number of seconds or a
-    date (RFC 9110, 10.2.3).
-    """
+    """Return the seconds to wait by retry-after-ms or Retry-After (RFC 9110, 10.2.3), or None."""
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             value = float(headers.get(name, "")) / scale
@@ -250,7 +246,6 @@ def _context_exceeded(error: Any) -> TooLong | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and all its causes."""
     waiting, seen = [error], set[int]()
     while waiting:
         item = waiting.pop(0)

@@ -32,11 +32,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """Return the PNG as base64; "" if the file is missing, too large, not a PNG, or was replaced.
-
-    A file named by its digest (`privacy.model_pictures`) must have that digest, so that only the
-    picture that the user was shown and allowed is sent.
-    """
+    """Return the PNG as base64; "" if it is missing, too large or not what its digest names."""
     try:
         with Path(picture.path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -103,11 +99,7 @@ class HostedModel(ABC):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
-
-        Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
-        """
+        """Yield the answer to `messages`, perhaps calls of `tools`; raise ModelFailed."""
         answer = self._answer(messages, tools)
         # Imports and pictures take a moment; on the loop they would delay a cancel.
         packages = await asyncio.to_thread(load, self.package)
@@ -125,11 +117,7 @@ class HostedModel(ABC):
             yield event
 
     async def models(self) -> list[str]:
-        """Return the names of the models that the endpoint offers, in the endpoint's order.
-
-        Raises:
-            ModelFailed: The endpoint cannot be reached, or does not list its models.
-        """
+        """Return the endpoint's model names in its order; raise ModelFailed if it lists none."""
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):
             async with asyncio.timeout(_LIST_S), self._client(packages) as client:

@@ -81,8 +81,7 @@ class Report:
     """The result of a test.
 
     Attributes:
-        lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
-            Unless `ok`, the last line says what to do.
+        lines: A line a step: ✓ works, ✕ failed, – unknown; unless `ok`, the last says what to do.
         form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
     """
 

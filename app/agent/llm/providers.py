@@ -28,11 +28,7 @@ _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{wha
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The settings of a language model.
-
-    `key` is the API key, or "" if unknown. `plans` are the declarations of the tool packs, which
-    only the offline planner uses.
-    """
+    """A language model's settings; `key` may be "", `plans` serve the offline planner."""
 
     kind: Kind
     fields: ProviderSettings
@@ -166,11 +162,7 @@ _BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
 
 
 class Models:
-    """Builds language models, and keeps the local ones for reuse. Thread-safe.
-
-    A local model needs much memory, so it is built once and kept until `close`; other models hold
-    no resources and are built anew each time.
-    """
+    """Builds models anew, but keeps local ones, large in memory, until `close`. Thread-safe."""
 
     def __init__(self) -> None:
         self._local: dict[ProviderSettings, LanguageModel] = {}

@@ -142,10 +142,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a short form of a tool's argument schema: types and descriptions of its arguments.
-
-    It omits `additionalProperties: false`, and that an optional argument may also be null.
-    """
+    """Return a schema's types and descriptions, without extra-property and null clauses."""
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
         if "description" in field:

@@ -84,11 +84,7 @@ class TextCalls:
         return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining text and the calls in it.
-
-        If not `complete`, the answer was cut off at its length limit, so that a call without an end
-        tag remains text.
-        """
+        """Return the remaining text and calls; if cut off, calls without an end tag are text."""
         events: list[ModelEvent] = []
         at = 0
         while not self._off and at < len(self._buffer):
@@ -261,7 +257,6 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | None:
-    """Return the call that a JSON object stands for, or None if it is anything else."""
     if not isinstance(item, dict):
         return None
     fields = cast("dict[str, Any]", item)
@@ -287,7 +282,6 @@ def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | 
 
 
 def _spellings(call: ToolCall) -> Iterator[str]:
-    """Yield a call as data may hold it, under any of the keys and in either order."""
     name, arguments = json.dumps(call.name), json.dumps(call.arguments, ensure_ascii=False)
     for one, two in product(_NAMES, _ARGUMENTS):
         yield f'"{one}":{name},"{two}":{arguments}'

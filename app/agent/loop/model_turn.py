@@ -68,8 +68,7 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether the stream has ended or was abandoned, so that anything more is ignored.
-        held: The first characters of the text, held back while they may be the label "Sightline:",
-            which is removed because it stands for the program.
+        held: The first characters, held back while they may be the program's label "Sightline:".
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
         stream: Puts the record's dates and names back into the text.
     """
@@ -98,8 +97,7 @@ class ModelTurns:
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
         refit: Offers anew the tools that fit, after the context turned out to be smaller.
         told_shortened: Whether the user has been told that the context was shortened.
-        redactor: Removes identifiers from what a remote model receives; None until the first
-            request.
+        redactor: Removes identifiers for a remote model; None until the first request.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
         refused: Answers of this run that were not accepted, which the user has read.
     """
@@ -137,10 +135,7 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Tell the model in the next request, by `why`, that its answer `text` is not accepted.
-
-        `why` gives the reason and what to do. Nothing of this is stored in the conversation.
-        """
+        """Tell the model by `why` that `text` is not accepted; nothing of it is stored."""
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})
         self._urged = [Message(role="assistant", text=text.strip() or "(no answer)"), told]
@@ -307,11 +302,7 @@ class ModelTurns:
             raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
 
     def _tell_again(self, prompt: Prompt) -> None:
-        """Record that the same request is sent again, for example while a model is still loading.
-
-        Raises:
-            ModelFailed: The consent was withdrawn, or the audit log cannot be written.
-        """
+        """Record that a request is sent again; raise ModelFailed without consent or log."""
         self._may_send()
         self._tell_sent(prompt)
 

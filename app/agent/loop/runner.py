@@ -32,11 +32,7 @@ class _Job:
 
 
 class AgentRunner:
-    """A queue of questions and the worker thread that answers them.
-
-    All methods may be called from any thread. `on_event` is called on the worker thread. An
-    exception that `on_event` raises is logged and does not stop the run.
-    """
+    """A queue of questions and its thread, where `on_event` runs; its errors are only logged."""
 
     def __init__(self, loop: AgentLoop, on_event: Callable[[RunEvent], None]) -> None:
         self._agent = loop

@@ -191,8 +191,7 @@ class ToolCalls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
-            patient.
+        unclean: Why calls may not be made, by id: nobody knows what in them identifies a patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
     """
 
@@ -331,7 +330,6 @@ class ToolCalls:
         return replace(ready, outcome=not_run(refusal, advice))
 
     async def _together(self, group: Sequence[Ready]) -> None:
-        """Run calls side by side; one that fails does not stop the others."""
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(ready: Ready) -> None:

@@ -142,11 +142,7 @@ def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
 
 
 def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
-    """Run the blocking function `work` in a new thread; the future's result is (value, error).
-
-    The thread is a daemon and is never joined. Unlike a pool's thread, it cannot delay the end of
-    the run or of the program if a tool ignores its cancel token.
-    """
+    """Run `work` in a daemon thread that never delays an end; the future has (value, error)."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
 

@@ -35,14 +35,12 @@ class Reading:
 
     Attributes:
         intent: What the question asks for, as far as rules can tell from its words.
-        mentions: The tools that the question mentions by name; tools mentioned by a phrase are not
-            included.
+        mentions: The tools that the question mentions by name, without those by a phrase.
         tokens: The question's words with spelling corrected.
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        spans: For each kind that has `QuestionKind.beats` or is `greedy`, the indices in `tokens`
-            of the words that belong to it, as `words_by_kind` returns them.
+        spans: By kind with `beats` or `greedy`: indices of its words in `tokens` (`words_by_kind`).
     """
 
     intent: Intent

@@ -166,10 +166,7 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 def unanswerable_matches(
     tokens: Sequence[Token], matches: Sequence[Match], recorded: Collection[Match] = ()
 ) -> frozenset[Match]:
-    """Return the matches that only ask for general knowledge, everyday matters or viewer help.
-
-    `recorded` are those that ask for what a patient's record says, such as the blood pressure.
-    """
+    """Return matches of general knowledge or viewer help; `recorded` ask for a record."""
     world = everyday_words(tokens)
     found = {
         match
@@ -206,10 +203,7 @@ def unanswerable_matches(
 
 
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
-    """Return one line on how the user can do in the viewer what a question asks; "" if nothing.
-
-    If it asks only for facts about the current image that are in `note`, the line gives these.
-    """
+    """Return a line on how to do it in the viewer, "" for none; facts of `note` if asked."""
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
         with contextlib.suppress(KeyError):

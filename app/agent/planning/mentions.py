@@ -63,11 +63,7 @@ class Mention:
 
 
 def find_mentions(text: str, tools: Mapping[str, ToolSchema]) -> list[Mention]:
-    """Return the mentions of tools by name in a text, in the order in which they appear.
-
-    A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
-    only if it is used like a call ("run X").
-    """
+    """Return mentions of tools in any spelling, in order; unknown ones only as "run X"."""
     found = [
         _mention(text, match, name, known=True)
         for name, tool in tools.items()
@@ -108,11 +104,7 @@ def with_phrases(
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """Return the text with spaces in place of each part that contains a tool's phrase.
-
-    Sentence ends, line breaks and the words "and", "then" and "also" separate parts. Return None if
-    the text contains no tool's phrase.
-    """
+    """Blank the parts (sentences, "and", "then") with a tool's phrase; None without any."""
     said = with_phrases(text, [], tools)
     if not said:
         return None

@@ -97,6 +97,7 @@ def plan_plain_question(
     wanted = _without_existing_results(asked.wanted, reading, scene)
     wanted = [tool for tool in wanted if tool not in excluded]
     closed = [] if scene.records.count() else _record_tools(reading, scene)
+    wanted = [_without_record(tool, closed, reading, scene) for tool in wanted]
     if text != question:  # what a tool is to read may be quoted in the question
         quoted = {rule.tool for rule in scene.plans.rules() if any(t.quoted for t in rule.texts)}
         closed = [tool for tool in closed if tool not in quoted]
@@ -124,7 +125,20 @@ def plan_plain_question(
 def _record_tools(reading: Reading, scene: Scene) -> list[str]:
     """Return the tools of the question's kinds that need an open record."""
     kinds = _kinds_of(reading.kinds, scene)
-    return [tool for kind in kinds if kind.needs_record for tool in kind.tool_names]
+    every = [kind for _, kind in scene.plans.kinds()]
+    free = {tool for kind in every if not kind.needs_record for tool in kind.tool_names}
+    found = [tool for kind in kinds if kind.needs_record for tool in kind.tool_names]
+    return [tool for tool in found if tool not in free]
+
+
+def _without_record(tool: str, closed: Sequence[str], reading: Reading, scene: Scene) -> str:
+    """Return a tool, or one that does the same work of a question's kind without a record."""
+    if tool in closed:
+        for kind in _kinds_of(reading.kinds, scene):
+            for need in kind.tools:
+                if isinstance(need, AnyOf) and tool in need.tools:
+                    return next((one for one in need.tools if one not in closed), tool)
+    return tool
 
 
 def help_text(scene: Scene) -> str:

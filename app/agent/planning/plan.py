@@ -28,8 +28,7 @@ class Output:
     Attributes:
         step: Number of that step, counted from 1.
         key: Key in the step's output.
-        fallback: Whether the open image may be used if the step returned nothing, because both show
-            the same (a DICOM file and the PNG converted from it).
+        fallback: Whether the open image, which shows the same, will do if the step gave nothing.
     """
 
     step: int
@@ -62,8 +61,7 @@ class Step:
     Attributes:
         arguments: The value of each argument: a literal, a `Source`, or a list of these.
         skip: The reason why the step cannot run, if known beforehand; otherwise "".
-        target: The image that the step works on, for "the same image" in a later step; None for no
-            image.
+        target: The image that it works on, for "the same image" in a later step; None for none.
     """
 
     tool: str
@@ -155,11 +153,9 @@ class Intent:
     """The interpretation of a question, as determined by `Planner.interpret` once per run.
 
     Attributes:
-        kinds: Names of the question's kinds, the most specific first, without those that another
-            kind overrides.
+        kinds: Names of its kinds, the most specific first, without overridden ones.
         named: The tools that the question mentions by name or by one of their phrases.
-        left_out: The tools that the question excludes, each with the words that exclude it ("don't
-            classify").
+        left_out: The tools that the question excludes, each with the words ("don't classify").
         wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
         only: Whether the question forbids all other tools ("only segment the lungs").
         in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
@@ -170,17 +166,12 @@ class Intent:
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.
         needs_image: Whether the question is about an open image.
-        images: The ids of the open images that the question names; () if it names none, which means
-            the current image.
-        unclear_image: The question's words for several images, or for another image that could not
-            be identified; "" if there are none.
-        may_concern_other_images: Whether the question might be about an image other than the
-            current one.
+        images: Ids of the open images that the question names; () means the current image.
+        unclear_image: Words for several images or another one that is not identified; "" if none.
+        may_concern_other_images: Whether the question may be about another than the current image.
         corrections: Pairs of a misspelt word and the word it was corrected to.
-        viewer: One line that says how the user can do in the viewer what the question asks for and
-            no tool can do; "" if it asks for nothing of the kind.
-        plan: The tool calls with which rules answer the question, a reply without calls, or
-            `NoRule`.
+        viewer: A line on how the user can do in the viewer what no tool can do; "" for none.
+        plan: The calls with which rules answer, a reply without calls, or `NoRule`.
     """
 
     question: str = ""
@@ -231,7 +222,6 @@ class BlockedStep:
 
 
 def _output(message: Message, key: str) -> Any:
-    """Return a value of a result's output; of a call on many images, a list of what each gave."""
     rows = [row.get("output") or {} for row in results_of(message)]
     return [row[key] for row in rows if row.get(key)] or message.output.get(key)
 

@@ -75,10 +75,12 @@ class Planner:
         if which.group:
             blank = without_group(blank, which.group)
         named = _without_repetition(scene, blank)
-        reading = read_question(blank, named.plans, named.tools)
+        reading, note = _read(blank, named)
         which = _over_groups(which, reading, scene)
         relevant = relevant_scene(named, which)
         decided = _decide(question, text, blank, reading, which, relevant)
+        if note and isinstance(decided, ToolPlan):
+            decided = replace(decided, notes=(*decided.notes, note))
         plan = for_these_images(decided, which, replace(relevant, tools=scene.tools))
         if which.group and isinstance(plan, ToolPlan):
             plan = replace(plan, steps=tuple(_for_group(s, which.group, scene) for s in plan.steps))
@@ -163,7 +165,6 @@ def _of_record(plan: ToolPlan, scene: Scene) -> bool:
 
 
 def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:
-    """Return the images of all groups for a question that compares groups and names no image."""
     kinds = pack_words(scene.plans.packs).kinds
     grouped = [note for note in scene.images if note.get("group")]
     if which != ImageChoice() or len({note["group"] for note in grouped}) < 2:
@@ -171,6 +172,26 @@ def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageCho
     if not any(kinds[key].over_groups for key in reading.kinds):
         return which
     return replace(which, many=tuple(str(note["id"]) for note in grouped))
+
+
+def _read(blank: str, scene: Scene) -> tuple[Reading, str]:
+    """Return a question as read, and what the answer must say of it besides.
+
+    With a record open and no image, it is read as a question about the record if it can be: "does
+    he have heart failure?".
+    """
+    reading = read_question(blank, scene.plans, scene.tools)
+    if scene.images or not (reading.intent.needs_image and scene.records.count()):
+        return reading, ""
+    packs = (
+        replace(pack, kinds=tuple(kind for kind in pack.kinds if not kind.needs_image))
+        for pack in scene.plans.packs
+    )
+    of_record = read_question(blank, Plans(packs, scene.plans.owner), scene.tools)
+    wanted = set(of_record.intent.wanted)
+    if not wanted:
+        return reading, ""
+    return of_record, no_image_text() if wanted < set(reading.intent.wanted) else ""
 
 
 def _plans_for(scene: Scene) -> Plans:

@@ -19,10 +19,7 @@ from app.paths import resources_dir
 
 
 def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
-    """Return the number of letters that are wrong, added, missing or swapped between two words.
-
-    A distance above `most` is returned as `most + 1`, which is faster.
-    """
+    """Return letters wrong, added, missing or swapped; faster: `most + 1` for more than `most`."""
     from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
     return int(OSA.distance(word, other, score_cutoff=most))

@@ -130,11 +130,7 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 
 
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the image that a tool works on if the user names none.
-
-    A converting tool takes the current image. Others take the earlier output that their pack names
-    (`ToolRule.feeds`), else the latest converted or generated image, else the current one.
-    """
+    """Return the image by default: for converters the current, else by `feeds` or the latest."""
     rule = scene.plans.rule(tool)
     if rule.converts:
         return OpenImage()
@@ -172,10 +168,7 @@ def feeding_source(
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """Return (argument for the title, title) for the picture that `argument` takes.
-
-    The title is the packs' word for it. None if the tool takes no title, or there is no such word.
-    """
+    """Return (title argument, title) of a picture by the packs' word; None without either."""
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
             tools = [step.tool for step in steps]

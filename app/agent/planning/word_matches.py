@@ -12,6 +12,7 @@ from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.spelling import Speller
 from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, longest_matches
+from app.paths import question_words
 from app.tools.pack_plan import PackPlan, QuestionKind
 
 Key = tuple[str, str]
@@ -25,6 +26,7 @@ _OTHERS = frozenset(
 # Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _CENTURIES = ("19", "20")
+_COURSES = question_words("courses")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
@@ -113,12 +115,10 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        strict: Whether a weak cue that begins a request excludes any words ("no comparison"). It is
-            False on a second reading, which is made if the first finds no tool to run.
+        strict: Whether weak cues ("no comparison") exclude; False on a second reading.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
-        subject_matches: `subject_mentions` without matches that are excluded or part of a longer
-            match.
+        subject_matches: `subject_mentions` without excluded ones and parts of longer matches.
         action_matches: Matches of words for what tools do, excluded or not.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
@@ -181,7 +181,7 @@ class WordMatches:
         and something else is asked.
         """
         tokens, asks, part = self.tokens, self.parts.asks, self.parts.part_numbers
-        told = {match for match in recorded if self._has_value(match)}
+        told = {m for m in recorded if not self._kind(m).with_kinds and self._has_value(m)}
         if not told:
             return frozenset()
         others = (m for m in matches if m not in recorded and m not in unanswerable)
@@ -196,13 +196,25 @@ class WordMatches:
         return frozenset(told.union(beside if asked else ()))
 
     def _has_value(self, match: Match) -> bool:
+        """Return whether a value is told after a match: "temp 38.5", "sats at 88", "BP falling".
+
+        A year is no value, and in a question a course is asked for, not told.
+        """
         last = max(match.positions)
         if any(self.tokens[place].text.isdigit() for place in match.positions):
             return False  # "MELD 3.0"
-        near = self.tokens[last + 1 : last + 3]
-        same = (one.text for one in near if one.clause == self.tokens[last].clause)
+        near = [
+            one
+            for one in self.tokens[last + 1 : last + 3]
+            if one.clause == self.tokens[last].clause
+        ]
+        if near and near[0].text in _COURSES and not near[0].in_question:
+            return True
+        # "sats at 88", but not "CURB-65: urea 9"
+        linked = near[:1] if near and not clause_scope.carries_no_meaning(near[0]) else near
         return any(
-            text.isdigit() and not (len(text) == 4 and text[:2] in _CENTURIES) for text in same
+            one.text.isdigit() and not (len(one.text) == 4 and one.text[:2] in _CENTURIES)
+            for one in linked
         )
 
     def _history_words(
@@ -226,8 +238,13 @@ class WordMatches:
         )
         if not asked and not beyond:
             return frozenset()
-        # Words such as "compared with yesterday" state history and are a request as well.
-        kept = (match.positions for match in matches if self._kind(match).greedy)
+        # Words such as "compared with yesterday" state history and are a request as well; what a
+        # score of the record is computed from is told.
+        kept = (
+            match.positions
+            for match in matches
+            if (kind := self._kind(match)).greedy or (kind.needs_record and not kind.tools)
+        )
         return past - frozenset[int]().union(*kept)
 
     def _kind(self, match: Match) -> QuestionKind:
@@ -380,7 +397,7 @@ class WordMatches:
             if self.pack_words.kinds[key].beyond_images:  # its words ask nothing of the images
                 own = {place for match in self.kind_matches[key] for place in match.positions}
                 for other in found:
-                    if other[0] != key[0]:
+                    if other[0] != key[0] and not _is_recorded(self.pack_words.kinds[other]):
                         banned[other] = banned.get(other, frozenset()) | own
         for key in found:
             for other in self.pack_words.kinds[key].means:

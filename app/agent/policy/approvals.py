@@ -144,8 +144,7 @@ class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        grants: The user's answers that hold for a whole conversation; shared by all runs of the
-            program.
+        grants: The user's answers for a conversation; shared by all runs of the program.
     """
 
     policy: Policy

@@ -98,7 +98,6 @@ def _name_and_port(text: str, notes: list[str]) -> tuple[str, int]:
 
 
 def _ascii(name: str, notes: list[str]) -> str:
-    """Return the name as it goes over the wire (IDNA)."""
     lowered = name.lower()
     if lowered.isascii():
         if "xn--" in lowered:
@@ -138,11 +137,7 @@ def _address_notes(address: Address) -> list[str]:
 
 
 def is_listed(host: Host, patterns: Iterable[str]) -> bool:
-    """Return whether one of the patterns matches the host.
-
-    A pattern is a host name, "*.name" for all hosts below a name, or a network ("10.0.0.0/8"); a
-    name may be followed by a port.
-    """
+    """Return whether a pattern (name, "*.name", network, each with a port) matches."""
     return any(_matches(host, pattern.strip().lower()) for pattern in patterns)
 
 

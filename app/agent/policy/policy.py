@@ -44,10 +44,7 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges tool calls by the rules in `DEFAULTS` and by stricter ones in `rules`.
-
-    `also` are further policies that apply, such as the site's in addition to the user's.
-    """
+    """Judges calls by `DEFAULTS` and stricter `rules`, and by `also`, such as the site's."""
 
     rules: PolicySettings = field(default_factory=PolicySettings)
     also: tuple[Policy, ...] = ()

@@ -60,8 +60,7 @@ class ReplayedCall:
     Attributes:
         status: "same", "differs", or "left out" if the call was not made again.
         reasons: The differences, or why the call was left out.
-        harmless: Whether the call was left out on purpose (it writes or sends, or was stopped or
-            refused when it was recorded), not because something is missing.
+        harmless: Whether it was left out on purpose (it acts, or never ran).
     """
 
     call_id: str

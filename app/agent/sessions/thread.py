@@ -169,11 +169,7 @@ class Thread:
             self._put(encode(entry))
 
     def result(self, call_id: str) -> dict[str, Any] | None:
-        """Return the complete result of a call, or None if there is none.
-
-        Keys are status, summary, output, metadata, error, findings and artifacts. For a call that
-        did not run, only those in its message (`Message.data`).
-        """
+        """Return a call's complete result, or None; of one that did not run, its message's."""
         found = self._results.get(call_id)
         if found is not None:
             return found

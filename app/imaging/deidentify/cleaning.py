@@ -159,11 +159,7 @@ _NUMBER_WORD = re.compile(r"\d{1,2}([.,]\d)?(mm|cm|ms|s|kv|t)?|[a-z]\d?")
 
 
 class Pseudonyms:
-    """New UIDs, ids and shifts of dates; the same for the same secret, so no map is kept.
-
-    Args:
-        secret: At least 16 random bytes; whoever has them can test guesses of old values.
-    """
+    """New UIDs, ids and shifts by a `secret` of 16 bytes or more, whose holder could guess."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret

@@ -94,8 +94,7 @@ class PixelSpan:
     Attributes:
         keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
         vr: VR of the element; "" in a file with implicit VRs.
-        offset: Position of the value's first byte in the file; for a deflated file, in
-            `Header.inflated`.
+        offset: Position of the value's first byte in the file, or in `Header.inflated`.
         length: Number of bytes that exist: the declared length, cut at the end of the file.
         declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
     """

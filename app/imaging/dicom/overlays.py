@@ -111,11 +111,7 @@ def _is_ow(group: _Group) -> bool:
 
 
 def _frame_of(group: _Group, index: int) -> int | None:
-    """Return the overlay frame for image frame `index`, or None.
-
-    A multi-frame overlay begins at Image Frame Origin, counted from 1; an overlay without frames
-    lies on all frames of the image.
-    """
+    """Return the overlay frame of image frame `index`: from Image Frame Origin on, or all."""
     frames = group.whole(0x0015, 0)
     origin = group.whole(0x0051, 1)
     if frames <= 1:

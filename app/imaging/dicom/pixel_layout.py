@@ -131,10 +131,7 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
 
 
 def pixel_header_notes(header: Header, layout: Layout) -> tuple[str, ...]:
-    """Return notes for the user on how pixels are read if their description is incomplete or wrong.
-
-    Empty if the header obeys PS3.3 C.7.6.3 and PS3.5 8.1.1 (High Bit is Bits Stored - 1).
-    """
+    """Return notes on odd pixel descriptions, none if they obey PS3.3 C.7.6.3, PS3.5 8.1.1."""
     notes: list[str] = []
     photometric = header.text("PhotometricInterpretation").upper()
     if layout.samples == 1 and photometric not in _GREY:

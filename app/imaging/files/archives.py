@@ -75,8 +75,7 @@ class Archive:
 
     Attributes:
         files: Maps names (with "/") to the members that can be read, in archive order.
-        refused: (name, reason) for members that are not read. The name is "" if it is unsafe, or if
-            the archive contains too many files.
+        refused: (name, reason) of members not read; "" for an unsafe name or too many files.
 
     Raises:
         FileProblem: The file is not a zip archive, or its directory is damaged.

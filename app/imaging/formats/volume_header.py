@@ -46,16 +46,13 @@ class VolumeHeader:
         space_axes: Numbers of the file axes that are i, j and k; fewer than three for a flat image.
         dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
         data: File that holds the samples.
-        offset: Byte offset of the samples in that file; if the whole file is gzipped (`packed`), in
-            its decompressed content.
+        offset: Byte offset of the samples in that file, or in its content if `packed`.
         encoding: "raw", "gzip", "zlib", "bzip2", "text" or "hex".
         packed: Whether the whole file `data` is gzipped, header included.
         colour_axis: Axis that holds red, green and blue, or None if the volume is not in colour.
-        affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates (mm, LPS); None if the file
-            gives no orientation.
+        affine: [4, 4] from (i, j, k, 1) to patient coordinates (mm, LPS); None without orientation.
         spacing: Distance between voxel centres along i, j, k in mm; 0.0 where unknown.
-        standard: Name of the standard space that the coordinates refer to; "" for the patient's
-            own.
+        standard: Name of the standard space of the coordinates; "" for the patient's own.
         rescale: Real value = stored value * slope + intercept.
         window: Range of values to display (lowest, highest) as given by the file, or None.
         axis_names: Name of what each axis counts, e.g. "time point"; "" for space and colour.

@@ -220,11 +220,7 @@ _TAGS[tag_for_keyword("FrameOfReferenceUID")] = "FrameOfReferenceUID"
 
 
 def _said_of_the_patient(header: VolumeHeader) -> dict[str, str]:
-    """Return what the header's free fields say of patient, study and space, by DICOM keyword.
-
-    ITK names the fields of a DICOM file that it converts "0010|0020", others "PatientID",
-    "patient id" or "DICOM_0010_0020_Patient_ID".
-    """
+    """Return patient facts in a header's free fields, in ITK's and others' spelling, by keyword."""
     found: dict[str, str] = {}
     for row in header.rows:
         key = re.sub("[^a-z0-9]", "", row.keyword.lower()).removeprefix("dicom")

@@ -179,11 +179,7 @@ def frame_target(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Return the reason why `instance` must not be drawn on `target`, or "" if it may be.
-
-    The reason is another patient or frame of reference, if both state it; `frame_of_reference` is
-    that of `instance`.
-    """
+    """Return why it must not be drawn: another patient or frame of reference, or ""."""
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
         return "it names this image, but belongs to another patient: not drawn"

@@ -52,8 +52,7 @@ class SegmentIndex:
         kind: BINARY, FRACTIONAL or LABELMAP.
         segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
         sources: For each frame, the image frames that it references.
-        frames_by_source: Maps each referenced image frame to the segmentation frames that reference
-            it.
+        frames_by_source: Referenced image frame -> the segmentation frames that reference it.
         grids: Position of each frame, or None if unknown.
         origins: [frames, 3] position of each frame in mm; NaN if unknown.
         matrix: Size of the total pixel matrix if the frames are tiles, else None.

@@ -56,11 +56,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Description of a multiplex group (channels recorded together), without samples.
-
-    `rate` is the number of samples per second and `samples` the number of samples in each channel;
-    `item` is the group's item in the Waveform Sequence.
-    """
+    """A multiplex group's description; `rate` per second, `samples` per channel, its `item`."""
 
     label: str
     rate: float

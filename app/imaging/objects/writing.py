@@ -119,11 +119,7 @@ def series_number(kind: str) -> int:
 
 
 def write_object(export: DicomExport, stale: Collection[str] = ()) -> WrittenObject:
-    """Return an object as a DICOM file; findings that it cannot hold are left out.
-
-    Args:
-        export: What is to be written.
-        stale: Ids of findings that were made on other pixels than those of the image.
+    """Return an object as a DICOM file without findings that do not fit or have `stale` pixels.
 
     Raises:
         FileProblem: highdicom is missing, the images are no DICOM, do not fit the object, or none

@@ -23,8 +23,7 @@ class PixelRegion:
     """A part of an image.
 
     Attributes:
-        frame: The part's pixels as a frame, with the spacing of its level. Its `ref` names the
-            image, with the digest of the part: no findings can be bound to it.
+        frame: The part as a frame with its level's spacing; no findings can be bound to its `ref`.
         x: Column of the part's left edge, in pixels of its level, from 0.
         y: Row of its top edge.
         level: The level, 0 for the largest.

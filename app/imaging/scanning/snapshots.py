@@ -31,8 +31,7 @@ class Snapshot:
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
         pages: Compressed lines of JSON: one for the problems, then one for each study.
-        blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
-            of each series, then for each series the others.
+        blocks: Packed instances (`pack_block`): each series' first by study, then the others.
         uids: Hashes (`uid_hashes`) of all SOP Instance UIDs, in series order.
     """
 
@@ -117,7 +116,6 @@ class _SnapshotReader:
         return not len(self._blocks) and not len(self._marks)
 
     def study(self, page: dict[str, Any]) -> Study:
-        """Return the study of a page."""
         firsts = unpack_block(self._take(page.pop("firsts")), self._reader)
         series = tuple(
             self._series(one, first) for one, first in zip(page.pop("series"), firsts, strict=True)

@@ -29,11 +29,7 @@ def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 def image_plane(
     orientation: Orientation, spacing: Spacing, frame_of_reference: str = ""
 ) -> FramePlane | None:
-    """Return the plane of an image, or None if position, direction or spacing is unknown.
-
-    A spacing measured on a detector or film scanner does not count, as it is not a distance in the
-    patient. For an image in a standard space, coordinates are those of that space.
-    """
+    """Return an image's plane, None if unknown; detector spacing does not count."""
     cosines, position = orientation.cosines, orientation.position
     # Without all three, points of two images must not be compared.
     if cosines is None or position is None or spacing.source not in IN_SPACE:

@@ -160,8 +160,7 @@ class SpacingAttributes:
         magnification: EstimatedRadiographicMagnificationFactor.
         calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
         aspect: PixelAspectRatio (vertical, horizontal).
-        cross_sectional: Whether the pixels lie in a plane in the patient (with a position or
-            orientation) and not on a detector.
+        cross_sectional: Whether the pixels lie in a plane in the patient and not on a detector.
         specimen: Whether the pixels lie on a slide, so that measurements are not of a patient.
         object: ObjectPixelSpacingInCenterOfBeam of an enhanced X-ray image.
         regions: Ultrasound regions.

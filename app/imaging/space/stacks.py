@@ -96,8 +96,7 @@ class VoxelGrid:
         shape: Numbers of (slices, rows, columns).
         affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates in mm.
         along: [slices] distance along the normal from the first acquired slice, in mm.
-        corner: Where voxel (0, 0) lies in the first slice, as (x, y) in pixels; negative in a
-            tilted stack.
+        corner: Where voxel (0, 0) lies in the first slice, (x, y) in pixels; negative if tilted.
     """
 
     shape: tuple[int, int, int]
@@ -115,8 +114,7 @@ class StackGeometry:
         spacing: Voxel distances in mm from column to column, row to row and slice to slice.
         direction: [3][3] matrix whose columns are the unit vectors of i, j and k (patient LPS).
         origin: Patient coordinates of voxel (0, 0, 0) in mm.
-        regular: Whether the volume keeps the acquired voxels; False if it is resampled to this
-            grid.
+        regular: Whether the volume keeps the acquired voxels; False if it is resampled.
     """
 
     size: tuple[int, int, int]

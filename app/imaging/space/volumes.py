@@ -137,11 +137,9 @@ class Assembly:
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame `place` (from 0) and return the array into which the caller writes its pixels.
+        """Add frame `place` (from 0); return the array for its pixels, to be filled before another.
 
-        Returns:
-            A contiguous [rows, columns] array, to be filled before the next frame is added. Its
-            type is that of the pixels, or a wider type if the types in the stack differ.
+        It is contiguous [rows, columns], of the pixels' type or, where types differ, a wider one.
 
         Raises:
             FileProblem: The frame is in colour or differs in size from the others, or the volume

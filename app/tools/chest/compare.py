@@ -117,8 +117,7 @@ class Alignment:
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
         degrees: Clockwise rotation from the current image to the prior one, both upright.
-        scale: Size of the chest on the prior image divided by that on the current one; None if a
-            pixel spacing is unknown.
+        scale: Chest size on the prior divided by the current one; None if unknown.
         problem: The reason that the registration cannot be trusted, or "".
         to_prior: Matrix [3, 3] from pixels (x, y, 1) of the current file to those of the prior.
         registered: The prior image resampled to the pixels of the current file.
@@ -239,7 +238,6 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
 
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
-    """Return the classifier's scores, or {} with the reason where it is not installed."""
     installed = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
     if not installed or not ModelStore(context.models_dir).has(CLASSIFIER):
         return {}, "the classifier's weights are not installed: no scores are compared"

@@ -66,8 +66,7 @@ class Row:
         current: The value on the current image, or None if it was not measured.
         prior: The value on the prior image, or None if it was not measured.
         change: current - prior, or None if the two values cannot be compared.
-        beyond_error: Whether the change is larger than the method's own error (for a score: whether
-            it crosses 0.5); None if there is no change or the error is unknown.
+        beyond_error: Whether it exceeds the error (a score: crosses 0.5); None if unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
     """
 
@@ -104,11 +103,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def change_table(
     current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
-
-    `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
-    image divided by its size on the current one, in mm. Each is None if unknown.
-    """
+    """Return rows for ratio, areas and scores; `degrees` between images, `scale` in mm or None."""
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     areas = [*sizes, *_scale_reasons(scale)]

@@ -46,8 +46,7 @@ class Topic:
     Attributes:
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
-        absent: Regular expression for words that by themselves say that it is absent ("normal
-            heart"); "" for none.
+        absent: Regular expression of words that say it is absent ("normal heart"); "" for none.
     """
 
     name: str

@@ -154,8 +154,7 @@ class PictureJudgement:
             network could not run.
         certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
         why: Why the picture should not be used, for the user; "" for a frontal film.
-        mirrored: The network's probability, 0..1, that the film is mirrored although it was first
-            flipped as its file's orientation requires (`Hanging`).
+        mirrored: The network's probability, 0..1, that the film is mirrored once flipped as stated.
     """
 
     view: PictureView

@@ -94,12 +94,7 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return reasons to doubt a mask, found by comparing it with the user's marks; empty if none.
-
-    Args:
-        marks: The marks that the mask was made from.
-        mask: [rows, columns], not empty.
-    """
+    """Return reasons to doubt a mask [rows, columns], by the marks that it was made from."""
     texts: list[str] = []
     y, x = np.nonzero(mask)
     if marks.box is not None:

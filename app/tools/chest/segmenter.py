@@ -39,16 +39,13 @@ class Segmentation:
     """The masks found on one image.
 
     Attributes:
-        masks: Name -> bool [rows, columns] at the size of the whole image; only structures that
-            were found.
+        masks: Found structures only: name -> bool [rows, columns] at the whole image's size.
         confidence: Name -> mean probability inside that structure's own mask.
         missing: Requested structures that were not found.
         model: Name of the weights; `weights_sha256` is their digest.
         model_size: (rows, columns) of the model's input.
-        agreement: Name -> mean Dice coefficient of this mask with those from each single pass of
-            the network; empty if the model makes only one pass.
-        ratio_spread: Largest minus smallest cardiothoracic ratio over those passes, or None if
-            there is only one pass or a pass has no ratio.
+        agreement: Name -> mean Dice coefficient with each single pass; empty with only one.
+        ratio_spread: Largest minus smallest ratio over those passes; None if unknown.
     """
 
     masks: dict[str, Mask]

@@ -53,10 +53,8 @@ class PassVariation:
     """The variation of the results between the network's passes on one image.
 
     Attributes:
-        agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
-            averaged over the passes; only structures that were found.
-        ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
-            has no ratio or there is only one pass.
+        agreement: Found structures only: Dice coefficient (0..1) of passes and result, averaged.
+        ratio: Range of the cardiothoracic ratio over the passes; None if unknown.
         warnings: One sentence for each structure whose outline changes much between the passes.
     """
 
@@ -446,8 +444,7 @@ class PictureView:
     Attributes:
         view: "frontal", "lateral", "other" or "inverted".
         certainty: Probability of that view, 0..1.
-        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for "lateral" and
-            "other".
+        mirrored: Probability, 0..1, that a frontal film is mirrored; 0 for "lateral" and "other".
     """
 
     view: str
@@ -521,7 +518,6 @@ def _serve_on_cpu(
 
 
 def _payload_pixels(payload: dict[str, Any]) -> NDArray[np.float32]:
-    """Return the payload's pixels as float32 in 0..1."""
     pixels: NDArray[Any] = payload["pixels"]
     image = pixels.astype(np.float32)
     return image / np.float32(255) if pixels.dtype == np.uint8 else image

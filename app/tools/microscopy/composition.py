@@ -37,12 +37,10 @@ class Comparison:
         group, reference: The groups' names; differences are `group` minus `reference`.
         replicates: Numbers of replicates of the two groups.
         cells: Numbers of cells of the two groups (of all clusters).
-        means: Means over the replicates of the two groups: of the cluster's share (0..1), or of the
-            feature.
+        means: Means over replicates of both groups: a cluster's share (0..1), or a feature.
         difference: Difference of these means, None if a group has no replicate.
         interval: Its confidence interval at `LEVEL` (Welch), or None.
-        hedges_g: Difference in pooled standard deviations of the replicates, corrected for small
-            numbers (Hedges 1981), on the scale that is tested; None if not defined.
+        hedges_g: Standardised difference (Hedges 1981) on the tested scale; None if not defined.
         p: The two-sided p-value, or None with the reason in `note`.
         p_adjusted: `p` after correction over all comparisons made together.
     """

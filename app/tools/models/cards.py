@@ -110,8 +110,7 @@ class ModelCard:
         licence: Short name of the model's licence.
         terms: Text that the user must accept before the model is installed.
         gated: Whether the hub gives it only to accounts that accepted its terms (with a token).
-        trust_remote_code: Whether programs come with its weights; they run only with the user's
-            permission.
+        trust_remote_code: Whether programs come with its weights; they run only with permission.
         packages: Import names of the Python packages that the model needs.
         memory: Bytes of memory that the model needs, by torch dtype (see `DTYPES`).
         tried: How it was tested here: with real weights, with tiny ones, on a GPU, or not at all.
@@ -123,8 +122,7 @@ class ModelCard:
         self_check: The comparison to make once the model is installed; None for none.
         operating_points: By label in lower case, how well the model detects it; only what was
             published for these weights.
-        embedded: Whether the model is shipped with the program, in `resources/models/<name>`. Its
-            file's digest is then in the `card.json` beside it.
+        embedded: Whether it ships in `resources/models/<name>`, its digest in `card.json` there.
     """
 
     __pydantic_config__ = _STRICT

@@ -102,11 +102,7 @@ class ModelDownload:
     cancel: CancelToken | None = None
 
     def run(self, consent: Consent) -> tuple[Path, PlannedModel]:
-        """Download the files that are not there yet, and verify them.
-
-        Returns:
-            The folder in which they are, in a subfolder named like the card; and the model with the
-            list of these files.
+        """Download and verify missing files; return their parent folder, and the model.
 
         Raises:
             Cancelled: `cancel` was set.
@@ -345,7 +341,6 @@ class _PartialFile:
         return self._stream.seek(offset)
 
     def write(self, data: bytes) -> int:
-        """Write a block that arrived."""
         self._cancel.check()
         self._have += len(data)
         if self._size and self._have > self._size:

@@ -60,8 +60,7 @@ class PlannedModel:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed; empty if there are none.
-        unpublished: Difference of the files from the published ones (name, size, digest or commit);
-            they are then installed only if the user allows it. "" if no difference is known.
+        unpublished: How the files differ from the published ones, to be allowed by the user; or "".
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """
@@ -140,11 +139,7 @@ NO_CONSENT = Consent()
 
 
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
-    """Return the model with the files that may be installed: its programs only if they are allowed.
-
-    Raises:
-        SightlineError: The terms are not accepted, or the model cannot work without its programs.
-    """
+    """Return the model with allowed programs; raise SightlineError without terms or programs."""
     run = f"{command()} models"
     if model.terms and not consent.terms:
         raise SightlineError(

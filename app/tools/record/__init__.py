@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.tools.api import Registrar
 from app.tools.mcp.server_tools import AnalyzeMedicalDocument
-from app.tools.record import clinical_notes, ecg, imaging, medications, patient_data
+from app.tools.record import clinical_notes, ecg, history, imaging, medications, patient_data
 from app.tools.record.clinical_score import ClinicalScore
 from app.tools.record.generated_analysis import GeneratedAnalysis
 from app.tools.record.patient_score import CALCULATE_PATIENT_SCORE
@@ -13,7 +13,7 @@ from app.tools.record.plan import PLAN
 
 def register(registry: Registrar) -> None:
     """Add the record pack's tools and its plan to the registry."""
-    groups = (patient_data, clinical_notes, medications, imaging, ecg)
+    groups = (patient_data, history, clinical_notes, medications, imaging, ecg)
     for tool in (tool for group in groups for tool in group.TOOLS):
         registry.register(tool)
     registry.register(ClinicalScore())

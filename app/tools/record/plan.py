@@ -39,6 +39,7 @@ DEMOGRAPHICS = "get_demographics"
 LABS = "get_patient_labs"
 VITALS = "get_vital_signs"
 CONDITIONS = "get_patient_conditions"
+HISTORY = "get_patient_history"
 BATCH = "analyze_batch_conditions"
 NOTES = "get_clinical_notes"
 SOAP = "get_soap_notes"
@@ -59,13 +60,17 @@ PATIENT_SCORE = "calculate_patient_score"
 ANALYSIS = "generate_and_run_analysis"
 DOCUMENT = "analyze_medical_document"
 
-# What a film may show as well: "does he have pneumonia?" asks about the film.
 _DRUGS: dict[str, dict[str, list[str]]] = shipped_table("drug_interactions", "drugs")
 _TAKEN = tuple(
     f"{verb} {drug}" for drug in _DRUGS for verb in ("on", "taking", "takes", "take", "nimmt")
 )
 """A question whether the patient takes a certain drug."""
+_PENICILLIN = ValueWords("drugs", "penicillin v", phrases("penicillin, penicillins"))
+"""Without a letter: the table has it by its kinds, which meet the same allergies."""
+_DRUG_NAMES = (*(name for facts in _DRUGS.values() for name in facts["names"]), *_PENICILLIN.words)
+_MEDICATION = ("medication", "a drug")
 
+# What a film may show as well: "does he have pneumonia?" asks about the film, if one is open.
 _SEEN_ON_IMAGES = (
     *("pneumonia", "lung cancer", "heart failure", "cancer", "chronic obstructive", "arthritis"),
     *("pulmonary embolism", "osteoporosis", "fracture", "bronchitis"),
@@ -91,6 +96,8 @@ def _kind(
     unless: tuple[str, ...] = (),
     addressed: bool = False,
     greedy: bool = True,
+    fallback: bool = False,
+    bare: bool = False,
 ) -> QuestionKind:
     """Return a kind of question about the record."""
     return QuestionKind(
@@ -104,20 +111,27 @@ def _kind(
         needs_record=True,
         greedy=greedy,
         addressed=addressed,
+        fallback=fallback,
+        bare=bare,
     )
 
 
-_GIVEN = tuple(
-    f"{word} {link}0"
-    for link in ("", "of ", "is ")
-    for section in ("ANALYTES", "VITAL_NAMES")
-    for word in _all_words(section)
-    if not word.endswith("*")
-) + phrases("0 mm, 0 year old, 0 yo, aged 0, without .. 0")
+_GIVEN = (
+    *(
+        f"{word} {link}0"
+        for link in ("", "of ", "is ")
+        for section in ("ANALYTES", "VITAL_NAMES")
+        for word in _all_words(section)
+        if not word.endswith("*")
+    ),
+    *phrases("0 mm, 0 cm, 0 m, 0 kg, 0 year old, 0 yo, aged 0, e0 v0, without .. 0"),
+    *_WORDS["SOMEBODY"],
+)
 """Values that the question gives itself; 0 stands for any number."""
 
 _ANY_SCORE = AnyOf((PATIENT_SCORE, SCORE))
-_OF_ONE = ("labs", "vitals", "conditions", "has", "demographics", "medication")
+_HAS = ("has", "ever", "has or had", "condition alone")
+_OF_ONE = ("labs", "vitals", "conditions", *_HAS, "demographics", "medication")
 _KINDS = (
     _kind("patients", _WORDS["PATIENTS"], PATIENTS, unless=_WORDS["BATCH"]),
     _kind(
@@ -126,12 +140,47 @@ _KINDS = (
         DEMOGRAPHICS,
         unless=(*_WORDS["CORRELATE"], *_WORDS["FROM_FILE"]),
     ),
-    _kind("labs", (*_WORDS["LABS"], *_all_words("ANALYTES")), LABS, greedy=False),
+    _kind(
+        "labs",
+        (*_WORDS["LABS"], *_all_words("ANALYTES"), *_all_words("PANELS")),
+        LABS,
+        greedy=False,
+    ),
     _kind("vitals", (*_WORDS["VITALS"], *_all_words("VITAL_NAMES")), VITALS, greedy=False),
     _kind("conditions", _WORDS["CONDITIONS_ASKED"], CONDITIONS, greedy=False),
+    _kind("earlier diseases", _WORDS["EARLIER_DISEASES"], CONDITIONS),
     QuestionKind("of a condition", _all_words("CONDITIONS", _SEEN_ON_IMAGES), needs_image=False),
+    QuestionKind("of any condition", _all_words("CONDITIONS"), needs_image=False),
     _kind("has", _WORDS["HAS"], CONDITIONS, with_kinds=("of a condition",)),
+    _kind("ever", _WORDS["EVER"], CONDITIONS, with_kinds=("of any condition",)),
+    _kind(
+        "has or had",
+        (*_WORDS["HAS"], *_WORDS["ANY"]),
+        CONDITIONS,
+        with_kinds=("of any condition",),
+        greedy=False,
+        fallback=True,
+    ),
+    _kind(
+        "condition alone",
+        _all_words("CONDITIONS"),
+        CONDITIONS,
+        greedy=False,
+        fallback=True,
+        bare=True,
+    ),
+    _kind("history", _all_words("HISTORY"), HISTORY, greedy=False),
+    _kind("habits", _all_words("HABITS"), HISTORY, greedy=False, bare=True),
+    _kind("visits", _WORDS["VISITS"], HISTORY, greedy=False, fallback=True),
     _kind("batch", _WORDS["BATCH"], BATCH, beats=(*_OF_ONE, "patients")),
+    _kind(
+        "how many",
+        _WORDS["HOW_MANY"],
+        BATCH,
+        with_kinds=("of a condition",),
+        beats=(*_OF_ONE, "patients"),
+        unless=_WORDS["ONE_PATIENT"],
+    ),
     _kind(
         "analysis", _WORDS["CORRELATE"], ANALYSIS, beats=(*_OF_ONE, "patients", "batch", "score")
     ),
@@ -139,7 +188,16 @@ _KINDS = (
     _kind("soap", _WORDS["SOAP"], SOAP, beats=("notes",)),
     _kind("discharge", _WORDS["DISCHARGE"], DISCHARGE, beats=("notes",)),
     _kind("medication", (*_WORDS["MEDICATION"], *_TAKEN), MEDICATION, greedy=False),
-    _kind("interactions", _WORDS["INTERACTIONS"], INTERACTIONS, beats=("medication",)),
+    _kind("a drug", _DRUG_NAMES, MEDICATION, greedy=False, bare=True),
+    QuestionKind("of a drug", _DRUG_NAMES, needs_image=False),
+    _kind("interactions", _WORDS["INTERACTIONS"], INTERACTIONS, beats=_MEDICATION),
+    _kind(
+        "a drug to be given",
+        _WORDS["GIVEN"],
+        INTERACTIONS,
+        with_kinds=("of a drug",),
+        beats=_MEDICATION,
+    ),
     _kind(
         "radiology reports",
         _WORDS["REPORTS"],
@@ -154,30 +212,41 @@ _KINDS = (
     _kind("images of", _WORDS["IMAGES_OF"], IMAGES),
     _kind("load image", _WORDS["LOAD_IMAGE"], LOAD_IMAGE, beats=("images of",)),
     _kind("ecg", _WORDS["ECG"], LOAD_ECG),
-    _kind("rhythm", _WORDS["RHYTHM"], RHYTHM, beats=("ecg", "vitals", "has")),
+    _kind("rhythm", _WORDS["RHYTHM"], RHYTHM, beats=("ecg", "vitals", *_HAS)),
     _kind(
         "document analysis",
         _WORDS["MCP"],
         DOCUMENT,
-        beats=("discharge", "notes", "soap", "labs"),
+        beats=("labs",),
         addressed=True,
     ),
     _kind(
         "score",
         _all_words("SCORES"),
         _ANY_SCORE,
-        beats=("labs", "vitals", "demographics", "has", "conditions"),
+        beats=("labs", "vitals", "demographics", "conditions", *_HAS),
     ),
-    QuestionKind("values", _GIVEN, needs_image=False, needs_record=True),
-    _kind(
+    QuestionKind("values", _GIVEN, needs_image=False, beyond_images=True),
+    QuestionKind(
         "score of values",
         _all_words("SCORES"),
-        SCORE,
         with_kinds=("values",),
-        beats=("score", "labs", "vitals", "demographics", "has", "conditions"),
+        tools=(SCORE,),
+        beats=("score", "labs", "vitals", "demographics", "conditions", *_HAS),
+        needs_image=False,
+        beyond_images=True,
+        greedy=True,
     ),
 )
 
+_TESTS = (
+    *_values("tests", "ANALYTES"),
+    *(
+        ValueWords("tests", test.strip(), words)
+        for tests, words in _VALUES["PANELS"].items()
+        for test in tests.split(",")
+    ),
+)
 _SCORE_VALUES = (*_values("score", "SCORES"), *_values("score_name", "SCORES"))
 _LIMIT = NumberWords(
     ("patient_limit",),
@@ -197,6 +266,8 @@ _DATES = DateWords(
 )
 _NARROWED = (
     ValueWords("abnormal_only", "true", phrases("abnormal, pathological, out of range")),
+    # "The last three years" is no latest value.
+    ValueWords("latest_only", "false", phrases("last 0, over .. last")),
     ValueWords("latest_only", "true", phrases("last, latest, most recent, current, letzte*")),
 )
 
@@ -209,7 +280,7 @@ _TOOLS = (
     ToolRule(
         LABS,
         why="reads laboratory results",
-        values=(*_values("tests", "ANALYTES"), *_NARROWED),
+        values=(*_TESTS, *_NARROWED),
         dates=_DATES,
         empty=("entries",),
         discovery=_NAMES,
@@ -233,6 +304,16 @@ _TOOLS = (
         ),
     ),
     ToolRule(
+        HISTORY,
+        why="reads immunizations, procedures, visits, smoking or pregnancy",
+        values=(
+            *_values("topics", "HISTORY"),
+            *_values("topics", "HABITS"),
+            ValueWords("topics", "visits", _WORDS["VISITS"]),
+        ),
+        dates=_DATES,
+    ),
+    ToolRule(
         BATCH,
         why="counts diagnoses over patients",
         values=_values("condition", "CONDITIONS"),
@@ -251,8 +332,9 @@ _TOOLS = (
     ToolRule(
         INTERACTIONS,
         why="looks drugs up in the table of interactions",
-        values=tuple(
-            ValueWords("drugs", name, tuple(facts["names"])) for name, facts in _DRUGS.items()
+        values=(
+            *(ValueWords("drugs", name, tuple(facts["names"])) for name, facts in _DRUGS.items()),
+            _PENICILLIN,
         ),
     ),
     ToolRule(REPORTS, why="reads reports that somebody wrote"),
@@ -288,7 +370,9 @@ _TOOLS = (
         DOCUMENT,
         why="sends a document to the analysis server",
         texts=(TextWords("note_text", quoted=True, after=("this note:", "text:")),),
+        values=_values("analysis_type", "ANALYSIS_TYPES"),
         feeds=(Feed("note_text", (DISCHARGE,), "discharge_summary"),),
+        stage=1,
     ),
 )
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QByteArray, QMimeData, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QColor,
+    QGuiApplication,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.types import Instance
 from app.views.canvas.corner_text import Detail
 from app.views.canvas.magnifier import HOLD_KEY
 from app.views.documents.document_pages import DRAWN
+from app.views.layouts import column
 from app.views.results.pane_area import PaneArea
 from app.views.theme import DARK
+from app.views.translation import tr
 from app.views.viewports.viewport_bar import VIEWPORT_MIME
 from app.views.viewports.viewport_frame import (
     SERIES_MIME,
@@ -23,6 +34,47 @@ from app.views.viewports.viewport_frame import (
 )
 from app.workspace.layout import LARGEST, LAYOUTS, Edge, Layout, Screen, Slot
 from app.workspace.viewport import Viewport
+
+_SIZE = QSize(900, 700)  # where there is one monitor only
+_WHOLE = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
+
+
+class SecondWindow(QWidget):
+    """Shows the layout's second screen, maximised on another monitor, else beside the main window.
+
+    The keys of `actions` work here too; `geometry` is from `saveGeometry`, empty for none.
+    """
+
+    close_wanted = Signal()
+
+    def __init__(
+        self, main: QWidget, area: ScreenArea, actions: Iterable[QAction], geometry: QByteArray
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle(tr("Sightline: second window"))
+        self.setWindowIcon(main.windowIcon())
+        self.area = area
+        column(area, spacing=0, parent=self)
+        self.addActions(list(actions))
+        self.resize(_SIZE)
+        others = [one for one in QGuiApplication.screens() if one is not main.screen()]
+        known = not geometry.isEmpty() and self.restoreGeometry(geometry)
+        if known and not others and self.windowState() & _WHOLE:
+            # Its monitor is gone: it would hide the main window.
+            self.setWindowState(Qt.WindowState.WindowNoState)
+            self.resize(_SIZE)
+            known = False
+        if not known:
+            if (monitor := next(iter(others), None)) is not None:
+                self.setGeometry(monitor.availableGeometry())
+                self.setWindowState(Qt.WindowState.WindowMaximized)
+            else:
+                self.move(main.frameGeometry().topLeft() + main.rect().center() / 4)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.close_wanted.emit()
+
 
 GAP = 3
 """Px between viewports; the frame of the active one is drawn in the gap."""

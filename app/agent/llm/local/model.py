@@ -134,11 +134,7 @@ class LocalModel:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the model's answer to the transcript; the first question starts the process.
-
-        Raises:
-            ModelFailed: The model cannot be loaded, or its process crashed.
-        """
+        """Yield the answer, starting the process at first; raise ModelFailed if that fails."""
         with self._server.in_use():
             async with aclosing(self._loading_notes()) as waiting:
                 async for note in waiting:
@@ -187,7 +183,6 @@ class LocalModel:
             waiting.cancel()
 
     def _check(self) -> None:
-        """Check the path before a process is started."""
         if not self._path.exists():
             reason = "the model's file is missing"
         elif self._path.is_dir() and not (self._path / "config.json").is_file():
@@ -246,11 +241,7 @@ class LocalModel:
 
 
 class LocalServer:
-    """The process of one model: started on demand, restarted after a crash, and ended when idle.
-
-    Thread-safe. `config` has the model's settings; each start replaces the API key in it by a new
-    one. `title` names the model in messages to the user.
-    """
+    """A model's process: started on demand, ended when idle. Thread-safe. `title` is for people."""
 
     def __init__(
         self,

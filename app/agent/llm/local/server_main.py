@@ -28,11 +28,7 @@ NICE = 5
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """The settings of a model's process, explained in `LocalModel`.
-
-    `engine` names the function that loads the model ("module:function"); `key` is the API key that
-    requests must carry.
-    """
+    """A model process's settings (`LocalModel`); `engine` "module:function", API `key`."""
 
     engine: str
     path: str

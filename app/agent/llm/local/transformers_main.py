@@ -180,11 +180,7 @@ class _Answerer:
     def answer(
         self, request: Mapping[str, Any], stop: threading.Event
     ) -> Iterator[str | AnswerEnd]:
-        """Yield the pieces of the answer, then its end; early when `stop` is set.
-
-        Raises:
-            RequestRefused: Before the first piece.
-        """
+        """Yield an answer's pieces and end, early on `stop`; raise RequestRefused beforehand."""
         inputs = self._inputs(request)
         given = int(inputs["input_ids"].shape[1])
         longest = min(self._context - given, self._config.output_tokens)

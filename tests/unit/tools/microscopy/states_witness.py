@@ -9,16 +9,15 @@ import numpy as np
 from skimage.measure import regionprops_table
 from sklearn.metrics import adjusted_rand_score
 
-from app.tools.microscopy import cell_features
-from app.tools.microscopy.cell_clusters import cluster, components
+from app.tools.microscopy import cell_states
 from app.tools.microscopy.cell_pictures import read_cells
-from app.tools.microscopy.cell_states import measured, scores, small_network
+from app.tools.microscopy.cell_states import cluster, components, measured, scores, small_network
 
 
 def states(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Group cells as the analyser does, without the map; compare with payload["truth"]."""
     cells = read_cells(payload)
-    features = cell_features.measure(cells, lambda fraction: None)
+    features = cell_states.measure(cells, lambda fraction: None)
     embed = small_network(payload) if payload["method"] == "network" else measured
     embedding = embed(cells, features, lambda fraction, text: None)
     points = components(scores(embedding), payload["seed"])
@@ -38,8 +37,8 @@ def states(payload: Mapping[str, Any]) -> dict[str, Any]:
 def features(payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return our features, and scikit-image's own of the same masks."""
     cells = read_cells(payload)
-    ours = cell_features.measure(cells, lambda fraction: None)
-    names = cell_features.feature_names(cells.channels)
+    ours = cell_states.measure(cells, lambda fraction: None)
+    names = cell_states.feature_names(cells.channels)
     wanted = ("area", "eccentricity", "solidity")
     theirs = [regionprops_table(mask.astype(np.uint8), properties=wanted) for mask in cells.masks]
     means = [float(p[..., 0][m].mean()) for p, m in zip(cells.pixels, cells.masks, strict=True)]

@@ -130,7 +130,8 @@ def write(folder: Path, *resources: Json, own: str = "p1", **more: Any) -> Path:
     subject = {"reference": f"Patient/{own}"}
     entries = [{"resource": patient(own, **more)}]
     for one in resources:
-        key = "patient" if one["resourceType"] == "AllergyIntolerance" else "subject"
+        named_so = ("AllergyIntolerance", "Immunization")
+        key = "patient" if one["resourceType"] in named_so else "subject"
         entries.append({"resource": {**one, key: subject}})
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{own}.json"

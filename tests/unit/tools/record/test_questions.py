@@ -256,7 +256,7 @@ def test_the_pack_takes_no_question_from_the_others_where_no_record_is_open(
         (
             "eGFR for a creatinine of 1.4 mg/dL",
             "calculate_clinical_score",
-            {"score_name": "eGFR"},
+            {"score_name": "eGFR", "text": "eGFR for a creatinine of 1.4 mg/dL"},
         ),
     ],
 )
