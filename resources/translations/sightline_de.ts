@@ -897,6 +897,11 @@
             <translation>ein Zip-Archiv</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Abatement</source>
+            <translation>Ende</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Abdomen</source>
             <translation>Abdomen</translation>
@@ -931,6 +936,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Above the reference range</source>
             <translation>Über dem Referenzbereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Absent</source>
+            <translation>Fehlt</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -978,6 +988,11 @@
             <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Accession number</source>
+            <translation>Untersuchungsnummer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>acquired</source>
             <translation>wie aufgenommen</translation>
@@ -993,9 +1008,19 @@
             <translation>Aktion</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>active</source>
+            <translation>aktiv</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Active: the left mouse button</source>
             <translation>Aktiv: die linke Maustaste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Activities</source>
+            <translation>Maßnahmen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1186,6 +1211,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Also what is only proposed; it is labelled as not reviewed</source>
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>amended</source>
+            <translation>ergänzt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -1830,6 +1860,11 @@
             <translation>Automatische Fensterung für {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>available</source>
+            <translation>verfügbar</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1890,6 +1925,11 @@
             <translation>Geburtsdatum</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Birth sex</source>
+            <translation>Geburtsgeschlecht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>bits beyond the stored ones were cleared in its pixels: compare its picture with the original</source>
             <translation>Bits außerhalb der gespeicherten wurden in den Pixeln gelöscht: vergleichen Sie das Bild mit dem Original</translation>
@@ -1917,6 +1957,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Body site</source>
+            <translation>Körperstelle</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -2091,6 +2136,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>cancelled</source>
+            <translation>abgebrochen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/image_captioner.py" />
             <source>Caption the image</source>
             <translation>Bild beschreiben</translation>
@@ -2110,6 +2160,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Care plans</source>
             <translation>Behandlungspläne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Category</source>
+            <translation>Kategorie</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -2439,6 +2494,11 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Class</source>
+            <translation>Art</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/densenet.py" />
             <source>Classifying</source>
             <translation>Wird klassifiziert</translation>
@@ -2713,6 +2773,11 @@
             <translation>Grauwerte werden verglichen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>completed</source>
+            <translation>abgeschlossen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Composite</source>
             <translation>Überlagert</translation>
@@ -2741,6 +2806,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Confidence</source>
             <translation>Konfidenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>confirmed</source>
+            <translation>bestätigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2939,6 +3009,11 @@
             <translation>koronar</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>corrected</source>
+            <translation>berichtigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>corrected by hand</source>
             <translation>von Hand korrigiert</translation>
@@ -2994,6 +3069,11 @@
             <translation>stürzte ab (Signal {0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Criticality</source>
+            <translation>Gefährlichkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>Crop cells</source>
             <translation>Zellen ausschneiden</translation>
@@ -3012,6 +3092,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Ctrl + Alt + wheel, drag at the foot</source>
             <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>current</source>
+            <translation>aktuell</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3155,6 +3240,7 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Description</source>
             <translation>Beschreibung</translation>
         </message>
@@ -3251,6 +3337,11 @@
             <translation>Änderungen an „{title}“ verwerfen?</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Discharge</source>
+            <translation>Entlassung</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>Discharge summary</source>
             <translation>Entlassungsbrief</translation>
@@ -3303,6 +3394,11 @@
             <translation>fertig</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Dosage</source>
+            <translation>Dosierung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Double click, Shift + move</source>
             <translation>Doppelklick, Umschalt + bewegen</translation>
@@ -3342,6 +3438,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Download…</source>
             <translation>Herunterladen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>draft</source>
+            <translation>Entwurf</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -3679,6 +3780,11 @@
             <translation>Esc</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Ethnicity</source>
+            <translation>Ethnische Zugehörigkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Every call asks, whatever was allowed</source>
             <translation>Jeder Aufruf fragt, trotz Erlaubnis</translation>
@@ -3974,6 +4080,11 @@
             <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>final</source>
+            <translation>endgültig</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/diagnosis/plan.py" />
             <location filename="../../app/tools/diagnosis/protocol.py" />
             <source>Final diagnosis</source>
@@ -4070,6 +4181,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Findings that were accepted or edited</source>
             <translation>Angenommene oder bearbeitete Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>finished</source>
+            <translation>beendet</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4689,6 +4805,11 @@
             <translation>Kennung</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Identifiers</source>
+            <translation>Kennungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -4803,6 +4924,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>in, and</source>
             <translation>hinein und</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>in-progress</source>
+            <translation>laufend</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>inactive</source>
+            <translation>inaktiv</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4926,14 +5057,29 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Instances</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Instructions from</source>
             <translation>Anweisungen aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Intent</source>
+            <translation>Absicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
             <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Interpretation</source>
+            <translation>Beurteilung</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6523,6 +6669,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
@@ -7086,6 +7233,11 @@
             <translation>Hängeprotokolle verwalten…</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Marital status</source>
+            <translation>Familienstand</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a box</source>
             <translation>Rechteck markieren</translation>
@@ -7363,6 +7515,11 @@
             <translation>Metadaten einer DICOM-Datei</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Method</source>
+            <translation>Methode</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/plan.py" />
             <source>Microscopy</source>
             <translation>Mikroskopie</translation>
@@ -7378,6 +7535,7 @@
             <translation>Minuten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Modality</source>
             <translation>Modalität</translation>
@@ -7487,6 +7645,11 @@
             <location filename="../../resources/hanging/mr-prior.toml" />
             <source>MR: current beside prior</source>
             <translation>MR: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Multiple birth</source>
+            <translation>Mehrlingsgeburt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -8101,6 +8264,16 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <source>not-done</source>
+            <translation>nicht durchgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Note</source>
+            <translation>Anmerkung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
@@ -8282,6 +8455,11 @@
             <translation>auf dem Objektträger, nicht im Patienten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>on-hold</source>
+            <translation>pausiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One large, three small</source>
             <translation>Ein großer, drei kleine</translation>
@@ -8395,6 +8573,11 @@
             <location filename="../../app/views/canvas/filling.py" />
             <source>Only within the region</source>
             <translation>Nur in der Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Onset</source>
+            <translation>Beginn</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8977,6 +9160,11 @@
             <translation>Ebene</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>planned</source>
+            <translation>geplant</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Planned by rules</source>
             <translation>Von Regeln geplant</translation>
@@ -9095,6 +9283,11 @@
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Position in the series</source>
             <translation>Position in der Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>preliminary</source>
+            <translation>vorläufig</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
@@ -9421,6 +9614,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Race</source>
+            <translation>Herkunft (race)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Radiology reports</source>
             <translation>Radiologische Befunde</translation>
@@ -9439,6 +9637,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Reaching a limit ends the run with a summary of what was found so far; nothing that was found is lost.</source>
             <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reaction</source>
+            <translation>Reaktion</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -9570,6 +9773,7 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Reason</source>
             <translation>Grund</translation>
         </message>
@@ -9602,6 +9806,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Records are read only; the host is asked after your yes.</source>
             <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>recurrence</source>
+            <translation>Rezidiv</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -9678,6 +9887,11 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>registered</source>
+            <translation>angemeldet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Reject all of this result</source>
             <translation>Alle dieses Ergebnisses ablehnen</translation>
@@ -9698,9 +9912,19 @@
             <translation>Abgelehnt von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>relapse</source>
+            <translation>Rückfall</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>remission</source>
+            <translation>Remission</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -9828,6 +10052,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Reset view</source>
             <translation>Ansicht zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>resolved</source>
+            <translation>abgeklungen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10514,6 +10743,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Series</source>
             <translation>Serie</translation>
         </message>
@@ -10598,6 +10828,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>several ultrasound regions with different scales</source>
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Severity</source>
+            <translation>Schweregrad</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11082,6 +11317,7 @@
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
         </message>
@@ -11166,6 +11402,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Summary</source>
             <translation>Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>superseded</source>
+            <translation>ersetzt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/synthetic_band.py" />
@@ -13448,6 +13689,11 @@
             <translation>Werkzeuge: siehe Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Total</source>
+            <translation>Summe</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>trigger time</source>
             <translation>Triggerzeit</translation>
@@ -13509,6 +13755,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Type</source>
+            <translation>Typ</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -13719,6 +13970,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Variables</source>
             <translation>Variablen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Verification</source>
+            <translation>Sicherheit</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
