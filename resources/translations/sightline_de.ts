@@ -897,6 +897,11 @@
             <translation>ein Zip-Archiv</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Abatement</source>
+            <translation>Ende</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Abdomen</source>
             <translation>Abdomen</translation>
@@ -940,8 +945,9 @@
         </message>
         <message>
             <location filename="../../app/views/diagnosis/lists.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Absent</source>
-            <translation>Nicht vorhanden</translation>
+            <translation>Fehlt</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
@@ -994,6 +1000,11 @@
             <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Accession number</source>
+            <translation>Untersuchungsnummer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>acquired</source>
             <translation>wie aufgenommen</translation>
@@ -1009,9 +1020,19 @@
             <translation>Aktion</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>active</source>
+            <translation>aktiv</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Active: the left mouse button</source>
             <translation>Aktiv: die linke Maustaste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Activities</source>
+            <translation>Maßnahmen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1202,6 +1223,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Also what is only proposed; it is labelled as not reviewed</source>
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>amended</source>
+            <translation>ergänzt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -1846,6 +1872,11 @@
             <translation>Automatische Fensterung für {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>available</source>
+            <translation>verfügbar</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1934,6 +1965,11 @@
             <translation>Geburtsdatum</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Birth sex</source>
+            <translation>Geburtsgeschlecht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>bits beyond the stored ones were cleared in its pixels: compare its picture with the original</source>
             <translation>Bits außerhalb der gespeicherten wurden in den Pixeln gelöscht: vergleichen Sie das Bild mit dem Original</translation>
@@ -1961,6 +1997,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Body site</source>
+            <translation>Körperstelle</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -2135,6 +2176,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>cancelled</source>
+            <translation>abgebrochen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/image_captioner.py" />
             <source>Caption the image</source>
             <translation>Bild beschreiben</translation>
@@ -2154,6 +2200,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Care plans</source>
             <translation>Behandlungspläne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Category</source>
+            <translation>Kategorie</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -2503,6 +2554,11 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Class</source>
+            <translation>Art</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/densenet.py" />
             <source>Classifying</source>
             <translation>Wird klassifiziert</translation>
@@ -2782,6 +2838,11 @@
             <translation>Grauwerte werden verglichen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>completed</source>
+            <translation>abgeschlossen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Composite</source>
             <translation>Überlagert</translation>
@@ -2810,6 +2871,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Confidence</source>
             <translation>Konfidenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>confirmed</source>
+            <translation>bestätigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -3015,6 +3081,11 @@
             <translation>Berichtigen Sie die Datei; was hineingehört, steht in resources/tables/diagnosis/README.md.</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>corrected</source>
+            <translation>berichtigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>corrected by hand</source>
             <translation>von Hand korrigiert</translation>
@@ -3075,6 +3146,11 @@
             <translation>stürzte ab (Signal {0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Criticality</source>
+            <translation>Gefährlichkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>Crop cells</source>
             <translation>Zellen ausschneiden</translation>
@@ -3093,6 +3169,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Ctrl + Alt + wheel, drag at the foot</source>
             <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>current</source>
+            <translation>aktuell</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3236,6 +3317,7 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Description</source>
             <translation>Beschreibung</translation>
         </message>
@@ -3337,6 +3419,11 @@
             <translation>Änderungen an „{title}“ verwerfen?</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Discharge</source>
+            <translation>Entlassung</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>Discharge summary</source>
             <translation>Entlassungsbrief</translation>
@@ -3395,6 +3482,11 @@
             <translation>fertig</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Dosage</source>
+            <translation>Dosierung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <source>dotted: thresholds to test and to treat</source>
             <translation>gepunktet: Schwellen für Untersuchung und Behandlung</translation>
@@ -3439,6 +3531,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Download…</source>
             <translation>Herunterladen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>draft</source>
+            <translation>Entwurf</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -3776,6 +3873,11 @@
             <translation>Esc</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Ethnicity</source>
+            <translation>Ethnische Zugehörigkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Every call asks, whatever was allowed</source>
             <translation>Jeder Aufruf fragt, trotz Erlaubnis</translation>
@@ -4081,6 +4183,11 @@
             <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>final</source>
+            <translation>endgültig</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/diagnosis/plan.py" />
             <location filename="../../app/tools/diagnosis/protocol.py" />
             <source>Final diagnosis</source>
@@ -4189,6 +4296,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Findings that were accepted or edited</source>
             <translation>Angenommene oder bearbeitete Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>finished</source>
+            <translation>beendet</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4828,6 +4940,11 @@
             <translation>Kennung</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Identifiers</source>
+            <translation>Kennungen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -4942,6 +5059,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>in, and</source>
             <translation>hinein und</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>in-progress</source>
+            <translation>laufend</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>inactive</source>
+            <translation>inaktiv</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -5065,14 +5192,29 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Instances</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Instructions from</source>
             <translation>Anweisungen aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Intent</source>
+            <translation>Absicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
             <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Interpretation</source>
+            <translation>Beurteilung</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6667,6 +6809,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
@@ -7240,6 +7383,11 @@
             <translation>Hängeprotokolle verwalten…</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Marital status</source>
+            <translation>Familienstand</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a box</source>
             <translation>Rechteck markieren</translation>
@@ -7522,6 +7670,11 @@
             <translation>Metadaten einer DICOM-Datei</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Method</source>
+            <translation>Methode</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/plan.py" />
             <source>Microscopy</source>
             <translation>Mikroskopie</translation>
@@ -7537,6 +7690,7 @@
             <translation>Minuten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Modality</source>
             <translation>Modalität</translation>
@@ -7651,6 +7805,11 @@
             <location filename="../../resources/hanging/mr-prior.toml" />
             <source>MR: current beside prior</source>
             <translation>MR: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Multiple birth</source>
+            <translation>Mehrlingsgeburt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -8314,6 +8473,16 @@
             <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>not-done</source>
+            <translation>nicht durchgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Note</source>
+            <translation>Anmerkung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/settings/tools_page.py" />
@@ -8497,6 +8666,11 @@
             <translation>auf dem Objektträger, nicht im Patienten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>on-hold</source>
+            <translation>pausiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One large, three small</source>
             <translation>Ein großer, drei kleine</translation>
@@ -8610,6 +8784,11 @@
             <location filename="../../app/views/canvas/filling.py" />
             <source>Only within the region</source>
             <translation>Nur in der Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Onset</source>
+            <translation>Beginn</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -9197,6 +9376,11 @@
             <translation>Ebene</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>planned</source>
+            <translation>geplant</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Planned by rules</source>
             <translation>Von Regeln geplant</translation>
@@ -9320,6 +9504,11 @@
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Position in the series</source>
             <translation>Position in der Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>preliminary</source>
+            <translation>vorläufig</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
@@ -9671,6 +9860,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Race</source>
+            <translation>Herkunft (race)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Radiology reports</source>
             <translation>Radiologische Befunde</translation>
@@ -9689,6 +9883,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Reaching a limit ends the run with a summary of what was found so far; nothing that was found is lost.</source>
             <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reaction</source>
+            <translation>Reaktion</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -9820,6 +10019,7 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Reason</source>
             <translation>Grund</translation>
         </message>
@@ -9857,6 +10057,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Records are read only; the host is asked after your yes.</source>
             <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>recurrence</source>
+            <translation>Rezidiv</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -9933,6 +10138,11 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>registered</source>
+            <translation>angemeldet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Reject all of this result</source>
             <translation>Alle dieses Ergebnisses ablehnen</translation>
@@ -9953,9 +10163,19 @@
             <translation>Abgelehnt von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>relapse</source>
+            <translation>Rückfall</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>remission</source>
+            <translation>Remission</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -10083,6 +10303,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Reset view</source>
             <translation>Ansicht zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>resolved</source>
+            <translation>abgeklungen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10780,6 +11005,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Series</source>
             <translation>Serie</translation>
         </message>
@@ -10869,6 +11095,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>several ultrasound regions with different scales</source>
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Severity</source>
+            <translation>Schweregrad</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11370,6 +11601,7 @@
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
         </message>
@@ -11454,6 +11686,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Summary</source>
             <translation>Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>superseded</source>
+            <translation>ersetzt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/synthetic_band.py" />
@@ -13776,6 +14013,11 @@
             <translation>Werkzeuge: siehe Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Total</source>
+            <translation>Summe</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>trigger time</source>
             <translation>Triggerzeit</translation>
@@ -13837,6 +14079,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Type</source>
+            <translation>Typ</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -14058,6 +14305,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Variables</source>
             <translation>Variablen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Verification</source>
+            <translation>Sicherheit</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />

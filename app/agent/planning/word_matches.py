@@ -26,24 +26,9 @@ _OTHERS = frozenset(
 # Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _CENTURIES = ("19", "20")
-_MONTHS = frozenset(
-    [
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "may",
-        "mai",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "oct",
-        "okt",
-        "nov",
-        "dec",
-        "dez",
-    ]
+_MONTHS = (
+    *("jan", "feb", "mar", "apr", "may", "mai", "jun", "jul", "aug"),
+    *("sep", "oct", "okt", "nov", "dec", "dez"),
 )
 _COURSES = question_words("courses")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
