@@ -51,7 +51,7 @@ def read_questions(folder: Path) -> list[Question]:
     path = folder / "metadata.jsonl"
     remedy = "Download the data set wanglab/chest-agent-bench, and unpack its figures.zip there."
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")  # splitlines parts at U+2028, too
     except (OSError, UnicodeError) as error:
         reason = "there is no metadata.jsonl"
         raise FileProblem(reason, subject=str(folder), remedy=remedy) from error
@@ -164,12 +164,12 @@ def run(
     questions = [one for one in questions if not ids or one.id in ids][: limit or None]
     folder = out or data_dir() / "eval" / f"chestagentbench-{new_run_id()[:8]}"
     facts = {"benchmark": "chestagentbench", "data": str(data), "llm": llm, "base_url": base_url}
-    results = Results(folder, facts, resume=resume)
     with open_program() as program:
         used = model or program.language_model(llm or None, base_url)
         if used.name == "offline":
             reason = "the benchmark needs a language model"
             raise UsageError(reason, remedy="Name one with --llm, or choose one in the settings.")
+        results = Results(folder, facts, resume=resume)
         todo = [one for one in questions if one.id not in results.done]
         asyncio.run(_all(program, used, todo, results, jobs, as_json=as_json))
         name = used.name
