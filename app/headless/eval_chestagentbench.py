@@ -79,6 +79,8 @@ def _question(folder: Path, data: dict[str, Any]) -> Question:
     if letter not in LETTERS:
         raise ValueError("the answer is no letter from A to F")
     images = tuple(folder / text for text in _strings(data.get("images")))
+    if any(".." in path.parts or not path.is_relative_to(folder) for path in images):
+        raise ValueError("an image lies outside the folder")
     return Question(str(name).strip("_"), data["question"], letter, tuple(categories), images)
 
 

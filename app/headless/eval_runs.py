@@ -110,7 +110,7 @@ class Role:
         self._count(used)
         if agent is not None and agent.tools and not calls and not problem:
             problem = "no tool was called"
-        return answer[:MOST_SAID] if brief else answer, problem
+        return answer[:MOST_SAID].strip() if brief else answer, problem
 
     def _count(self, used: Usage | None) -> None:
         if used is not None:
