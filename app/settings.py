@@ -332,11 +332,7 @@ def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
 
 
 def load(path: Path, notices: list[str] | None = None) -> Settings:
-    """Read the settings; return the defaults if there is no file.
-
-    A file that cannot be read as settings is renamed to `<name>.broken`. `notices` receives a
-    sentence for the user for each value replaced by its default.
-    """
+    """Read settings, or defaults; a broken file is set aside, and `notices` told of values."""
     messages: list[str] = [] if notices is None else notices
     try:
         # Some editors put a byte order mark at the beginning.
@@ -352,11 +348,7 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
 
 
 def save(settings: Settings, path: Path, before: Settings | None = None) -> None:
-    """Write the settings; a crash leaves either the old or the new file.
-
-    With `before`, the settings that this program had, only what differs from these is changed in
-    the file: another program that runs at the same time may have changed the rest.
-    """
+    """Write the settings, old or new in a crash; with `before`, only what differs from it."""
     with locked(path):
         data: Any = settings.model_dump(mode="json")
         if before is not None:

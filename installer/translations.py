@@ -52,6 +52,8 @@ CONSTANTS = {
     "app/imaging/types.py": ("Plane", "SpacingSource"),
     "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),
     "app/tools/chest/image_suitability.py": ("_TITLE", "_REMEDY"),
+    "app/tools/diagnosis/session.py": ("_REMEDY",),
+    "app/tools/diagnosis/table.py": ("_REMEDY",),
     "app/workspace/drawing.py": ("LABELS",),
     "app/workspace/hanging.py": ("PRIOR_IS_OPEN",),
 }
@@ -59,6 +61,7 @@ CONSTANTS = {
 
 ERRORS = (
     *("SightlineError", "UsageError", "FileProblem", "WorkerDied", "ToolFailed"),
+    *("ImpossibleEvidence", "WrongEvidence"),
     *("Problem", "problem", "Spacing", "NotAStackError", "_LeftOutError", "_LeftOut"),
 )
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""

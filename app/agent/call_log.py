@@ -189,11 +189,7 @@ class CallLog:
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
     ) -> LoggedCall | None:
-        """Return the last call to any of these tools that may be about these images, or None.
-
-        With `ok`, successful calls of any run count; without it, calls of the current run with any
-        outcome. If `images` is empty, calls about any image count.
-        """
+        """Return the last call to these tools on these images (none: any); `ok`: of any run."""
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):
                 continue

@@ -67,7 +67,6 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
         return tuple(self._make())
 
     def __len__(self) -> int:
-        """Return the number of notes."""
         return len(self._notes)
 
     @overload
@@ -75,7 +74,6 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        """Return one note, or several."""
         return self._notes[index]
 
 

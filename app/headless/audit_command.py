@@ -32,11 +32,7 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 
 
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
-    """Print the audit log's entries, oldest first, without verifying them; return the exit code.
-
-    `kind` is one of `KINDS`, in upper or lower case, or "" for all. `last` is the number of entries
-    to print, from the end of the log; None for all.
-    """
+    """Print the log's `last` entries of a `kind` ("" for all), unverified, oldest first."""
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is not a number of lines", remedy="Give 1 or more.")
     if kind and kind.lower() not in {name.lower() for name in KINDS}:

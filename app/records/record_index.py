@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -219,7 +219,10 @@ def _codes_of(number: int, file: int, fields: dict[str, Any]) -> list[tuple[int,
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A resource as resolving needs it; `entry` is its type and id, as the entry's id."""
+    """A resource as resolving needs it; `entry` is its type and id, as the entry's id.
+
+    `withdrawn` says that the record itself calls it entered in error.
+    """
 
     number: int
     file: int
@@ -230,6 +233,7 @@ class _Row:
     digest: str
     updated: str
     url: str
+    withdrawn: bool = False
 
 
 @dataclass(slots=True)
@@ -298,8 +302,11 @@ def resolve(connection: sqlite3.Connection) -> None:
     known, rows = _known_resources(connection)
     problems: list[_Problem] = []
     copies: list[_Row] = []
+    withdrawn = [row for row in rows if row.withdrawn and row.role == "entry"]
     patients = _patients(connection, known, rows, problems, copies)
     owners = _owners(known, rows, patients, problems, copies)
+    for row in withdrawn:
+        owners.pop(row.number, None)
     entries = {row.number: row.entry for row in rows if row.role != "entry"}
     entries |= {row.number: row.entry for row in rows if row.number in owners}
     labels = {
@@ -333,25 +340,36 @@ def resolve(connection: sqlite3.Connection) -> None:
         why = f"it refers to what is not there: {reference}"
         problems.append((file, _where_of(some), why, 0))
     connection.executemany("INSERT INTO problem VALUES(?,?,?,?,1,0)", problems)
-    connection.executemany("INSERT INTO problem VALUES(?,?,?,0,1,1)", _notes_of(copies))
+    notes = [
+        *_notes_of(
+            copies,
+            lambda count: f"{count} identical copies of what is there already, which is shown once",
+            "an identical copy of what is there already, which is shown once",
+        ),
+        *_notes_of(
+            withdrawn,
+            lambda count: (
+                f"{count} entries that the record itself marks as entered in error are left out"
+            ),
+            "an entry that the record itself marks as entered in error is left out",
+        ),
+    ]
+    connection.executemany("INSERT INTO problem VALUES(?,?,?,0,1,1)", notes)
 
 
 _Problem = tuple[int, str, str, int]
 """File, place, reason and count."""
 
 
-def _notes_of(copies: Sequence[_Row]) -> Iterator[tuple[int, str, str]]:
-    """Yield a note for each file with identical copies of what is shown: file, place, reason."""
+def _notes_of(
+    rows: Sequence[_Row], several: Callable[[int], str], one: str
+) -> Iterator[tuple[int, str, str]]:
+    """Yield a note for each file with some of the rows: file, place, reason."""
     by_file: dict[int, list[_Row]] = defaultdict(list)
-    for row in copies:
+    for row in rows:
         by_file[row.file].append(row)
     for file, some in by_file.items():
-        why = (
-            f"{len(some)} identical copies of what is there already, which is shown once"
-            if len(some) > 1
-            else "an identical copy of what is there already, which is shown once"
-        )
-        yield file, _where_of(some), why
+        yield file, _where_of(some), several(len(some)) if len(some) > 1 else one
 
 
 def _where(row: _Row) -> str:
@@ -364,6 +382,14 @@ def _where_of(rows: Sequence[_Row]) -> str:
     return _where(rows[0]) + (f" and {others} more" if others else "")
 
 
+_IN_ERROR = "('entered-in-error', 'entered in error')"
+_WITHDRAWN = (
+    "instr(LOWER(r.fields), 'in error') + instr(LOWER(r.fields), 'in-error') > 0 AND ("
+    f"LOWER(COALESCE(json_extract(r.fields, '$.status'), '')) IN {_IN_ERROR} OR "
+    f"LOWER(COALESCE(json_extract(r.fields, '$.details.verification'), '')) IN {_IN_ERROR})"
+)
+
+
 def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]]:
     """Return where resources are, and all resources in the order of paths and places."""
     known = _Known()
@@ -371,7 +397,8 @@ def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]
     shared: dict[tuple[str, str], int] = {}
     query = (
         "SELECT r.id, r.file, r.place, r.role, r.type, r.rid, r.url, r.subject, r.digest, "
-        "r.updated, r.identifiers FROM resource r JOIN file f ON f.id=r.file ORDER BY f.path, r.id"
+        f"r.updated, r.identifiers, {_WITHDRAWN} "
+        "FROM resource r JOIN file f ON f.id=r.file ORDER BY f.path, r.id"
     )
     for (
         number,
@@ -385,9 +412,11 @@ def _known_resources(connection: sqlite3.Connection) -> tuple[_Known, list[_Row]
         digest,
         updated,
         ids,
+        withdrawn,
     ) in connection.execute(query):
         own = rid or url.removeprefix("urn:uuid:").rpartition("/")[2] or f"unnamed-{number}"
-        row = _Row(number, file, place, role, f"{kind}/{own}", subject, digest, updated, url)
+        entry = f"{kind}/{own}"
+        row = _Row(number, file, place, role, entry, subject, digest, updated, url, bool(withdrawn))
         rows.append(row)
         for name in filter(None, (url, f"{kind}/{rid}" if rid else "")):
             known.in_file[file, name].append(number)

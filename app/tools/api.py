@@ -230,11 +230,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a tool call.
-
-    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels).
-    `findings` are drawn on the images; `artifacts` are files of the run, shown in the chat.
-    """
+    """A call's result: only `summary`, `output` and `metadata` (JSON) reach the language model."""
 
     summary: str
     output: JsonDict

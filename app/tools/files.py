@@ -15,11 +15,7 @@ from app.settings import write_atomic
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
-    """Write uint8 [rows, columns] or [rows, columns, 3] as a PNG file; return its path.
-
-    The name is `stem` and a random number: "dicom-3f9a0c12.png". `stem` names the tool and must not
-    say what the image shows. The file appears only when it is complete.
-    """
+    """Write uint8 as `stem`-RANDOM.png once complete; `stem` says nothing of the image."""
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
     write_atomic(path, png_bytes(pixels))
     return path

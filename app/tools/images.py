@@ -376,7 +376,6 @@ class RunImages:
         return sorted(found or [instance], key=lambda one: -one.columns)
 
     def _series_of(self, image: OpenImage) -> Series:
-        """Return the series that an open image belongs to, as far as it is open."""
         if image.series is not None:
             return image.series
         uid = image.instance.get("SeriesInstanceUID")
@@ -521,7 +520,6 @@ class RunImages:
         return sorted(uids - {""})
 
     def _find(self, name: str) -> OpenImage | None:
-        """Return the image with that id, full path or unique file name; None if there is none."""
         wanted = name.strip()
         for image in self._opened:
             if wanted.lower() == image.id.lower():

@@ -69,11 +69,7 @@ class Registry:
         self._names |= dict.fromkeys(pinned.spec.other_names, name)
 
     def set_guests(self, tools: Iterable[Tool]) -> None:
-        """Replace the tools that servers bring (`app.tools.mcp`), which come and go.
-
-        One with the name of a pack's tool takes its place while it is there. Registries made by
-        `without` change with this one.
-        """
+        """Replace servers' tools, which go before packs' of the name; `without` shares them."""
         self._guests[0] = {tool.spec.name: RegisteredTool(tool) for tool in tools}
 
     def plan(self, plan: PackPlan) -> None:
@@ -155,11 +151,7 @@ class Registry:
 
 
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
-    """Return a registry with the tools in the built-in packs, then those in third-party packs.
-
-    Its `problems` name the third-party packs that could not be loaded, and why. `third_party` are
-    Python entry points that load packs; None for those of all installed packages.
-    """
+    """Return built-in then third-party packs (None: installed); `problems` names failures."""
     registry = Registry()
     general.register(registry)
     chest.register(registry)

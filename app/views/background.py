@@ -151,10 +151,7 @@ class Background(QObject):
 
 
 class DaemonTasks:
-    """Runs each task on its own daemon thread, since a keyring or a server may never respond.
-
-    Results are delivered on the GUI thread, not after `close` or once the QObject `owner` is gone.
-    """
+    """Runs each task on a daemon thread; results come on the GUI thread while `owner` lives."""
 
     def __init__(self, owner: QObject | None = None) -> None:
         self._owner = owner

@@ -40,11 +40,7 @@ def _decimals(width: float) -> int:
 
 
 class HistogramPanel(QDialog):
-    """A small window that follows the active viewport; dragging its limits sets the window.
-
-    The limits are the values from which on all are black or white (`windows.grey_limits`); which of
-    the two is which depends on the image. Dragging between them moves both.
-    """
+    """A small window on the active viewport, whose limits (`windows.grey_limits`) are dragged."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window, Qt.WindowType.Tool)

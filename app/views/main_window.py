@@ -57,6 +57,7 @@ from app.views.canvas.drawing_tool import ENDING, HINTS
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import CommandPalette, commands_of
+from app.views.diagnosis.diagnosis_panel import DiagnosisPanel
 from app.views.documents.document_pages import DocumentStack
 from app.views.documents.report_marks import take_marks
 from app.views.file_opening import FileDrops, FileOpening
@@ -167,6 +168,9 @@ class MainWindow(QMainWindow):
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layers_panel = LayersPanel(workspace, lambda: self.layer_loading)
         self.record_panel = RecordPanel(workspace.record, self.background)
+        self.diagnosis_panel = DiagnosisPanel(
+            workspace.diagnosis, workspace.record, self.background
+        )
         self.viewports.first_of = self.study_list.first_of
         self.arrangement = self._make_docks()
         self.docks = self.arrangement.by_name
@@ -307,6 +311,7 @@ class MainWindow(QMainWindow):
             "Findings": self.findings_list,
             "Layers": self.layers_panel,
             "Record": self.record_panel,
+            "Diagnosis": self.diagnosis_panel,
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
@@ -322,6 +327,9 @@ class MainWindow(QMainWindow):
         self.workspace.record.changed.connect(self._follow_record)
         self.workspace.record.entry_wanted.connect(lambda _entry: self._show_record())
         self.record_panel.study_wanted.connect(self._show_study)
+        self.workspace.diagnosis.filled.connect(made.show_diagnosis)
+        self.diagnosis_panel.entry_wanted.connect(self.workspace.record.entry_wanted.emit)
+        self.diagnosis_panel.finding_wanted.connect(self._select_finding)
         if isinstance(self.chat, ChatDock):
             self.record_panel.mention_wanted.connect(self._show_mention)
         return made
@@ -332,6 +340,10 @@ class MainWindow(QMainWindow):
         if is_open != self._had_record:
             self._had_record = is_open
             self.arrangement.show_record(is_open)
+
+    def _select_finding(self, finding_id: str) -> None:
+        self.workspace.annotations.select(finding_id)
+        self._show_finding(finding_id)
 
     def _show_record(self) -> None:
         dock = self.docks["Record"]
@@ -765,7 +777,7 @@ class MainWindow(QMainWindow):
             self.record_opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
-        for part in (self.viewports, *lists):
+        for part in (self.viewports, *lists, self.diagnosis_panel):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()

@@ -951,7 +951,9 @@ class Toolbar(QToolBar):
         return button
 
     def add_docks(self, arrangement: WindowDocks) -> None:
-        for action in filter(QAction.isVisible, arrangement.actions.values()):
+        for name, action in arrangement.actions.items():
+            if name == "Diagnosis" or not action.isVisible():
+                continue  # no room for what is rarely opened by hand
             button = QToolButton()
             button.setDefaultAction(action)
             button.setAccessibleName(action.text())

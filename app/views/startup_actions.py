@@ -149,11 +149,7 @@ SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued pain
 def settle(
     busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
 ) -> QTimer:
-    """Call `done(True)` once `busy()` stays False for a while, or `done(False)` after `timeout_s`.
-
-    Returns:
-        The timer that calls `busy`; stop it to cancel the wait.
-    """
+    """Call `done(True)` once `busy()` stays False, `done(False)` at the end; return the timer."""
     step = 20
     timer = QTimer()
     left = [round(timeout_s * 1000 / step), SETTLED_MS // step]

@@ -50,6 +50,7 @@ _WIDE = {
     "Findings": 270,
     "Layers": 270,
     "Record": 400,
+    "Diagnosis": 420,
     "Assistant": 360,
 }
 _NARROW = {
@@ -58,6 +59,7 @@ _NARROW = {
     "Findings": 280,
     "Layers": 260,
     "Record": 340,
+    "Diagnosis": 360,
     "Assistant": 320,
 }
 _DOCK_ICONS = {
@@ -66,6 +68,7 @@ _DOCK_ICONS = {
     translatable("Findings"): ("scan-search", "Ctrl+3"),
     translatable("Layers"): ("layers", "Ctrl+5"),
     translatable("Record"): ("clipboard-list", "Ctrl+6"),
+    translatable("Diagnosis"): ("git-branch", "Ctrl+7"),
     translatable("Assistant"): ("message-square", "Ctrl+4"),
 }
 """Icon and shortcut of each dock, in the order of the View menu."""
@@ -140,6 +143,8 @@ class WindowDocks(QObject):
         docks["Attributes"].hide()
         docks["Layers"].hide()  # until an image has any
         window.tabifyDockWidget(docks["Studies"], docks["Record"])
+        window.tabifyDockWidget(docks["Studies"], docks["Diagnosis"])
+        docks["Diagnosis"].hide()
         docks["Record"].hide()  # until a record is open
         self.actions["Record"].setVisible(False)
 
@@ -214,10 +219,23 @@ class WindowDocks(QObject):
         self.by_name["Record"].setVisible(needed)
         self.actions["Record"].setVisible(needed)
         if needed and not self.narrow:
-            self._resize({"Record": self._width_of("Record")}, _ACROSS)
-            height = self._middle.height()
-            shares = {"Record": 0.76, "Findings": 0.24}
-            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
+            self._make_room("Record")
+
+    def show_diagnosis(self) -> None:
+        """Show the diagnosis beside the image; a narrow window marks it on the rail instead."""
+        dock = self.by_name["Diagnosis"]
+        if self.narrow and dock.isHidden():
+            self.rail.buttons["Diagnosis"].set_count(1)
+        else:
+            dock.show()
+            dock.raise_()
+
+    def _make_room(self, name: str) -> None:
+        """Give a dock in the place of the studies its width, and most of the height."""
+        self._resize({name: self._width_of(name)}, _ACROSS)
+        height = self._middle.height()
+        shares = {name: 0.76, "Findings": 0.24}
+        self._resize({one: round(height * share) for one, share in shares.items()}, _DOWN)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(watched, QDockWidget):
@@ -235,8 +253,10 @@ class WindowDocks(QObject):
     def _opened(self, name: str, dock: QDockWidget) -> None:
         """Bring a dock that was just opened to the front; in a narrow window, collapse others."""
         self._last = name
-        if name == "Assistant":
+        if name in ("Assistant", "Diagnosis"):
             self.rail.buttons[name].set_count(0)
+        if name == "Diagnosis" and not self.narrow and not dock.isFloating():
+            self._make_room(name)
         QTimer.singleShot(0, dock, lambda: self._bring_forward(dock))
         if self.narrow and not dock.isFloating():
             self._show_only([name])

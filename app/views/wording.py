@@ -162,10 +162,7 @@ def sentence(text: str) -> str:
 
 
 def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
-    """Return a point (x, y, z) in patient mm (LPS) as three texts with direction letters: "L 12.3".
-
-    For a `quadruped`, i.e. an animal, PS3.3 C.7.6.1.1.1 defines other letters.
-    """
+    """Return (x, y, z) mm LPS as texts "L 12.3"; a `quadruped` has PS3.3 C.7.6.1.1.1's."""
     biped = (("L", "R"), ("P", "A"), ("H", "F"))
     letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
     return [

@@ -35,11 +35,7 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command, joint: str = "") -> None:
-        """Perform a command and remember it for undo; commands that could be redone are dropped.
-
-        Commands in a row with the same non-empty `joint` are undone at once, as the steps of a key
-        that is held down.
-        """
+        """Perform and remember a command, dropping redo; those of one `joint` undo at once."""
         command.do()
         if joint and joint == self._joint and self._done and not self._undone:
             command = replace(command, undo=self._done.pop().undo)

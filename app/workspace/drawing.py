@@ -186,11 +186,7 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return the points (x, y) in image pixels that the user can move; () for arrays of pixels.
-
-    The four points of a box, or of the box around an ellipse, are its corners, clockwise from the
-    top left.
-    """
+    """Return movable points (x, y), () for arrays; a box's corners clockwise from top left."""
     match finding.geometry:
         case Polyline(points) | Polygon(points) | Segments(points):
             return points

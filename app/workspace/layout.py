@@ -298,11 +298,7 @@ class Layout:
     # Pictures that tools made
 
     def show_pictures(self, edge: Edge) -> None:
-        """Make a viewport the one with the tools' pictures, if none is.
-
-        It is an empty one beside the active viewport, or else a new one at `edge` of that. Where
-        there is no room for more, all are shown again, and it may be the last one.
-        """
+        """Make the tools' viewport, if none: an empty one beside the active, or new at `edge`."""
         if self.pictures is not None:
             return
         others = [one for one in self.screen.visible if one is not self.active]

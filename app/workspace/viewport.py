@@ -367,11 +367,7 @@ class Viewport:
             self.frame_changed.emit()
 
     def present(self, state: PresentationState | None) -> None:
-        """Apply a presentation state; None removes the current one.
-
-        A state that refers to other images is not applied. A state that refers to other frames of
-        this image applies once one of those is shown.
-        """
+        """Apply a state, None: remove; not another image's; another frame's once shown."""
         self.presentation = state if self._is_about(state) else None
         self._applied = self.presented(self.frame_index)
         self.set_display(self.own_display(self.frame_index))

@@ -8,15 +8,18 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, State
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
 from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
+from app.tools.diagnosis.differential_tool import COMPUTE
 from app.tools.images import OpenImage
 from app.workspace import calibration, drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
+from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.key_marks import KeyMarks
 from app.workspace.layers import Layers, LayerStore
@@ -70,6 +73,8 @@ class Workspace:
         """Measures marks: connected first, so that nobody sees figures of another scale."""
         self.panes = Panes()
         self.record = OpenRecord()
+        self.diagnosis = OpenDiagnosis(self._shown_study, self._accepted_in, self.record)
+        self.annotations.changed.connect(self.diagnosis.follow_findings)
         self.window_presets = WindowPresets()
         self.closed: Signal[tuple[Study, ...]] = Signal()
         """Emitted with the studies that were closed."""
@@ -88,6 +93,9 @@ class Workspace:
         self._beside: tuple[Study, ...] = ()
         self._has_pictures = False
         self.studies.changed.connect(self._forget_places)
+        self.image_changed.connect(self.diagnosis.follow_study)
+        self.studies.changed.connect(self.diagnosis.follow_study)
+        self.closed.connect(lambda closed: self.diagnosis.close(map(key_of, closed)))
         self.layout = Layout(self._new_viewport)
         self.layout.changed.connect(self._follow_studies)
         self.layout.changed.connect(self._follow_pictures)
@@ -138,7 +146,7 @@ class Workspace:
         for viewport in self.layout.made:
             viewport.close()
         models = (self.studies, self.commands, self.annotations, self.layout, self.panes)
-        models = (*models, self.key_marks, self.scales, self.record)
+        models = (*models, self.key_marks, self.scales, self.record, self.diagnosis)
         for model in (self, *models, self._layer_store):
             for value in vars(model).values():
                 if isinstance(value, Signal):
@@ -407,11 +415,7 @@ class Workspace:
         return next((item for item in images if layers_for(item, [instance])), None)
 
     def close_study(self, *keys: str) -> None:
-        """Close the studies with these keys (`studies.key_of`); clear viewports that show them.
-
-        Findings are kept; they are shown again when their image is reopened. Unknown keys are
-        ignored.
-        """
+        """Close studies by key (`studies.key_of`) and their viewports; findings are kept."""
         shown = [(one, self._study_in(one)) for one in self.layout.viewports]
         closed = [item for item in self.studies.all if key_of(item) in keys]
         if not closed:
@@ -503,6 +507,24 @@ class Workspace:
                 found.setdefault(item.finding.image.sop_instance_uid, []).append(item.finding)
         return {uid: tuple(findings) for uid, findings in found.items()}
 
+    def _shown_study(self) -> str:
+        return self._study_key_of(self.acquired)
+
+    def _study_key_of(self, image: Instance | None) -> str:
+        study = self.studies.study_of(self._acquired_of(image)) if image is not None else None
+        return key_of(study) if study is not None else ""
+
+    def _accepted_in(self, study: str) -> list[Finding]:
+        """Return the tools' findings that a person accepted on a study's images, by its key."""
+        states = (State.ACCEPTED, State.EDITED)
+        found = [item.finding for item in self.annotations.all() if item.finding.state in states]
+        return [
+            one
+            for one in found
+            if not drawing.by_hand(one)
+            and self._study_key_of(self.instance_of(one.image.sop_instance_uid)) == study
+        ]
+
     def shown_marks(self) -> tuple[Finding, ...]:
         """Return the visible marks that the user drew for tools on the frame; () on a reformat."""
         frame = self.viewport.frame
@@ -531,14 +553,20 @@ class Workspace:
         findings: Sequence[Finding],
         artifacts: Sequence[Artifact],
         about: str | None = None,
+        output: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         """Add a tool call's findings, and open its pictures (artifacts to be shown) in panes.
+
+        The `output` of a differential becomes that of the study that was shown.
 
         Pictures without a source stand beside the image with the SOP Instance UID `about`, which
         was shown when they were asked for ("" for none); by default beside the shown one.
         """
         self.scales.trust(findings)
         self.annotations.add(findings, label=self.title_of(tool))
+        if tool == COMPUTE and output:
+            image = self.acquired if about is None else self.instance_of(about) if about else None
+            self.diagnosis.take(output, self._study_key_of(image) if image or about else None)
         for artifact in artifacts:
             if artifact.role == "show":
                 self.panes.show(self._pane(tool, artifact, about))

@@ -897,6 +897,11 @@
             <translation>ein Zip-Archiv</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Abatement</source>
+            <translation>Ende</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/dicom.toml" />
             <source>Abdomen</source>
             <translation>Abdomen</translation>
@@ -931,6 +936,23 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Above the reference range</source>
             <translation>Über dem Referenzbereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Above {percent} one treats</source>
+            <translation>Über {percent} wird behandelt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Absent</source>
+            <translation>Fehlt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>absent {percent}</source>
+            <translation>nicht vorhanden {percent}</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -978,6 +1000,11 @@
             <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Accession number</source>
+            <translation>Untersuchungsnummer</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/types.py" />
             <source>acquired</source>
             <translation>wie aufgenommen</translation>
@@ -993,9 +1020,19 @@
             <translation>Aktion</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>active</source>
+            <translation>aktiv</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Active: the left mouse button</source>
             <translation>Aktiv: die linke Maustaste</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Activities</source>
+            <translation>Maßnahmen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -1188,6 +1225,11 @@
             <translation>Auch nur Vorgeschlagenes; es wird als nicht geprüft gekennzeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>amended</source>
+            <translation>ergänzt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>An address (JSON-RPC at /mcp, /rpc or /analyze)</source>
             <translation>Eine Adresse (JSON-RPC unter /mcp, /rpc oder /analyze)</translation>
@@ -1213,6 +1255,11 @@
             <translation>eine Voruntersuchung des Patienten ist geöffnet</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>an entry that the record itself marks as entered in error is left out</source>
+            <translation>ein Eintrag, den die Akte selbst als irrtümlich erfasst kennzeichnet, bleibt weg</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>An estimate, for models whose prices are entered on their page.</source>
             <translation>Eine Schätzung, für Modelle, deren Preise auf ihrer Seite eingetragen sind.</translation>
@@ -1220,7 +1267,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>an identical copy of what is there already, which is shown once</source>
-            <translation>eine gleiche Kopie von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>eine gleiche Kopie von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -1825,6 +1872,11 @@
             <translation>Automatische Fensterung für {name}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>available</source>
+            <translation>verfügbar</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Axial</source>
             <translation>Axial</translation>
@@ -1838,6 +1890,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>axial, coronal, sagittal; as acquired</source>
             <translation>axial, koronar, sagittal; wie aufgenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Back</source>
+            <translation>Zurück</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -1855,6 +1912,23 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Before any finding</source>
+            <translation>Vor jedem Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Before any finding: {percent}</source>
+            <translation>Vor jedem Befund: {percent}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Before any finding: {percent}, set by hand; the table has {table}</source>
+            <translation>Vor jedem Befund: {percent}, von Hand gesetzt; in der Tabelle steht {table}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>being measured again</source>
             <translation>wird neu gemessen</translation>
@@ -1863,6 +1937,12 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Below the reference range</source>
             <translation>Unter dem Referenzbereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Below {percent} one stops testing</source>
+            <translation>Unter {percent} wird nicht weiter untersucht</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -1883,6 +1963,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Birth date</source>
             <translation>Geburtsdatum</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Birth sex</source>
+            <translation>Geburtsgeschlecht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
@@ -1912,6 +1997,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Body part or words</source>
             <translation>Körperteil oder Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Body site</source>
+            <translation>Körperstelle</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -2086,6 +2176,11 @@
             <translation>Abbrechen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>cancelled</source>
+            <translation>abgebrochen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/image_captioner.py" />
             <source>Caption the image</source>
             <translation>Bild beschreiben</translation>
@@ -2105,6 +2200,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Care plans</source>
             <translation>Behandlungspläne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Category</source>
+            <translation>Kategorie</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -2206,6 +2306,11 @@
             <location filename="../../app/imaging/guards.py" />
             <source>Check the disk or the network drive</source>
             <translation>Prüfen Sie den Datenträger oder das Netzlaufwerk</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/bayes.py" />
+            <source>Check the findings: one of them, or its likelihood ratio, is wrong.</source>
+            <translation>Prüfen Sie die Befunde: Einer davon oder sein Likelihood-Quotient ist falsch.</translation>
         </message>
         <message>
             <location filename="../../app/views/startup_actions.py" />
@@ -2341,9 +2446,24 @@
             <translation>Wählen Sie ein Modell, das Bilder annimmt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Choose a presentation</source>
+            <translation>Leitsymptom wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Choose a presentation…</source>
+            <translation>Leitsymptom wählen…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Choose a range of slices without it.</source>
             <translation>Wählen Sie einen Bereich von Schichten ohne sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Choose a session: its steps, its notes and its diagnosis are shown.</source>
+            <translation>Wählen Sie eine Sitzung: Ihre Schritte, Notizen und Diagnose werden gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/picture_files.py" />
@@ -2434,6 +2554,11 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Class</source>
+            <translation>Art</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/densenet.py" />
             <source>Classifying</source>
             <translation>Wird klassifiziert</translation>
@@ -2497,6 +2622,11 @@
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Click each point; double click or Enter ends the line</source>
             <translation>Jeden Punkt anklicken; Doppelklick oder Eingabetaste beendet die Linie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/probability_bars.py" />
+            <source>Click for the sources.</source>
+            <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -2708,6 +2838,11 @@
             <translation>Grauwerte werden verglichen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>completed</source>
+            <translation>abgeschlossen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Composite</source>
             <translation>Überlagert</translation>
@@ -2736,6 +2871,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Confidence</source>
             <translation>Konfidenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>confirmed</source>
+            <translation>bestätigt</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -2841,6 +2981,8 @@
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/session_page.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/text_view.py" />
             <source>Copy</source>
@@ -2934,6 +3076,16 @@
             <translation>koronar</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/table.py" />
+            <source>Correct the file; resources/tables/diagnosis/README.md says what belongs into it.</source>
+            <translation>Berichtigen Sie die Datei; was hineingehört, steht in resources/tables/diagnosis/README.md.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>corrected</source>
+            <translation>berichtigt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>corrected by hand</source>
             <translation>von Hand korrigiert</translation>
@@ -2947,6 +3099,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Cost</source>
             <translation>Kosten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>cost {level}</source>
+            <translation>Kosten {level}</translation>
         </message>
         <message>
             <location filename="../../app/views/results/plot_pane.py" />
@@ -2989,6 +3146,11 @@
             <translation>stürzte ab (Signal {0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Criticality</source>
+            <translation>Gefährlichkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/single_cell_cropper.py" />
             <source>Crop cells</source>
             <translation>Zellen ausschneiden</translation>
@@ -3007,6 +3169,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Ctrl + Alt + wheel, drag at the foot</source>
             <translation>Strg + Alt + Rad, am unteren Rand ziehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>current</source>
+            <translation>aktuell</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -3150,6 +3317,7 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Description</source>
             <translation>Beschreibung</translation>
         </message>
@@ -3172,6 +3340,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>detector-plane scale, not corrected for magnification</source>
             <translation>Maßstab der Detektorebene, nicht um die Vergrößerung korrigiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/window_docks.py" />
+            <source>Diagnosis</source>
+            <translation>Diagnose</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/plan.py" />
@@ -3246,6 +3419,11 @@
             <translation>Änderungen an „{title}“ verwerfen?</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Discharge</source>
+            <translation>Entlassung</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/clinical_notes.py" />
             <source>Discharge summary</source>
             <translation>Entlassungsbrief</translation>
@@ -3259,6 +3437,12 @@
             <location filename="../../app/tools/general/general_plan.py" />
             <source>Display</source>
             <translation>Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>Doctors' sessions</source>
+            <translation>Sitzungen des Arztprotokolls</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -3296,6 +3480,16 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>done</source>
             <translation>fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Dosage</source>
+            <translation>Dosierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>dotted: thresholds to test and to treat</source>
+            <translation>gepunktet: Schwellen für Untersuchung und Behandlung</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -3337,6 +3531,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Download…</source>
             <translation>Herunterladen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>draft</source>
+            <translation>Entwurf</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -3674,6 +3873,11 @@
             <translation>Esc</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Ethnicity</source>
+            <translation>Ethnische Zugehörigkeit</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Every call asks, whatever was allowed</source>
             <translation>Jeder Aufruf fragt, trotz Erlaubnis</translation>
@@ -3883,6 +4087,16 @@
             <translation>Fibrose</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Figure looked up: {address}</source>
+            <translation>Zahl nachgeschlagen: {address}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Figure not looked up</source>
+            <translation>Zahl nicht nachgeschlagen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Figures</source>
             <translation>Zahlen</translation>
@@ -3969,10 +4183,20 @@
             <translation>Filter: Wörter oder area&gt;50</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>final</source>
+            <translation>endgültig</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/diagnosis/plan.py" />
             <location filename="../../app/tools/diagnosis/protocol.py" />
             <source>Final diagnosis</source>
             <translation>Abschließende Diagnose</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Final diagnosis: {diagnosis}</source>
+            <translation>Abschließende Diagnose: {diagnosis}</translation>
         </message>
         <message>
             <location filename="../../app/views/command_palette.py" />
@@ -4016,6 +4240,7 @@
         </message>
         <message>
             <location filename="../../app/views/chat/finding_links.py" />
+            <location filename="../../app/views/diagnosis/lists.py" />
             <source>Finding</source>
             <translation>Befund</translation>
         </message>
@@ -4042,6 +4267,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
             <translation>Befunde</translation>
@@ -4050,6 +4276,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>Findings and measurements</source>
             <translation>Befunde und Messungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Findings of the presentation</source>
+            <translation>Befunde des Leitsymptoms</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -4065,6 +4296,11 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Findings that were accepted or edited</source>
             <translation>Angenommene oder bearbeitete Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>finished</source>
+            <translation>beendet</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4257,6 +4493,11 @@
             <location filename="../../app/views/settings/fields.py" />
             <source>Forget key</source>
             <translation>Schlüssel löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Forget what was told</source>
+            <translation>Angaben vergessen</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -4456,6 +4697,11 @@
             <translation>Grau</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>grey: range of the published intervals</source>
+            <translation>grau: Spanne der veröffentlichten Intervalle</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Group marks</source>
             <translation>Markierungen gruppieren</translation>
@@ -4485,6 +4731,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Hanging protocols; those that are ticked are used</source>
             <translation>Hängeprotokolle; die angehakten werden benutzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>harm {level}</source>
+            <translation>Schaden {level}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -4563,6 +4814,11 @@
             <translation>Diesen Bereich ausblenden</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>high</source>
+            <translation>hoch</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/dicom/pixel_layout.py" />
             <source>High Bit {0} contradicts Bits Stored {1}: bits {2} are used</source>
             <translation>High Bit {0} widerspricht Bits Stored {1}: Die Bits {2} werden verwendet</translation>
@@ -4586,6 +4842,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Histogram…</source>
             <translation>Histogramm…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/record/history.py" />
+            <source>History</source>
+            <translation>Vorgeschichte</translation>
         </message>
         <message>
             <location filename="../../app/views/screen_calibration.py" />
@@ -4677,6 +4938,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Identifier</source>
             <translation>Kennung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Identifiers</source>
+            <translation>Kennungen</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -4793,6 +5059,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>in, and</source>
             <translation>hinein und</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>in-progress</source>
+            <translation>laufend</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>inactive</source>
+            <translation>inaktiv</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -4916,14 +5192,29 @@
             <translation>Instanznummer, dann Dateiname</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Instances</source>
+            <translation>Bilder</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Instructions from</source>
             <translation>Anweisungen aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Intent</source>
+            <translation>Absicht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Interpolate pixels enlarged up to 6 times; beyond, and when this is off, each pixel is a square</source>
             <translation>Bis zu 6-fach vergrößerte Pixel interpolieren; darüber, und wenn dies aus ist, ist jedes Pixel ein Quadrat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Interpretation</source>
+            <translation>Beurteilung</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -6477,6 +6768,11 @@
             <translation>Schlüssel anderer Hosts</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Keys on a row: + present, - absent, 0 unknown, Space the next of these</source>
+            <translation>Tasten in einer Zeile: + vorhanden, - nicht vorhanden, 0 unbekannt, Leertaste das nächste davon</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Keys on the image</source>
             <translation>Tasten auf dem Bild</translation>
@@ -6513,6 +6809,7 @@
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
@@ -6577,6 +6874,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>layouts of 1, 2, 3, 2x2, 1+2, 1+3</source>
             <translation>Layouts: 1, 2, 3, 2x2, 1+2, 1+3</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Learned: {text}</source>
+            <translation>Erfahren: {text}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -6964,6 +7266,11 @@
             <translation>Modell wird gesucht</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>low</source>
+            <translation>gering</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>low (see-through)</source>
             <translation>niedrig (durchsichtig)</translation>
@@ -7076,6 +7383,11 @@
             <translation>Hängeprotokolle verwalten…</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Marital status</source>
+            <translation>Familienstand</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a box</source>
             <translation>Rechteck markieren</translation>
@@ -7131,8 +7443,8 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/mark_keeping.py" />
+            <location filename="../../app/views/mark_menu.py" />
             <source>Marks</source>
             <translation>Markierungen</translation>
         </message>
@@ -7338,6 +7650,11 @@
             <translation>Mittel</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>medium</source>
+            <translation>mittel</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
@@ -7351,6 +7668,11 @@
             <location filename="../../app/tools/record/imaging.py" />
             <source>Metadata of a DICOM file</source>
             <translation>Metadaten einer DICOM-Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Method</source>
+            <translation>Methode</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />
@@ -7368,6 +7690,7 @@
             <translation>Minuten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Modality</source>
             <translation>Modalität</translation>
@@ -7459,6 +7782,11 @@
             <translation>verschieben; Befunde von Werkzeugen zuerst auswählen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/session.py" />
+            <source>Move the file away to begin a new session under this id.</source>
+            <translation>Verschieben Sie die Datei, um unter dieser Kennung eine neue Sitzung zu beginnen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>move the focus</source>
             <translation>den Fokus bewegen</translation>
@@ -7477,6 +7805,11 @@
             <location filename="../../resources/hanging/mr-prior.toml" />
             <source>MR: current beside prior</source>
             <translation>MR: aktuell neben Voruntersuchung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Multiple birth</source>
+            <translation>Mehrlingsgeburt</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -7605,6 +7938,11 @@
             <translation>nächster, voriger Viewport; maximieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Next: {text}</source>
+            <translation>Als Nächstes: {text}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>No answer of this conversation mentions it</source>
             <translation>Keine Antwort dieses Gesprächs nennt ihn</translation>
@@ -7650,9 +7988,19 @@
             <translation>kein DICOM-Bild von {0} ist offen oder im DICOM-Ordner</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>No doctor has recorded a step yet.</source>
+            <translation>Noch ist kein Schritt aufgezeichnet.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No earlier conversations yet</source>
             <translation>Noch keine früheren Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>No final diagnosis yet.</source>
+            <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -7693,6 +8041,11 @@
             <location filename="../../app/views/file_opening.py" />
             <source>No images in {name} and {count} more</source>
             <translation>Keine Bilder in {name} und {count} weiteren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>No interval published: taken as it is</source>
+            <translation>Kein Intervall veröffentlicht: die Zahl gilt, wie sie ist</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -7798,6 +8151,16 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>No presentation fits.</source>
+            <translation>Kein Leitsymptom passt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>no published ratio: moves nothing</source>
+            <translation>kein veröffentlichter Quotient: verschiebt nichts</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -7967,6 +8330,16 @@
             <translation>Nicht geprüft: {reason}</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>not counted, it depends on: {finding}</source>
+            <translation>nicht gezählt, hängt ab von: {finding}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Not counted: it depends on: {finding}</source>
+            <translation>Nicht gezählt, hängt ab von: {finding}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>not displayable</source>
             <translation>nicht darstellbar</translation>
@@ -8005,6 +8378,11 @@
             <location filename="../../app/views/help_dialogs.py" />
             <source>Not for diagnosis. Sightline is not a medical device; AI results may be wrong or incomplete.</source>
             <translation>Nicht zur Diagnose. Sightline ist kein Medizinprodukt; KI-Ergebnisse können falsch oder unvollständig sein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Not for diagnosis: published averages are weighed; a physician decides.</source>
+            <translation>Nicht für die Diagnose: Gewogen werden veröffentlichte Durchschnitte; es entscheidet ein Arzt.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -8080,6 +8458,11 @@
             <translation>Nicht verwendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Not used, since you set it otherwise: {finding} ({origin}).</source>
+            <translation>Nicht verwendet, da Sie es anders gesetzt haben: {finding} ({origin}).</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Not used: {tools}</source>
             <translation>Nicht verwendet: {tools}</translation>
@@ -8090,6 +8473,17 @@
             <translation>Von keinem Menschen verifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>not-done</source>
+            <translation>nicht durchgeführt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Note</source>
+            <translation>Anmerkung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
@@ -8272,6 +8666,11 @@
             <translation>auf dem Objektträger, nicht im Patienten</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>on-hold</source>
+            <translation>pausiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>One large, three small</source>
             <translation>Ein großer, drei kleine</translation>
@@ -8385,6 +8784,11 @@
             <location filename="../../app/views/canvas/filling.py" />
             <source>Only within the region</source>
             <translation>Nur in der Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Onset</source>
+            <translation>Beginn</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8788,6 +9192,11 @@
             <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Parts of the differential</source>
+            <translation>Teile der Differentialdiagnose</translation>
+        </message>
+        <message>
             <location filename="../../app/views/slice_paste.py" />
             <source>Paste</source>
             <translation>Einfügen</translation>
@@ -8967,6 +9376,11 @@
             <translation>Ebene</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>planned</source>
+            <translation>geplant</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Planned by rules</source>
             <translation>Von Regeln geplant</translation>
@@ -9077,6 +9491,11 @@
             <translation>Linienzug</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Population: {population}</source>
+            <translation>Population: {population}</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>position along the normal</source>
             <translation>Position entlang der Normalen</translation>
@@ -9085,6 +9504,11 @@
             <location filename="../../app/views/canvas/scrolling.py" />
             <source>Position in the series</source>
             <translation>Position in der Serie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>preliminary</source>
+            <translation>vorläufig</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/image_preprocessor.py" />
@@ -9105,6 +9529,16 @@
             <location filename="../../app/views/canvas/plane_switch.py" />
             <source>Preparing {plane} sections…</source>
             <translation>Schnitte werden vorbereitet ({plane})…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
+            <source>Present</source>
+            <translation>Vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>present {percent}</source>
+            <translation>vorhanden {percent}</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -9136,6 +9570,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Presentation: {title}</source>
             <translation>Präsentation: {title}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Presentations</source>
+            <translation>Leitsymptome</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />
@@ -9231,6 +9670,16 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Privacy</source>
             <translation>Datenschutz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/step_chart.py" />
+            <source>Probabilities step by step</source>
+            <translation>Wahrscheinlichkeiten Schritt für Schritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Probability before any finding, in per cent</source>
+            <translation>Wahrscheinlichkeit vor jedem Befund, in Prozent</translation>
         </message>
         <message>
             <location filename="../../app/workspace/drawing.py" />
@@ -9411,6 +9860,11 @@
             <translation>beenden, Einstellungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Race</source>
+            <translation>Herkunft (race)</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/imaging.py" />
             <source>Radiology reports</source>
             <translation>Radiologische Befunde</translation>
@@ -9429,6 +9883,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Reaching a limit ends the run with a summary of what was found so far; nothing that was found is lost.</source>
             <translation>Wird eine Grenze erreicht, endet der Lauf mit einer Zusammenfassung dessen, was bis dahin gefunden wurde; nichts davon geht verloren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Reaction</source>
+            <translation>Reaktion</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/store.py" />
@@ -9560,6 +10019,7 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Reason</source>
             <translation>Grund</translation>
         </message>
@@ -9572,6 +10032,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>Reason for not allowing it (optional)</source>
             <translation>Grund für die Ablehnung (freiwillig)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Reason: {text}</source>
+            <translation>Begründung: {text}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -9592,6 +10057,11 @@
             <location filename="../../app/views/record/source_dialog.py" />
             <source>Records are read only; the host is asked after your yes.</source>
             <translation>Akten werden nur gelesen; der Server wird erst nach Ihrem Ja gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>recurrence</source>
+            <translation>Rezidiv</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -9668,6 +10138,11 @@
             <translation>Regionen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>registered</source>
+            <translation>angemeldet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/review_menu.py" />
             <source>Reject all of this result</source>
             <translation>Alle dieses Ergebnisses ablehnen</translation>
@@ -9688,9 +10163,19 @@
             <translation>Abgelehnt von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>relapse</source>
+            <translation>Rückfall</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>remission</source>
+            <translation>Remission</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -9818,6 +10303,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Reset view</source>
             <translation>Ansicht zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>resolved</source>
+            <translation>abgeklungen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10051,6 +10541,11 @@
             <translation>sagittal</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>said in the chat</source>
+            <translation>im Gespräch gesagt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/splitting.py" />
             <source>same SOP Instance UID</source>
             <translation>gleiche SOP Instance UID</translation>
@@ -10193,6 +10688,11 @@
             <translation>Befehl oder Taste suchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Search complaint or disease</source>
+            <translation>Beschwerde oder Krankheit suchen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>search in a report</source>
             <translation>in einem Bericht suchen</translation>
@@ -10240,6 +10740,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <source>Search the findings</source>
             <translation>Befunde durchsuchen</translation>
         </message>
@@ -10504,6 +11005,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>Series</source>
             <translation>Serie</translation>
         </message>
@@ -10531,6 +11033,11 @@
             <location filename="../../app/views/review_menu.py" />
             <source>Set all back to proposed</source>
             <translation>Alle wieder auf vorgeschlagen setzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>set by hand</source>
+            <translation>von Hand gesetzt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -10588,6 +11095,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>several ultrasound regions with different scales</source>
             <translation>mehrere Ultraschallregionen mit verschiedenen Maßstäben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Severity</source>
+            <translation>Schweregrad</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -10660,6 +11172,11 @@
             <translation>Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Show in the record</source>
+            <translation>In der Akte zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Show it pictures of what the viewer shows</source>
             <translation>Ihm Bilder dessen zeigen, was der Betrachter zeigt</translation>
@@ -10673,6 +11190,11 @@
             <location filename="../../app/views/layer_loading.py" />
             <source>Show its image first</source>
             <translation>Zeigen Sie zuerst sein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Show on the image</source>
+            <translation>Im Bild zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -10928,6 +11450,7 @@
             <translation>Quelle</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Sources</source>
             <translation>Quellen</translation>
@@ -11014,11 +11537,17 @@
             <translation>Status</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Step {number}</source>
+            <translation>Schritt {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Step {place} of {count}: </source>
             <translation>Schritt {place} von {count}: </translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Steps</source>
             <translation>Schritte</translation>
@@ -11072,6 +11601,7 @@
         </message>
         <message>
             <location filename="../../app/audit/entry_text.py" />
+            <location filename="../../app/views/record/record_sections.py" />
             <source>stopped</source>
             <translation>gestoppt</translation>
         </message>
@@ -11144,8 +11674,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, assistant</source>
-            <translation>Studien, Attribute, Befunde, Overlays, Akte, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
+            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11156,6 +11686,11 @@
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Summary</source>
             <translation>Zusammenfassung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>superseded</source>
+            <translation>ersetzt</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/synthetic_band.py" />
@@ -11234,6 +11769,11 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Take back what I set</source>
+            <translation>Eigene Angabe zurücknehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Take it out of memory; it is loaded again when needed</source>
             <translation>Aus dem Speicher nehmen; bei Bedarf wird es wieder geladen</translation>
@@ -11242,6 +11782,11 @@
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Take marks over</source>
             <translation>Markierungen übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>Take one of the two back.</source>
+            <translation>Nehmen Sie eines von beiden zurück.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -11257,6 +11802,11 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>take the last point of a drawing back</source>
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Take the table's probability again</source>
+            <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -11625,6 +12175,11 @@
             <translation>Die Umgebungsvariable {variable} enthält einen Schlüssel: Er wird an {host} gesendet, wenn Sie diese Adresse testen oder speichern.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/bayes.py" />
+            <source>The evidence both proves the disease and excludes it</source>
+            <translation>Die Befunde beweisen die Krankheit und schließen sie zugleich aus</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>The exact arguments</source>
             <translation>Die genauen Argumente</translation>
@@ -11739,6 +12294,11 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>The file says that there IS text burnt into this image.</source>
             <translation>Laut Datei IST in dieses Bild Text eingebrannt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>The file's name is not that of a session</source>
+            <translation>Der Name der Datei ist nicht der einer Sitzung</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
@@ -12495,6 +13055,11 @@
             <translation>dem Zertifikat des Servers wird nicht vertraut</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/session_page.py" />
+            <source>The session</source>
+            <translation>Die Sitzung</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>The settings</source>
             <translation>die Einstellungen</translation>
@@ -12518,6 +13083,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The shipped one is used again.</source>
             <translation>Das mitgelieferte wird wieder benutzt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>The shipped tables are used instead.</source>
+            <translation>Stattdessen gelten die mitgelieferten Tabellen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -12598,6 +13168,11 @@
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be written ({0})</source>
             <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>The tables are being read…</source>
+            <translation>Die Tabellen werden gelesen…</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -13438,6 +14013,11 @@
             <translation>Werkzeuge: siehe Befunde</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Total</source>
+            <translation>Summe</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/studies/ordering.py" />
             <source>trigger time</source>
             <translation>Triggerzeit</translation>
@@ -13501,6 +14081,11 @@
             <translation>Zwei nebeneinander</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Type</source>
+            <translation>Typ</translation>
+        </message>
+        <message>
             <location filename="../../app/views/command_palette.py" />
             <source>Type a command, such as “invert”</source>
             <translation>Befehl eingeben, z. B. „invertieren“</translation>
@@ -13509,6 +14094,16 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>Ultrasound images usually show name and date in the image itself.</source>
             <translation>Ultraschallbilder zeigen Name und Datum meist im Bild selbst.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Uncertain: {text}</source>
+            <translation>Unsicher: {text}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Uncertainty now: {bits} bits. The tests by what they are expected to tell:</source>
+            <translation>Unsicherheit jetzt: {bits} Bit. Die Untersuchungen nach dem, was sie erwarten lassen:</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -13533,6 +14128,7 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/lists.py" />
             <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
@@ -13711,6 +14307,11 @@
             <translation>Variablen</translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>Verification</source>
+            <translation>Sicherheit</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Verified by</source>
             <translation>Verifiziert von</translation>
@@ -13871,6 +14472,11 @@
             <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What is the complaint, or what is suspected?</source>
+            <translation>Was ist die Beschwerde, oder welcher Verdacht besteht?</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/kept_values.py" />
             <source>what is to be kept as {0} is no JSON value</source>
             <translation>was als {0} gemerkt werden soll, ist kein JSON-Wert</translation>
@@ -13899,6 +14505,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What may tools do?</source>
             <translation>Was dürfen Werkzeuge?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What next</source>
+            <translation>Als Nächstes</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sc.py" />
@@ -13959,6 +14570,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>What would be sent; scroll with the arrow keys</source>
             <translation>Was gesendet würde; mit den Pfeiltasten blättern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>What would change my mind</source>
+            <translation>Was meine Meinung ändern würde</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -14155,6 +14771,16 @@
             <translation>ohne eine Position</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Without a published ratio for it, so moving nothing: {findings}</source>
+            <translation>Ohne veröffentlichten Quotienten dafür, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>Without a published ratio here, so moving nothing: {findings}</source>
+            <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
@@ -14241,6 +14867,11 @@
             <translation>PNG wird geschrieben</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>Written by {model}</source>
+            <translation>Geschrieben von {model}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
             <source>Yellow</source>
             <translation>Gelb</translation>
@@ -14266,6 +14897,7 @@
             <translation>Sie haben gefragt</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <source>You chose this record; it is not linked to the shown study.</source>
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
@@ -14492,6 +15124,11 @@
             <translation>{0} Vergrößern Sie jedes Bild und suchen Sie nach einem Namen, einer Kennung, einem Datum oder einem Gesicht. Bei Nein bleiben sie hier. Ihre Antwort gilt für genau diese Bilder.</translation>
         </message>
         <message>
+            <location filename="../../app/records/record_index.py" />
+            <source>{0} entries that the record itself marks as entered in error are left out</source>
+            <translation>{0} Einträge, die die Akte selbst als irrtümlich erfasst kennzeichnet, bleiben weg</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <location filename="../../app/tools/record/imaging.py" />
             <source>{0} gave no answer</source>
@@ -14525,7 +15162,7 @@
         <message>
             <location filename="../../app/records/record_index.py" />
             <source>{0} identical copies of what is there already, which is shown once</source>
-            <translation>{0} gleiche Kopien von etwas, das schon da ist und einmal gezeigt wird</translation>
+            <translation>{0} gleiche Kopien von schon Vorhandenem, das einmal gezeigt wird</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/spacing.py" />
@@ -14581,6 +15218,11 @@
             <location filename="../../app/agent/privacy/consents.py" />
             <source>{0} is outside this machine. {1} Write no patient data into the question. Your answer holds for this conversation and this model until Sightline is closed.</source>
             <translation>{0} liegt außerhalb dieses Computers. {1} Schreiben Sie keine Patientendaten in die Frage. Ihre Antwort gilt für dieses Gespräch und dieses Modell, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>{0} is said to be both present and absent</source>
+            <translation>{0} soll vorhanden und nicht vorhanden sein</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
@@ -14778,6 +15420,11 @@
             <translation>{0}: keine Beschreibung in der Datei, nicht gezeichnet</translation>
         </message>
         <message>
+            <location filename="../../app/tools/diagnosis/differential.py" />
+            <source>{0}: no such disease in this table</source>
+            <translation>{0}: diese Krankheit steht nicht in der Tabelle</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_objects.py" />
             <source>{0}: not displayable</source>
             <translation>{0}: nicht darstellbar</translation>
@@ -14806,6 +15453,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>{action}  ·  {time}  ·  entry {number}, {place}</source>
             <translation>{action}  ·  {time}  ·  Eintrag {number}, {place}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -14843,6 +15495,11 @@
             <translation>{count} Pixel</translation>
         </message>
         <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>{count} presentations</source>
+            <translation>{count} Leitsymptome</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/trend_chart.py" />
             <source>{count} values</source>
             <translation>{count} Werte</translation>
@@ -14856,6 +15513,16 @@
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{count}: show them</source>
             <translation>{count}: zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{disease}: no published ratio, not moved</source>
+            <translation>{disease}: kein veröffentlichter Quotient, nicht verschoben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{disease}: {ratio} not counted, it depends on: {finding}</source>
+            <translation>{disease}: {ratio} nicht gezählt, hängt ab von: {finding}</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -14876,6 +15543,16 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>{file}: written</source>
             <translation>{file}: geschrieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{finding}: absent</source>
+            <translation>{finding}: nicht vorhanden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <source>{finding}: present</source>
+            <translation>{finding}: vorhanden</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -15168,6 +15845,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
                 <numerusform>… %n weiteres Zeichen; die Sitzungsdatei enthält alle.</numerusform>
                 <numerusform>… %n weitere Zeichen; die Sitzungsdatei enthält alle.</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <source>○ before any finding</source>
+            <translation>○ vor jedem Befund</translation>
         </message>
     </context>
 </TS>

@@ -20,9 +20,9 @@ from tests.e2e.conftest import Run
 pytestmark = pytest.mark.e2e
 
 
-def test_version_and_help_answer_at_once(sightline: Run):
-    assert __version__ in sightline("--version").stdout
-    assert "render SRC --out PNG" in sightline("--help").stdout
+def test_version_and_help_answer_at_once(sightline_process: Run):
+    assert __version__ in sightline_process("--version").stdout
+    assert "render SRC --out PNG" in sightline_process("--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_a_home_that_cannot_be_written_keeps_nothing_from_working(sightline: Run
     assert "Traceback" not in done.stderr
 
 
-def test_a_terminal_without_unicode_gets_escapes_and_the_same_json(sightline: Run):
+def test_a_terminal_without_unicode_gets_escapes_and_the_same_json(sightline_process: Run):
     prompt = "Zeige das Bild, Größe 胸 😀"
-    done = sightline("ask", prompt, "--json", PYTHONIOENCODING="ascii")
+    done = sightline_process("ask", prompt, "--json", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert events[-1]["kind"] == "run_finished"
     assert done.stdout.isascii()
-    done = sightline("info", "Größe-胸.dcm", PYTHONIOENCODING="ascii")
+    done = sightline_process("info", "Größe-胸.dcm", PYTHONIOENCODING="ascii")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
 

@@ -59,6 +59,12 @@ def models(program: Program, home: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def locating(program: Program, home: Path) -> Path:
+    """A models folder with what prompt 3 needs: all eight take fifteen seconds to make."""
+    return seed.install(program.host, home / "locating", "xray_phrase_grounding").folder
+
+
+@pytest.fixture(scope="module")
 def png(program: Program, home: Path) -> Path:
     """The demo film as a picture, as a user might upload it."""
     from app.imaging.pixels import pipeline
@@ -158,6 +164,7 @@ def test_prompt_1_reads_scores_outlines_reports_and_shows(ask: Ask, models: Path
         assert "diagnosis" not in answer(events).replace("diagnoses", "")
 
 
+@pytest.mark.slow
 def test_prompt_1_in_plain_words_runs_all_that_there_is(ask: Ask, models: Path):
     events = ask(seed.PROMPT_1_NATURAL, DICOM, folder=models)
     assert set(called(events)) == {*TOOLS[1], "cardiothoracic_ratio", GROUNDING}
@@ -200,9 +207,8 @@ class Scoring(Following):
             yield event
 
 
-@pytest.mark.parametrize(
-    "scripted", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "scripted"]
-)
+@pytest.mark.slow
+@BOTH
 def test_where_a_disease_is_is_asked_of_what_can_locate_it(
     ask: Ask, models: Path, tmp_path: Path, scripted: bool
 ):
@@ -231,12 +237,14 @@ def test_where_a_disease_is_is_asked_of_what_can_locate_it(
     assert events[-1]["missing"] == ["maira-2"]
 
 
+@pytest.mark.slow
 def test_the_labels_of_a_question_are_passed_to_the_classifier(ask: Ask, models: Path):
     events = ask("Is there an effusion or a mass, and where is it?", DICOM, folder=models)
     assert arguments(events)["chest_xray_classifier"]["labels"] == ["Effusion", "Mass"]
     assert arguments(events)[GROUNDING]["phrase"] == "pleural effusion"
 
 
+@pytest.mark.slow
 @BOTH
 def test_prompt_2_asks_two_models_and_shows_both_answers(
     ask: Ask, models: Path, png: Path, scripted: bool
@@ -265,9 +273,11 @@ def test_prompt_2_asks_two_models_and_shows_both_answers(
 
 
 @BOTH
-def test_prompt_3_draws_the_phrase_and_shows_it(ask: Ask, models: Path, png: Path, scripted: bool):
+def test_prompt_3_draws_the_phrase_and_shows_it(
+    ask: Ask, locating: Path, png: Path, scripted: bool
+):
     model = model_for(3, png, scripted=scripted)
-    events = ask(seed.PROMPT_3, png, folder=models, model=model)
+    events = ask(seed.PROMPT_3, png, folder=locating, model=model)
     assert called(events) == TOOLS[3]
     given, done = arguments(events), finished(events)
     assert given["xray_phrase_grounding"] == {

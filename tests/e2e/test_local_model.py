@@ -34,7 +34,11 @@ def processes_of(home: Path) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize(
+    "end",
+    [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)],
+    ids=["killed", "interrupted"],
+)
 def test_the_model_is_gone_after_the_program(tmp_path: Path, end: signal.Signals) -> None:
     home = tmp_path / "home"
     command = [sys.executable, "-m", "app", "ask", "Say hello.", "--llm", f"local:{gguf()}"]

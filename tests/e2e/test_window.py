@@ -30,10 +30,10 @@ def pixels_of(picture: Path, color: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)")
-def test_the_demo_question_ends_as_a_picture_with_findings(sightline: Run, tmp_path: Path):
+def test_the_demo_question_ends_as_a_picture_with_findings(sightline_process: Run, tmp_path: Path):
     before, after = tmp_path / "before.png", tmp_path / "after.png"
-    assert sightline("--demo", "--screenshot", before).returncode == 0
-    done = sightline("--demo", "--ask", QUESTION, "--screenshot", after)
+    assert sightline_process("--demo", "--screenshot", before).returncode == 0
+    done = sightline_process("--demo", "--ask", QUESTION, "--screenshot", after)
     assert done.returncode == 0, done.stderr
     with Image.open(after) as picture:
         assert picture.width >= 1400
@@ -43,11 +43,11 @@ def test_the_demo_question_ends_as_a_picture_with_findings(sightline: Run, tmp_p
 
 
 def test_what_cannot_be_opened_is_the_exit_code_and_the_picture_is_made_all_the_same(
-    sightline: Run, tmp_path: Path
+    sightline_process: Run, tmp_path: Path
 ):
     (tmp_path / "empty.dcm").write_bytes(b"")
     picture = tmp_path / "x.png"
-    done = sightline(demo_paths()[0], tmp_path / "empty.dcm", "--screenshot", picture)
+    done = sightline_process(demo_paths()[0], tmp_path / "empty.dcm", "--screenshot", picture)
     assert done.returncode == 1
     assert "empty.dcm" in done.stderr
     assert picture.exists()
@@ -55,22 +55,23 @@ def test_what_cannot_be_opened_is_the_exit_code_and_the_picture_is_made_all_the_
 
 @pytest.mark.slow
 def test_a_thousand_files_that_cannot_be_opened_are_told_in_few_lines(
-    sightline: Run, tmp_path: Path
+    sightline_process: Run, tmp_path: Path
 ):
     folder = tmp_path / "letters"
     folder.mkdir()
     for number in range(1000):
         (folder / f"{number}.txt").write_text("Dear colleague, thank you for the referral.")
-    done = sightline(folder, "--screenshot", tmp_path / "x.png")
+    done = sightline_process(folder, "--screenshot", tmp_path / "x.png")
     assert done.returncode == 1
     told = [line for line in done.stderr.splitlines() if line.startswith("sightline:")]
     assert len(told) == 2, "one for the files, one for the folder without images"
     assert "and 999 other files" in told[0]
 
 
-def test_a_report_can_be_looked_at(sightline: Run, tmp_path: Path):
+@pytest.mark.slow
+def test_a_report_can_be_looked_at(sightline_process: Run, tmp_path: Path):
     report = get_testdata_file("reportsi.dcm")
-    done = sightline(report, "--screenshot", tmp_path / "x.png")
+    done = sightline_process(report, "--screenshot", tmp_path / "x.png")
     assert done.returncode == 0, done.stderr
     assert pixels_of(tmp_path / "x.png", THEME.panel) > 1_000_000, "the page of the report"
 

@@ -24,6 +24,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QApplication
 
+from app.imaging.decode import Decoder
 from app.views.application import create_application
 from tests.gui.canvas_scene import Scene
 from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall, slowness
@@ -77,6 +78,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def qapp() -> QApplication:
     """The one application of the test process, with theme and fonts."""
     return create_application()
+
+
+@pytest.fixture(scope="session")
+def real_decoder() -> Iterator[Decoder]:
+    """A decoder with its worker processes, shared: they take a second to start."""
+    made = Decoder(2)
+    yield made
+    made.close()
 
 
 @pytest.fixture

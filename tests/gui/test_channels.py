@@ -51,18 +51,13 @@ def stack() -> np.ndarray[Any, np.dtype[np.uint16]]:
     return data
 
 
-@pytest.fixture(scope="module")
-def decoder() -> Iterator[Decoder]:
-    made = Decoder(workers=2)
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def window(
-    qapp: QApplication, decoder: Decoder, tmp_path: Path, wait_until: WaitUntil
+    qapp: QApplication, real_decoder: Decoder, tmp_path: Path, wait_until: WaitUntil
 ) -> Iterator[MainWindow]:
-    made = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=tmp_path / "window.ini")
+    made = MainWindow(
+        Workspace(), real_decoder, QLabel("chat"), layout_file=tmp_path / "window.ini"
+    )
     made.resize(1100, 800)
     made.show()
     path = tmp_path / "a.ome.tif"
@@ -231,10 +226,10 @@ def test_values_of_all_visible_channels_under_the_cursor(window: MainWindow, wai
 
 
 def test_findings_of_a_channel_are_drawn_at_its_depth_only(
-    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, real_decoder: Decoder
 ):
     settle(window, wait_until)
-    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    images = RunImages(window.workspace.open_images(), tmp_path, real_decoder)
     other = images.resolve("image-1", channel="GFP", z=1)
     assert other.ref.frame != window.canvas.frame.ref.frame
     window.workspace.annotations.add([finding(other.ref, Box(5, 5, 20, 20), "Cell")])
@@ -250,10 +245,10 @@ def test_findings_of_a_channel_are_drawn_at_its_depth_only(
 
 
 def test_a_finding_chosen_in_the_list_keeps_the_selected_channel(
-    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, real_decoder: Decoder
 ):
     settle(window, wait_until)
-    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    images = RunImages(window.workspace.open_images(), tmp_path, real_decoder)
     here = images.resolve("image-1", channel="RFP")
     below = images.resolve("image-1", channel="RFP", z=2)
     found = [
@@ -276,18 +271,18 @@ def test_a_finding_chosen_in_the_list_keeps_the_selected_channel(
 
 
 def test_tools_get_the_selected_or_the_only_visible_channel(
-    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, decoder: Decoder
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path, real_decoder: Decoder
 ):
     settle(window, wait_until)
     rows = panel(window).rows
     click(rows[1].name)
     settle(window, wait_until)
-    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    images = RunImages(window.workspace.open_images(), tmp_path, real_decoder)
     np.testing.assert_array_equal(images.resolve("image-1").frame.stored, stack()[0, 0, 1])
     click(rows[0].check)
     click(rows[1].check)
     settle(window, wait_until)
-    images = RunImages(window.workspace.open_images(), tmp_path, decoder)
+    images = RunImages(window.workspace.open_images(), tmp_path, real_decoder)
     np.testing.assert_array_equal(images.resolve("image-1").frame.stored, stack()[0, 0, 2])
 
 

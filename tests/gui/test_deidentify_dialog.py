@@ -28,16 +28,18 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def window(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication,
+    real_decoder: Decoder,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[MainWindow]:
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    decoder = Decoder()
-    made = MainWindow(Workspace(), decoder, layout_file=tmp_path / "window.ini")
+    made = MainWindow(Workspace(), real_decoder, layout_file=tmp_path / "window.ini")
     made.show()
     yield made
     made.close()
     made.deleteLater()
-    decoder.close()
 
 
 def click(button: QAbstractButton) -> None:

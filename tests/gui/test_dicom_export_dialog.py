@@ -32,11 +32,14 @@ pytestmark = pytest.mark.gui
 
 @pytest.fixture
 def window(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication,
+    real_decoder: Decoder,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[MainWindow]:
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    decoder = Decoder()
-    made = MainWindow(Workspace(), decoder, layout_file=tmp_path / "window.ini")
+    made = MainWindow(Workspace(), real_decoder, layout_file=tmp_path / "window.ini")
     made.show()
     folder = tmp_path / "in"
     folder.mkdir()
@@ -46,7 +49,6 @@ def window(
     yield made
     made.quit()
     made.deleteLater()
-    decoder.close()
 
 
 def click(button: QAbstractButton) -> None:

@@ -26,10 +26,13 @@ Open = Callable[[str], MainWindow]
 
 @pytest.fixture
 def open_window(
-    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    qapp: QApplication,
+    real_decoder: Decoder,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Open]:
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
-    decoder = Decoder()
     made: list[MainWindow] = []
 
     def run(kind: str) -> MainWindow:
@@ -39,7 +42,7 @@ def open_window(
             source_files(folder, kind, 7)
         window = MainWindow(
             Workspace(),
-            decoder,
+            real_decoder,
             layout_file=tmp_path / "window.ini",
             marks_file=tmp_path / "marks.sqlite",
         )
@@ -54,7 +57,6 @@ def open_window(
     for window in made:
         window.quit()
         window.deleteLater()
-    decoder.close()
 
 
 def signs(window: MainWindow) -> list[str]:

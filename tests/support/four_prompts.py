@@ -104,19 +104,19 @@ def entry(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def install(host: ModelHost, models: Path) -> ModelStore:
-    """Install tiny models for all four prompts in a models folder, with their terms accepted."""
+def install(host: ModelHost, models: Path, *tools: str) -> ModelStore:
+    """Install tiny models for the prompts' tools, by default all, with their terms accepted."""
     store = ModelStore(models)
     places = [
         (tool, card, str(store.paths_of(store.card(card)).path))
         for tool, cards in MODELS.items()
         for card in cards
+        if not tools or tool in tools
     ]
     payload = {"places": places, "device": "cpu"}
     host.call(f"{__name__}:entry", payload, cancel=CancelToken(), timeout_s=240)
-    for cards in MODELS.values():
-        for card in cards:
-            store.accept(card)
+    for _, card, _ in places:
+        store.accept(card)
     return store
 
 

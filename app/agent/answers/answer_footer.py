@@ -153,10 +153,7 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans, answer: str = "") -> str:
-    """Return a paragraph of warnings about the images of the results in `concerned`; "" if none.
-
-    A tool's warning that is already part of the text `answer` is not repeated.
-    """
+    """Return warnings on the images of `concerned` results that `answer` lacks; "" if none."""
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans, answer.casefold())

@@ -254,7 +254,6 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
-        """Yield what is wrong with the subject of a sentence."""
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
         for index in sorted(_subjects(words, _statement_words(self._plans))):
@@ -453,7 +452,6 @@ def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the texts and the keys in JSON."""
     left = [value]
     for _ in range(_STRINGS):
         if not left:

@@ -251,11 +251,7 @@ def _files(message: Message) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the lines in which a tool's result directly answers the question.
-
-    `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
-    objects that the question is about.
-    """
+    """Return the lines that answer directly; empty if `wording.answer` is None or fails."""
     if wording.answer is None:
         return []
     try:
@@ -307,7 +303,6 @@ def _generic(output: Data, summary: str) -> list[str]:
 
 
 def _figures(output: Data) -> list[str]:
-    """Return a line for each value that a tool returned; lists and tables are counted."""
     lines: list[str] = []
     for key, value in output.items():
         if value in (None, "", [], {}) or _IDENTIFYING.search(key):

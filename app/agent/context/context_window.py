@@ -190,10 +190,7 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def with_model_text(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text for the model is the JSON of `made`.
-
-    The copy also holds `data`, the whole result, for the program's own use.
-    """
+    """Return a copy of a tool message whose text is the JSON of `made`; `data` stays whole."""
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 
@@ -377,7 +374,6 @@ class ContextWindow:
         return text_tokens(text, self.info.chars_per_token)
 
     def _limited(self, message: Message) -> Message:
-        """Return a result within the limit of a single one."""
         return self._shortened(message, self._ids.get(message.call_id, ""), self._limit)
 
     def _shortened(self, message: Message, ref: str, limit: float) -> Message:
@@ -404,7 +400,6 @@ class _Memory(Generic[K, T]):
         return known[1]
 
     def turn(self) -> None:
-        """Begin another request."""
         self._before, self._now = self._now, {}
 
 

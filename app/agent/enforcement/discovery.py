@@ -175,7 +175,6 @@ def _names(value: Any, argument: str) -> list[str]:
 
 
 def _folded(name: str) -> tuple[str, ...]:
-    """Return the words of a name in small letters, without accents and punctuation."""
     text = unicodedata.normalize("NFC", name).casefold().translate(_UMLAUTS)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(re.findall(r"[^\W\d_]+|\d+", text))
@@ -208,7 +207,6 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
 
 
 def _word_edits(word: str, name: Sequence[str]) -> int | None:
-    """Return the number of wrong letters beside the nearest word of a name; None if too many."""
     if word.isdigit() or _NEGATIONS.intersection(name):
         return None
     found = (_edits((word,), (part,)) for part in name if not part.isdigit())

@@ -202,7 +202,6 @@ class Enforcer:
         return found
 
     def _ready(self, tool: str) -> bool:
-        """Return whether a tool is there, its model included."""
         return self._tools.get(tool) is not None and not self._intent.scene.lacks(tool)
 
     def _due(self, rule: Successor, cause: LoggedCall) -> bool:
@@ -338,7 +337,6 @@ class Enforcer:
         return None
 
     def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
-        """Return the successor of an earlier call that must run before this call."""
         for rule, cause in self._pending(before_others=True):
             if call.name == rule.then or call.name in self._leading_to(rule):
                 continue
@@ -552,7 +550,6 @@ class Enforcer:
     def _inserted(
         self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolCall:
-        """Return a call that rules insert because of the model's call `root`."""
         call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
         self._roots[call.id] = root
         return call
@@ -566,7 +563,6 @@ class Enforcer:
         return True
 
     def _may(self, tool: str) -> bool:
-        """Return whether rules may insert this tool, regardless of the image."""
         excluded = self._plans.rule(tool).priority is Priority.EXCLUDED
         there = self._tools.get(tool) is not None
         return there and not excluded and tool not in self._intent.left_out

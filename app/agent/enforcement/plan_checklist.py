@@ -93,7 +93,6 @@ class PlanState:
         self.goal_why = ""
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to show."""
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
@@ -255,7 +254,6 @@ class PlanState:
         return not (self._live and self._steps[self._current].tools)
 
     def _add(self, tool: str, made: CallOrigin) -> int:
-        """Insert a new step before the pending ones; return its index."""
         index = self._first("pending")
         index = len(self._steps) if index is None else index
         self._steps.insert(index, _Step(tool, made.why, by=made.by))

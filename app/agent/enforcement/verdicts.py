@@ -210,7 +210,6 @@ def _asked_values(tool: str, asked: Intent) -> set[str]:
 
 
 def _looked_for_in_vain(rule: ToolRule, message: Message, asked: Collection[str]) -> list[str]:
-    """Return what a call did not find; if the question names values, only those of them."""
     found: list[str] = []
     for key in rule.missing:
         for place in (message.output, message.metadata):

@@ -246,7 +246,6 @@ def _context_exceeded(error: Any) -> TooLong | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and all its causes."""
     waiting, seen = [error], set[int]()
     while waiting:
         item = waiting.pop(0)

@@ -32,11 +32,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """Return the PNG as base64; "" if the file is missing, too large, not a PNG, or was replaced.
-
-    A file named by its digest (`privacy.model_pictures`) must have that digest, so that only the
-    picture that the user was shown and allowed is sent.
-    """
+    """Return the PNG as base64; "" if it is missing, too large or not what its digest names."""
     try:
         with Path(picture.path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)

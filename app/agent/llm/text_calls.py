@@ -257,7 +257,6 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | None:
-    """Return the call that a JSON object stands for, or None if it is anything else."""
     if not isinstance(item, dict):
         return None
     fields = cast("dict[str, Any]", item)
@@ -283,7 +282,6 @@ def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | 
 
 
 def _spellings(call: ToolCall) -> Iterator[str]:
-    """Yield a call as data may hold it, under any of the keys and in either order."""
     name, arguments = json.dumps(call.name), json.dumps(call.arguments, ensure_ascii=False)
     for one, two in product(_NAMES, _ARGUMENTS):
         yield f'"{one}":{name},"{two}":{arguments}'

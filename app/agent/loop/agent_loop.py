@@ -423,7 +423,6 @@ class _Run:
         return tool is not None and missing_needs(self.request.models_dir)(tool.spec)
 
     def _offer_tools(self, intent: Intent) -> None:
-        """Set the system prompt, and the tools that the model may call for this question."""
         agent, info = self.agent, self.answers.window.info
         # The rule planner reads no description, and names what is missing by planning it.
         lacks = (lambda _: False) if info.rules else missing_needs(self.request.models_dir)

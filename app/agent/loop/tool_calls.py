@@ -330,7 +330,6 @@ class ToolCalls:
         return replace(ready, outcome=not_run(refusal, advice))
 
     async def _together(self, group: Sequence[Ready]) -> None:
-        """Run calls side by side; one that fails does not stop the others."""
         gate = asyncio.Semaphore(TOGETHER)
 
         async def one(ready: Ready) -> None:

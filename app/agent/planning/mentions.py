@@ -104,11 +104,7 @@ def with_phrases(
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """Return the text with spaces in place of each part that contains a tool's phrase.
-
-    Sentence ends, line breaks and the words "and", "then" and "also" separate parts. Return None if
-    the text contains no tool's phrase.
-    """
+    """Blank the parts (sentences, "and", "then") with a tool's phrase; None without any."""
     said = with_phrases(text, [], tools)
     if not said:
         return None

@@ -222,7 +222,6 @@ class BlockedStep:
 
 
 def _output(message: Message, key: str) -> Any:
-    """Return a value of a result's output; of a call on many images, a list of what each gave."""
     rows = [row.get("output") or {} for row in results_of(message)]
     return [row[key] for row in rows if row.get(key)] or message.output.get(key)
 

@@ -165,7 +165,6 @@ def _of_record(plan: ToolPlan, scene: Scene) -> bool:
 
 
 def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageChoice:
-    """Return the images of all groups for a question that compares groups and names no image."""
     kinds = pack_words(scene.plans.packs).kinds
     grouped = [note for note in scene.images if note.get("group")]
     if which != ImageChoice() or len({note["group"] for note in grouped}) < 2:

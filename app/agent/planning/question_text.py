@@ -36,11 +36,7 @@ def masked(text: str) -> str:
 
 
 def read_value(text: str) -> tuple[Any, str] | None:
-    """Return the value at the start of `text` as (value, its source text), or None.
-
-    Quoted strings, [lists], (tuples), <placeholders>, numbers, true, false, null and bare words are
-    recognised.
-    """
+    """Return (value, source) at the start: quotes, lists, numbers, bare words; or None."""
     stripped = text.lstrip()
     if not stripped:
         return None

@@ -148,11 +148,7 @@ def tokens_of(blank: str) -> list[Token]:
 
 
 def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
-    """Return the given word forms together with their variants.
-
-    Variants are the singular, the form without genitive s or apostrophes, and the form with its
-    number replaced by 0 ("w0" for "w3").
-    """
+    """Return forms with variants: singular, no genitive or apostrophe, "w0" for "w3"."""
     found = list(forms)
     for form in forms:
         bare = re.sub(r"['’]s$", "", form)

@@ -26,6 +26,10 @@ _OTHERS = frozenset(
 # Words that no pack declares, but whose misspelling would change the meaning.
 _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _CENTURIES = ("19", "20")
+_MONTHS = (
+    *("jan", "feb", "mar", "apr", "may", "mai", "jun", "jul", "aug"),
+    *("sep", "oct", "okt", "nov", "dec", "dez"),
+)
 _COURSES = question_words("courses")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
@@ -210,8 +214,9 @@ class WordMatches:
         ]
         if near and near[0].text in _COURSES and not near[0].in_question:
             return True
-        # "sats at 88", but not "CURB-65: urea 9"
-        linked = near[:1] if near and not clause_scope.carries_no_meaning(near[0]) else near
+        # "sats at 88", "born May 3", but not "CURB-65: urea 9"
+        passed = near and (clause_scope.carries_no_meaning(near[0]) or near[0].text[:3] in _MONTHS)
+        linked = near if passed else near[:1]
         return any(
             one.text.isdigit() and not (len(one.text) == 4 and one.text[:2] in _CENTURIES)
             for one in linked

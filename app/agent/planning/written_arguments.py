@@ -271,7 +271,6 @@ def _switch_value(slot: Slot, blank: str) -> bool | None:
 
 
 def _converted_value(slot: Slot, value: Any) -> Any | None:
-    """Return the value in the argument's type, such as 3 for 3.0, or None if it does not fit."""
     if slot.options:
         for option in slot.options:
             if isinstance(option, str) and option.lower() == str(value).lower():

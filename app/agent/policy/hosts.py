@@ -98,7 +98,6 @@ def _name_and_port(text: str, notes: list[str]) -> tuple[str, int]:
 
 
 def _ascii(name: str, notes: list[str]) -> str:
-    """Return the name as it goes over the wire (IDNA)."""
     lowered = name.lower()
     if lowered.isascii():
         if "xn--" in lowered:

@@ -56,11 +56,7 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Return whether a path, with links resolved, is a file that the run made in its folder.
-
-        A relative path counts only if its file exists there: otherwise, a tool might find it in the
-        folder in which the program was started.
-        """
+        """Return whether the run made the resolved path; a relative one must exist there."""
         if self.folder is None or "\0" in name:
             return False
         try:

@@ -123,11 +123,7 @@ class Consents:
 
 
 def digest_from_name(picture: Picture) -> str:
-    """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
-
-    Before the file is sent, its bytes are compared with its name (`llm.hosted_model`), so that
-    nothing else can take the place of what was on the screen.
-    """
+    """Return a picture's file name, from its SHA-256, which is compared before sending."""
     return Path(picture.path).stem
 
 

@@ -137,11 +137,7 @@ def is_prose(key: str) -> bool:
 
 
 def smoothed(text: str) -> str:
-    """Return a text as a person reads it.
-
-    Invisible characters are removed, wide letters are replaced by normal ones, and words divided at
-    the end of a line are joined.
-    """
+    """Return a text as read: nothing invisible, no wide letters, divided words joined."""
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     return readable(text)

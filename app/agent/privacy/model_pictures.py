@@ -152,10 +152,7 @@ async def _settle(
 
 
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names of the current image and of the open images in `named`, at most four.
-
-    Of the images `names`, those called "image-1" and so on are open; the first is the current one.
-    """
+    """Return the names of the current image and of open ones in `named`, at most four."""
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
 
@@ -188,11 +185,7 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 
 
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
-    """Return the pixels `shown`, [rows, columns] or [rows, columns, 3], as a PNG of this size.
-
-    Each pixel of the PNG is the mean of the pixels that it covers, so that fine structures fade
-    instead of aliasing.
-    """
+    """Return `shown` as a PNG of this size, each pixel the mean of those that it covers."""
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BOX)

@@ -275,7 +275,6 @@ def _own_words() -> frozenset[str]:
 
 
 def _texts(value: Any, key: str = "") -> Iterator[str]:
-    """Yield all texts in JSON data, with keys that are texts themselves."""
     if isinstance(value, str):
         if value and not key.endswith(("_path", "_paths")):
             yield value

@@ -39,10 +39,7 @@ def export(
     target: Path,
     decisions: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced.
-
-    `decisions` are the fields state, reviewer and reviewed of findings by id, as they are now.
-    """
+    """Write the thread in a `form`, all or nothing; `decisions` are its findings' states now."""
     content = _reviewed(content, decisions or {})
     match form:
         case "json":
@@ -398,7 +395,6 @@ def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]
 
 
 def _caption(artifact: Artifact) -> str:
-    """Return the title of what a call made, marked if a model made a picture."""
     title = artifact.title or artifact.path.name
     if artifact.role in ("table", "plot"):
         return f"{artifact.role.capitalize()}: {title} ({artifact.path.name})"

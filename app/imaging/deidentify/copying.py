@@ -281,7 +281,6 @@ def _check_kind(path: Path, sop_class: str) -> None:
 
 
 def _unremovable(dataset: Dataset) -> tuple[str, ...]:
-    """Return what stays in a copy whatever the rules say."""
     found: list[str] = []
     if _pixel_element(dataset) is not None:
         declared = str(dataset.get("BurnedInAnnotation", "")).strip().upper()

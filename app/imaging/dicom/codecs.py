@@ -386,7 +386,6 @@ def _fragments(path: Path, status: sources.FileStatus, offset: int, length: int)
 
 
 def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -> bytes:
-    """Return the code stream of one frame."""
     span = header.pixels
     assert span is not None
     fragments = _fragments(header.path, sources.status(header.path), span.offset, span.length)

@@ -81,7 +81,6 @@ def _dose_at_reference(attributes: FrameAttributes) -> float | None:
 
 
 def _moment(date: str, time: str) -> datetime | None:
-    """Return a date and time (DA, TM) without its zone, or None."""
     digits = time.replace(":", "").partition("+")[0].partition("-")[0]
     whole, _, fraction = digits.partition(".")
     try:

@@ -94,7 +94,6 @@ def read_ordinary(file: BinaryIO) -> Dataset | None:
 
 
 def _dataset(data: bytes) -> tuple[Dataset, int]:
-    """Return the data set, and the position of its pixel data element."""
     if data[128:_META] != b"DICM":
         raise _NotOrdinaryError
     meta, start, _ = _elements(data, _META, 0x00020000, _DATA_SET, implicit=False)

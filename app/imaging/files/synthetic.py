@@ -41,7 +41,6 @@ def file_model_title(path: Path) -> str:
 
 
 def _maker(stream: BinaryIO) -> str:
-    """Read the headers of all chunks, and the content of those that hold text."""
     if stream.read(len(_SIGNATURE)) != _SIGNATURE:
         return ""
     while len(head := stream.read(8)) == 8:

@@ -272,7 +272,6 @@ def _rescale(fields: dict[str, Any]) -> Rescale:
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
-    """Return all header fields as rows for the attributes panel."""
     rows = [attribute_row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
     for name, value in fields.items():
         if name in ("_", "order"):

@@ -260,7 +260,6 @@ def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
 
 
 def _plane_size(level: Any) -> tuple[int, int, int]:
-    """Return rows, columns and samples of a plane."""
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
     return rows, columns, rows * columns * int(page.samplesperpixel) * max(int(page.imagedepth), 1)
@@ -415,7 +414,6 @@ def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
 
 
 def _text(value: Any) -> str:
-    """Return the value of a tag as a short text."""
     if isinstance(value, bytes):
         return f"{len(value):,} bytes"
     if hasattr(value, "size") and not isinstance(value, int | float | str | tuple):

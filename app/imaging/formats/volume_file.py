@@ -422,7 +422,6 @@ def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[
 
 
 def _fill(read: Callable[[int], bytes], target: memoryview) -> int:
-    """Read until `target` is full or the data ends; return the number of bytes read."""
     filled = 0
     while filled < len(target):
         data = read(min(_CHUNK, len(target) - filled))

@@ -448,7 +448,6 @@ def _annotation_shapes(
 
 
 def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]:
-    """Return Graphic Data in pixels; empty if it cannot be placed."""
     given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
     if given is None or (whole_number(item, "GraphicDimensions") or 2) != 2:
         return []

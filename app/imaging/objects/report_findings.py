@@ -204,11 +204,9 @@ class _MarkReader:
         self._left_out: list[tuple[str, str]] = []
 
     def marks(self) -> ReportMarks:
-        """Return what was read."""
         return ReportMarks(tuple(self._found.values()), tuple(self._left_out))
 
     def read(self, item: Dataset) -> None:
-        """Read a group; one that is no mark here is left out."""
         group = _group(item)
         if not group.algorithm and self._program:
             group.algorithm, group.version = self._program, "unknown"
@@ -475,7 +473,6 @@ def _ends(shapes: Sequence[Geometry]) -> tuple[XY, ...]:
 
 
 def _as_kind(kind: type, shapes: Sequence[Geometry]) -> Geometry:
-    """Return the shapes of one group as the kind that they were drawn as, if they can be it."""
     points = _ends(shapes)
     xs, ys = zip(*points, strict=True)
     if kind is Segments and len(points) % 2 == 0:

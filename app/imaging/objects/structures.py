@@ -318,7 +318,6 @@ def _layer_items(
 
 
 def _color(roi: Dataset) -> RGB | None:
-    """Return the ROI Display Color, or None if it is missing or damaged."""
     values = finite_numbers(roi, "ROIDisplayColor", 3)
     if values is None or not all(0 <= value <= 255 for value in values):
         return None

@@ -46,7 +46,6 @@ def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
 
 
 def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
-    """Replace the image's modality, VOI and presentation LUT by the state's."""
     if presentation.modality_lut is not None:
         lut = _signed_lut(presentation.modality_lut, _stored_range(frame))
         frame = replace(frame, rescale=presentation.rescale or Rescale(), modality_lut=lut)

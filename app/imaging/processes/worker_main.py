@@ -114,7 +114,6 @@ class _Server:
         self._cancelled: set[int] = set()
 
     def serve(self) -> None:
-        """Answer requests for ever; the reader thread ends the process."""
         if not self._config.confined:
             self._start_reading()
         for module in self._config.preload:

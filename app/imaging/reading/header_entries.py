@@ -96,7 +96,6 @@ class _Batch:
 
 
 def _status_of_no_file(path: Path) -> FileStatus | None:
-    """Return the status of an empty file or a pipe, which is refused before it is read."""
     try:
         status = path.stat()
     except (OSError, ValueError):

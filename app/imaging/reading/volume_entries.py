@@ -64,13 +64,11 @@ class _Answer:
         self.slices: list[Message] = []
 
     def message(self) -> Message:
-        """Return the answer to the request."""
         return {"frames": [pack(frame) for frame in self._frames], "slices": self.slices}
 
     def add(
         self, one: _Slice, index: int, photometric: str, dtype: np.dtype[Any], **where: Any
     ) -> None:
-        """Add a slice with its description and what `where` says of its pixels."""
         key = (one.key, one.layout, index, photometric, dtype)
         position = _position_of(one.header)
         if self._described == key and position is not None:
@@ -93,7 +91,6 @@ class _Answer:
 
 
 def _position_of(header: Header) -> tuple[float, ...] | None:
-    """Return Image Position (Patient) if it is usable, mm."""
     found = FrameAttributes(header, 0).numbers("ImagePositionPatient")
     return found if len(found) == 3 and is_position(found) else None
 
@@ -186,7 +183,6 @@ def _key_of(header: Header) -> tuple[Any, ...]:
 
 
 def _plain_layout(header: Header, layout: Layout, index: int) -> PlainLayout | None:
-    """Return how a frame's pixels lie in the file, or None when they must be decoded."""
     span, bits = header.pixels, layout.allocated
     if span is None or header.encapsulated or header.inflated is not None:
         return None

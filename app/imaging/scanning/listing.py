@@ -141,7 +141,6 @@ def _loose(name: str) -> str:
 
 
 def _is_plain(component: str) -> bool:
-    """Return whether a component is a plain name without separators."""
     if component in ("", ".", ".."):
         return False
     return not any(sign in component for sign in ("/", "\\", ":", "\0"))

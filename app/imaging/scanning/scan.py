@@ -489,7 +489,6 @@ class Index:
 
 
 def _remove(path: Path) -> None:
-    """Delete a file or a folder, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

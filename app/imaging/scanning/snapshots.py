@@ -116,7 +116,6 @@ class _SnapshotReader:
         return not len(self._blocks) and not len(self._marks)
 
     def study(self, page: dict[str, Any]) -> Study:
-        """Return the study of a page."""
         firsts = unpack_block(self._take(page.pop("firsts")), self._reader)
         series = tuple(
             self._series(one, first) for one, first in zip(page.pop("series"), firsts, strict=True)

@@ -181,7 +181,6 @@ def plane_name(plane: FramePlane) -> str:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Number equal names."""
     total, seen = Counter(names), Counter[str]()
     numbered: list[str] = []
     for name in names:

@@ -64,11 +64,7 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Return a text for each side where a part of the image is outside the rectangle.
-
-        The text is like "12 % at the left", in per cent of the image's width or height; less than
-        0.5 % gives no text.
-        """
+        """Return "12 % at the left" for each side where the image is cut by 0.5 % or more."""
         shares = {
             "left": self.left / columns,
             "right": 1 - self.right / columns,
@@ -150,10 +146,7 @@ def rounded_corners(box: Box) -> list[float]:
 
 
 def read_maira(text: str) -> ParsedText:
-    """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
-
-    Each number is one of 100 equal steps of the width or height and is read as the step's centre.
-    """
+    """Parse "<obj>phrase<box><x10><y20>...": numbers are centres of 100 equal steps."""
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
     for body, end in _OBJECT.findall(text):

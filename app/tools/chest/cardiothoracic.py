@@ -188,11 +188,7 @@ def _unstable(spread: float | None) -> list[str]:
 
 
 def _judgement(ratio: float, spread: float | None = None) -> str:
-    """Judge a ratio against the cutoff.
-
-    A difference below the method's error, or below the variation between the network's passes over
-    this film (`spread`), gives no judgement.
-    """
+    """Judge a ratio; none within the method's error or the `spread` of the network's passes."""
     if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
         return f"too close to {CUTOFF} to decide whether the heart is enlarged"
     return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"

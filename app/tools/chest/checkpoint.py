@@ -167,7 +167,6 @@ def _read_object(stream: IO[bytes]) -> Any:
 
 
 def _collect_tensors(tree: Any, prefix: str, found: dict[str, _Call], depth: int) -> None:
-    """Add the tensors of a module and its submodules to `found`."""
     if not isinstance(tree, _Call) or not isinstance(tree.state, dict) or depth > _MAX_DEPTH:
         raise ValueError("not a module")
     state: dict[str, Any] = tree.state

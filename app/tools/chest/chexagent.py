@@ -62,11 +62,7 @@ class Visual(nn.Module):
         self.proj = nn.Parameter(torch.empty(width, width))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return the features [images, patches, width] of images [images, 3, size, size].
-
-        They come from the output of the SigLIP encoder before its final layer norm, because the
-        published model does not apply that norm.
-        """
+        """Return SigLIP features [images, patches, width] before its final norm, as published."""
         seen = self.model.encoder(inputs_embeds=self.model.embeddings(pixels)).last_hidden_state
         return self.ln_post(self.attn_pool(seen + self.pos_embed)) @ self.proj
 

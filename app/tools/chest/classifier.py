@@ -285,7 +285,6 @@ def _label_metadata(
 
 
 def _above(scores: Mapping[str, float]) -> list[str]:
-    """Return the labels above the operating point, the highest score first."""
     above = [label for label, score in scores.items() if score > OPERATING_POINT]
     return sorted(above, key=lambda label: -scores[label])
 

@@ -238,7 +238,6 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
 
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
-    """Return the classifier's scores, or {} with the reason where it is not installed."""
     installed = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
     if not installed or not ModelStore(context.models_dir).has(CLASSIFIER):
         return {}, "the classifier's weights are not installed: no scores are compared"

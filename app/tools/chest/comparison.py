@@ -103,11 +103,7 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def change_table(
     current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
-
-    `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
-    image divided by its size on the current one, in mm. Each is None if unknown.
-    """
+    """Return rows for ratio, areas and scores; `degrees` between images, `scale` in mm or None."""
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     areas = [*sizes, *_scale_reasons(scale)]

@@ -86,11 +86,7 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Return the x coordinate, in pixels, of the line midway between the lungs' inner edges.
-
-    Only the upper third of the rows that contain both lungs is used, because further down the heart
-    pushes the edges aside. If no row contains both lungs, the middle of `thorax` is returned.
-    """
+    """Return the x midway between the lungs' inner edges, upper third; else of `thorax`."""
     r_rows, _, inner_right = _edges(right_lung)
     l_rows, inner_left, _ = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)

@@ -105,11 +105,7 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """Return five inputs made from an image by changes that should hardly alter a score.
-
-    They are the mirror image and four corner crops. `whole` is the result of `preprocess` for
-    `pixels`; each variant has the same shape as `whole`.
-    """
+    """Return five inputs, a mirror image and corner crops, that should hardly alter a score."""
     wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
     corners = [wide[..., down, across] for down in ends for across in ends]

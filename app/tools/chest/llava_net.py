@@ -261,11 +261,7 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as an RGB square with padding.
-
-    The padding has the colour `mean` (red, green, blue in 0..1). For a grey image it is grey, with
-    the mean of these three values.
-    """
+    """Return uint8 [rows, columns(, 3)] as an RGB square padded in `mean` (0..1), or its grey."""
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
     side = max(width, height)

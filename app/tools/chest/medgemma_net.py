@@ -65,7 +65,6 @@ def load(path: Path, work: Work) -> MedGemma:
 
 
 def _processor(path: Path) -> Any:
-    """Return a folder's chat template, tokenizer and image processor."""
     try:
         return cast("Any", AutoProcessor).from_pretrained(
             path, local_files_only=True, trust_remote_code=False
@@ -80,7 +79,6 @@ def _processor(path: Path) -> Any:
 
 
 def _special_ids(model: Any, tokenizer: Any) -> SpecialIds:
-    """Return the ids that end a turn: the model's own list and the tokenizer's end token."""
     own: Any = model.generation_config.eos_token_id
     ends: list[Any] = [own] if isinstance(own, int) else list(own or ())
     named = tokenizer.convert_tokens_to_ids("<end_of_turn>")

@@ -207,11 +207,7 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 
 
 def is_ambiguous(payload: dict[str, Any]) -> bool:
-    """Return True if a single point is given and no box: the network then draws three masks.
-
-    Otherwise it draws one mask (as `_use_multimask` in bowang-lab/MedSAM2), because fine-tuning on
-    boxes trained only this one. If it is unstable, transformers takes the best of the other three.
-    """
+    """Return whether one point stands alone: then three masks are drawn, else one."""
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
 

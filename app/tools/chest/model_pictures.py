@@ -34,11 +34,7 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """Return the uint8 pixels that models receive: the image shown in the window set in its file.
-
-    The window set in the viewer is ignored, so that changing it does not change any results. A
-    picture made in this run is returned unchanged.
-    """
+    """Return uint8 pixels in the file's window, not the viewer's; a run's picture as it is."""
     if snapshot.derived or snapshot.frame.is_color:
         return grey(snapshot.display)
     window = windows.default_window(snapshot.frame)
@@ -49,11 +45,7 @@ def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """The flips that turn an image upright: the patient's right on the viewer's left, head up.
-
-    The models were trained on upright images. Applying the flips twice restores the image. An image
-    that lies on its side is not flipped; a warning says so.
-    """
+    """The flips that turn an image upright, as models expect; twice they restore it."""
 
     mirror: bool = False
     upside_down: bool = False

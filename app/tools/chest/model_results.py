@@ -132,10 +132,7 @@ class CheckedText:
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
-    """Return the text of a model's answer with its faults: empty, repeated or cut off.
-
-    The answer has "text"; "finished", False if the token limit "most" stopped the model.
-    """
+    """Return an answer's text with its faults; `finished` False: cut off at `most` tokens."""
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
         return CheckedText("", ("the model wrote nothing",))

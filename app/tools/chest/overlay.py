@@ -121,14 +121,12 @@ def _eroded(mask: Mask, times: int) -> Mask:
 
 
 def _inner_point(mask: Mask) -> tuple[int, int]:
-    """Return the (row, column) of the mask's pixel nearest to its centroid, for its letter."""
     y, x = np.nonzero(mask)
     nearest = int(np.argmin((y - y.mean()) ** 2 + (x - x.mean()) ** 2))
     return int(y[nearest]), int(x[nearest])
 
 
 def _legend(pen: ImageDraw.ImageDraw, font: Font, lines: list[tuple[str, str, RGB]]) -> None:
-    """Draw each structure's letter, colour and name in the top left corner."""
     if not lines:
         return
     texts = [f"{letter}  {name}" for letter, name, _ in lines]

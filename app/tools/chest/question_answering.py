@@ -104,11 +104,7 @@ def answer_question(
 
 
 def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
-    """Return warnings if a question's images show different patients or are in reversed order.
-
-    Images are numbered from 1. A model is told neither the patients nor the dates, so it would
-    readily describe a change between two patients, or a change that runs backwards.
-    """
+    """Return warnings on images (from 1) of several patients or reversed order: models miss it."""
     instances = [snapshot.instance for snapshot in snapshots]
     texts = [
         f"image {number} and image {other_number} belong to different patients: what the model "

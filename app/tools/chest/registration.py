@@ -138,11 +138,7 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """Resample an image uint8 [rows, columns] by a matrix [3, 3] to the [rows, columns] of `shape`.
-
-    The matrix maps pixels (x, y, 1) of the result to pixels of the image. Interpolation is
-    bilinear, or by the nearest pixel if `nearest`.
-    """
+    """Resample uint8 to `shape` by [3, 3] from its pixels to the image's; bilinear or nearest."""
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())
     transform.SetTranslation(matrix[:2, 2].tolist())

@@ -23,7 +23,6 @@ class Block(nn.Module):
     """Two 3 x 3 convolutions, each with group normalisation and ReLU."""
 
     def __init__(self, inputs: int, outputs: int, dilation: int = 1) -> None:
-        """Create the layers for `inputs` input and `outputs` output channels."""
         super().__init__()
         self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
         self.norm1 = nn.GroupNorm(outputs // _GROUP, outputs)
@@ -44,7 +43,6 @@ class ThoraxNet(nn.Module):
     """
 
     def __init__(self) -> None:
-        """Create the layers, with random weights."""
         super().__init__()
         w = _WIDTHS
         self.stem = nn.Conv2d(1, w[0], 5, stride=2, padding=2)

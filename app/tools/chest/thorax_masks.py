@@ -359,11 +359,7 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return masks of `shape`, without overlaps, from the margins that `clean_margins` returns.
-
-    The margins are enlarged first; then each mask is where its margin is above 0, which gives
-    smooth edges. Only the part around each structure is enlarged, to save time on a large film.
-    """
+    """Return masks of `shape` from `clean_margins`, enlarged first for smooth edges."""
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []
     for margin in margins:

@@ -518,7 +518,6 @@ def _serve_on_cpu(
 
 
 def _payload_pixels(payload: dict[str, Any]) -> NDArray[np.float32]:
-    """Return the payload's pixels as float32 in 0..1."""
     pixels: NDArray[Any] = payload["pixels"]
     image = pixels.astype(np.float32)
     return image / np.float32(255) if pixels.dtype == np.uint8 else image

@@ -174,13 +174,17 @@ class Differential:
         """Uncertainty in bits, summed over the diseases."""
         return math.fsum(entropy(item.value) for item in self.probabilities)
 
-    def steps(self) -> tuple[dict[str, float], ...]:
-        """Return the probabilities by disease before any evidence, and after each piece of it."""
-        prefixes = (
+    def prefixes(self) -> tuple[Differential, ...]:
+        """Return the differential before any evidence, and after each piece of it."""
+        return tuple(
             replace(self, evidence=self.evidence[:n]) for n in range(len(self.evidence) + 1)
         )
+
+    def steps(self) -> tuple[dict[str, float], ...]:
+        """Return the probabilities by disease before any evidence, and after each piece of it."""
         return tuple(
-            {item.hypothesis: item.value for item in prefix.probabilities} for prefix in prefixes
+            {item.hypothesis: item.value for item in prefix.probabilities}
+            for prefix in self.prefixes()
         )
 
     def next_findings(self) -> tuple[Gain, ...]:

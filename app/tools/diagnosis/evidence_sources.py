@@ -17,6 +17,17 @@ from app.tools.diagnosis.table import Finding, Presentation, Ratio
 from app.tools.models.cards import ModelCard
 from app.tools.said_findings import clauses, states
 
+_ALSO_CALLED = {
+    "temperature": ("temp", "fever", "t", "temperatur", "fieber"),
+    "pulse": ("pulse rate", "heart rate", "hr", "puls", "herzfrequenz", "hf"),
+    "breathing rate": ("respiratory rate", "resp rate", "rr", "resps", "atemfrequenz"),
+    "blood pressure": ("bp", "systolic", "blutdruck", "rr"),
+    "c-reactive protein": ("crp",),
+    "crp": ("c-reactive protein",),
+    "d-dimer": ("d-dimers", "d dimer", "d-dimere"),
+    "procalcitonin": ("pct",),
+}
+_VITAL_SIGNS = {"Cel": (25, 45), "/min": (3, 300), "mm[Hg]": (20, 300)}  # plausible; units unsaid
 _NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
 
 
@@ -50,6 +61,8 @@ def text_evidence(presentation: Presentation, text: str, origin: str = "said") -
             said.add(value)
         if problem:
             unused.append(problem)
+        if finding.either and True in said:
+            said = {True}
         if len(said) > 1:
             unused.append(f"{finding.name}: said to be present and absent")
         elif said:
@@ -87,12 +100,25 @@ def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
     limit = finding.above if finding.above is not None else finding.below
     if limit is None or not finding.request:
         return None, ""
-    name = re.escape(finding.request)
-    found = re.search(rf"(?<!\w){name}\W{{0,4}}(?:of |is |was )?", text, re.IGNORECASE)
-    number = _NUMBER.match(text, found.end()) if found else None
+    request = finding.request.casefold()
+    names = "|".join(map(re.escape, (request, *_ALSO_CALLED.get(request, ()))))
+    link = r"\W{0,4}(?:(?:of|is|was|at|von|ist|bei)\s)?\s*"
+    number = None
+    for found in re.finditer(rf"(?<!\w)(?:{names}){link}", text, re.IGNORECASE):
+        number = _NUMBER.match(text, found.end())
+        is_pair = number and re.match(r"\s?/\s?\d", text[number.end(1) :])
+        if number and bool(is_pair) <= (finding.unit == "mm[Hg]"):  # RR 120/80 is no breathing rate
+            break
+        number = None
     if number is None:
         return None, ""
     unit = (number[2] or "").rstrip(".")
+    if finding.unit in _VITAL_SIGNS:
+        value = float(number[1].replace(",", "."))
+        if finding.unit == "Cel" and value > 90:
+            value = (value - 32) / 1.8  # Fahrenheit
+        low, high = _VITAL_SIGNS[finding.unit]
+        return (_decides(finding, value) if low <= value <= high else None), ""
     factor = _factor(unit, finding.unit)
     if factor is None:
         why = f"the unit {unit}" if unit else "no unit"

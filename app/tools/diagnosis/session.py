@@ -58,6 +58,11 @@ class DiagnosisSession(BaseModel):
     current_uncertainties: list[str] = []
     final_diagnosis: FinalDiagnosis | None = None
 
+    @property
+    def end(self) -> FinalDiagnosis | None:
+        """The final diagnosis, or None; `final_diagnosis` is what the file calls it."""
+        return self.final_diagnosis
+
 
 def session_file(session_id: str) -> Path:
     """Return the path of a session's file.
@@ -68,6 +73,17 @@ def session_file(session_id: str) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,119}", session_id):
         raise ValueError(f"not the id of a session: {session_id!r}")
     return data_dir() / "diagnosis_sessions" / f"{session_id}.json"
+
+
+def session_ids() -> list[str]:
+    """Return the ids of all sessions with a file, the latest first."""
+    found: list[tuple[float, str]] = []
+    for path in (data_dir() / "diagnosis_sessions").glob("*.json"):
+        try:
+            found.append((path.stat().st_mtime, path.stem))
+        except OSError:
+            continue  # deleted meanwhile
+    return [name for _time, name in sorted(found, reverse=True)]
 
 
 def load_session(session_id: str) -> DiagnosisSession:

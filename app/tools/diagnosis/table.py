@@ -123,8 +123,11 @@ class Finding(_Part):
         kind: "history" and "symptom" are asked for, "sign" is examined, the others are requested.
         question: What to ask the patient, for "history" and "symptom".
         request: The examination or test that shows it, for the others ("Chest X-ray").
-        words: Phrases that say that it is present, in lower case.
+        words: Phrases that say that it is present, in lower case; see `said_findings` for " ... "
+            and "*".
         absent_words: Phrases that say that it is absent, apart from "no" before one of `words`.
+        either: Any one of several signs makes it ("nausea or vomiting"): the absence of one does
+            not contradict the presence of another.
         group: Findings with the same group depend on each other (signs of one mechanism, cut-offs
             of the same test): of them, only the strongest counts for a disease.
         cost: Relative cost of finding out.
@@ -140,6 +143,7 @@ class Finding(_Part):
     request: str = ""
     words: tuple[str, ...] = ()
     absent_words: tuple[str, ...] = ()
+    either: bool = False
     group: str = ""
     cost: Level = "none"
     harm: Level = "none"

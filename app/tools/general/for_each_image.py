@@ -482,7 +482,6 @@ class _ObjectsTable:
         self._rows = 0
 
     def add(self, table: Artifact, image: str) -> None:
-        """Append a table's rows by the first one's columns, if they share any."""
         with table.path.open(newline="", encoding="utf-8") as stream:
             lines = csv.reader(stream)
             columns = tuple(next(lines, ()))

@@ -275,11 +275,7 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the estimated remaining seconds; None if not known or below 3 seconds.
-
-        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
-        usual duration of such calls counts, and the more the speed of this one.
-        """
+        """Return the seconds left by the progress `fraction` and the usual time; None below 3."""
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:
             self._noticed, self._from = True, (self._clock(), fraction)

@@ -251,7 +251,6 @@ class _Drawing:
         self.made.append(write_plot(path, Plot(**what)))
 
     def cells(self, features: Sequence[str], *, grouped: bool) -> None:
-        """Draw the map, and the distribution of each feature."""
         columns, cells = self._table.columns, self._cells
         if {"umap_1", "umap_2"} <= set(columns):
             color = self._args.color_by if self._args.color_by in columns else ""
@@ -281,7 +280,6 @@ class _Drawing:
             )
 
     def shares(self, shares: Sequence[Mapping[str, Any]]) -> None:
-        """Draw the share of each cluster per replicate, and its mean per group."""
         if not shares:
             return
         names = _sample_names([(str(one["group"]), str(one["replicate"])) for one in shares])
@@ -323,7 +321,6 @@ class _Drawing:
     def statistics(
         self, clusters: Sequence[Mapping[str, Any]], features: Sequence[Mapping[str, Any]]
     ) -> Path | None:
-        """Write all comparisons as a table and return its path; None if there are none."""
         rows = [
             *(_comparison_row("cluster", one) for one in clusters),
             *(_comparison_row("feature", one) for one in features),

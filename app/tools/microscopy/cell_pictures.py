@@ -87,11 +87,7 @@ def grey_limits(cells: CellPictures) -> list[tuple[float, float]]:
 
 
 def squares(cells: CellPictures, side: int) -> Floats:
-    """Return all cells at one scale, centred in squares: float32 [cells, channels + 1, side, side].
-
-    Values are 0..1 by `grey_limits`; outside the cell they are 0. The last channel is the mask. The
-    scale is such that 95% of the cells fit; the few larger ones are cut at the edges.
-    """
+    """Return float32 [cells, channels + 1, side, side], 0..1, one scale for 95%; mask last."""
     limits = grey_limits(cells)
     boxes = [_box(mask) for mask in cells.masks]
     longest = [max(rows.stop - rows.start, cols.stop - cols.start) for rows, cols in boxes]

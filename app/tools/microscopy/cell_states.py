@@ -94,11 +94,7 @@ def cluster(
     seed: int,
     tell: Callable[[float], None] = lambda fraction: None,
 ) -> Clusters:
-    """Group cells by their principal components [cells, components].
-
-    Without a resolution, each of `RESOLUTIONS` is tried, and the clustering with the largest mean
-    silhouette is taken: the one whose clusters are the most distinct.
-    """
+    """Group [cells, components]; without a resolution by the best silhouette of `RESOLUTIONS`."""
     edges = neighbour_graph(points, neighbours)
     tried: Sequence[float] = RESOLUTIONS if resolution is None else (resolution,)
     best: Clusters | None = None
@@ -160,11 +156,7 @@ def feature_names(channels: int) -> list[str]:
 
 
 def measure(cells: CellPictures, tell: Callable[[float], None]) -> Floats:
-    """Return the features of all cells: float32 [cells, features], named by `feature_names`.
-
-    Areas are in pixels, intensities in stored values, all others without units. `tell` is called
-    with the fraction done, 0..1, and may raise to stop.
-    """
+    """Return float32 [cells, features] (`feature_names`): px, stored values; `tell` may raise."""
     limits = grey_limits(cells)
     rows: list[list[float]] = []
     for number, (pixels, mask) in enumerate(zip(cells.pixels, cells.masks, strict=True)):
@@ -268,11 +260,7 @@ def measured(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
 
 
 def small_network(payload: Mapping[str, Any]) -> Embed:
-    """Return the function that trains a small network on the cells themselves.
-
-    Its embedding is joined with the measured features, each with half of the weight: alone, it
-    splits states in small experiments (tests/bench/bench_cell_states.py).
-    """
+    """Return the trainer of a small network, joined half and half with measured features."""
 
     def embed(cells: CellPictures, features: Floats, tell: Tell) -> Embedding:
         # torch is installed with the AI packages only, and is imported where it is used.

@@ -55,7 +55,6 @@ class _Pooled(nn.Module):
         self.net = net
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return the pooled output (the class token, or the mean over the image)."""
         return self.net(pixel_values=pictures).pooler_output.float()
 
 

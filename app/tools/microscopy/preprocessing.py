@@ -124,7 +124,6 @@ def _noise(plane: NDArray[np.float32]) -> float:
 
 
 def _normalise(made: list[NDArray[np.float32]], done: list[list[str]]) -> None:
-    """Give all images of the group the same background and spread: those of the group's middle."""
     if len(made) < 2:
         done[0].append("brightness kept: the group has one image")
         return

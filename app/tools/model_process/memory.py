@@ -101,11 +101,7 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude all objects that exist now, such as torch's, from later garbage collections.
-
-    Each collection would check all these objects, which takes longer than unloading a model. Call
-    `free_unused` first, because garbage that exists now is never collected.
-    """
+    """Exclude present objects, such as torch's, from slow collections; `free_unused` first."""
     gc.freeze()
 
 

@@ -52,11 +52,7 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Create the modules in the `with` block on `device`, in `dtype`, without initialising them.
-
-    Unlike torch's "meta" device, this computes the buffers that are in no file (rotary angles,
-    position numbers).
-    """
+    """Create modules on `device` in `dtype` uninitialised, but with computed buffers."""
     from transformers.initialization import no_init_weights
 
     before = torch.get_default_dtype()

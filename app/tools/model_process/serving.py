@@ -35,11 +35,7 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """The identity of a loaded model; if the model's files change, its key changes.
-
-    `name` is that of the model's card; without a card, that of its file. `version` holds the
-    digest of its files, and the size and modification time of `path`.
-    """
+    """A loaded model's identity by card, files' digests, size and time; changes with them."""
 
     name: str
     path: str

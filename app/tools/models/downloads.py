@@ -341,7 +341,6 @@ class _PartialFile:
         return self._stream.seek(offset)
 
     def write(self, data: bytes) -> int:
-        """Write a block that arrived."""
         self._cancel.check()
         self._have += len(data)
         if self._size and self._have > self._size:

@@ -57,10 +57,7 @@ def rename(source: Path, target: Path) -> None:
 
 
 def retry_while_in_use(action: Callable[[], Result]) -> Result:
-    """Return `action()`, repeated for a while if Windows reports that a file is open elsewhere.
-
-    Virus scanners open new files for a moment, and another Sightline may be reading a record.
-    """
+    """Return `action()`, repeated while Windows has the file open, as by a virus scanner."""
     for pause in RETRY_PAUSES_S:
         try:
             return action()

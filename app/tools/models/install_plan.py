@@ -139,11 +139,7 @@ NO_CONSENT = Consent()
 
 
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
-    """Return the model with the files that may be installed: its programs only if they are allowed.
-
-    Raises:
-        SightlineError: The terms are not accepted, or the model cannot work without its programs.
-    """
+    """Return the model with allowed programs; raise SightlineError without terms or programs."""
     run = f"{command()} models"
     if model.terms and not consent.terms:
         raise SightlineError(

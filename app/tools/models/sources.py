@@ -438,7 +438,6 @@ class _Hashed(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes."""
         data = self._stream.read(size)
         self.digest.update(data)
         self._counter(len(data))

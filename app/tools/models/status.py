@@ -217,10 +217,7 @@ def _unpublished_files(place: ModelPaths, digests: Mapping[str, str]) -> list[st
 def warnings(
     place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the warnings that every result from a model with these files must carry, if any.
-
-    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
-    """
+    """Return warnings for every result, by `record` and the files' SHA-256 in `digests`."""
     folder = place.card.folder
     files = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
     unpublished = _unpublished_files(place, digests)
@@ -273,10 +270,7 @@ def _unpublished_state(place: ModelPaths, digests: Mapping[str, str]) -> tuple[s
 def verified_state(
     place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
-
-    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
-    """
+    """Return `state` and `note` of files all read, by `record` and SHA-256 `digests`."""
     changed, unpublished = (
         _changed_files(place, record, digests),
         _unpublished_state(place, digests),

@@ -241,7 +241,6 @@ _SCALES = TypeAdapter(list[_Scale])
 
 
 def _sampled(entry: Entry) -> Ecg | None:
-    """Return the ECG in an entry's SampledData, None if it holds no samples that can be read."""
     try:
         scales = _SCALES.validate_json(entry.details[SAMPLED])
     except ValidationError:

@@ -241,10 +241,11 @@ def _wanted(
 
 
 def _latest(entries: Sequence[Entry]) -> list[Entry]:
-    """Return the first entry of each name; entries come with the latest first."""
+    """Return the first entry of each name that was not cancelled; the latest come first."""
     found: dict[str, Entry] = {}
     for one in entries:
-        found.setdefault(one.name, one)
+        if one.status != "cancelled":
+            found.setdefault(one.name, one)
     return list(found.values())
 
 
@@ -326,7 +327,12 @@ _ACTIVE = frozenset(("active", "recurrence", "relapse"))
 
 
 def is_active(entry: Entry) -> bool:
-    """Return whether a condition is active by its clinical status, or without one has no end."""
+    """Return whether a condition is active by its clinical status, or without one has no end.
+
+    One that was refuted is not.
+    """
+    if entry.details.get("verification", "").casefold() in _NOT_SO:
+        return False
     return entry.status in _ACTIVE if entry.status else not entry.end
 
 

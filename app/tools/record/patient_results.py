@@ -25,6 +25,7 @@ from app.tools.api import (
 )
 from app.tools.files import plain
 from app.tools.plots import Plot, write_plot
+from app.tools.result_wording import one_line
 from app.tools.tables import Value as Cell
 from app.tools.tables import table_of, write_table
 
@@ -274,10 +275,15 @@ def said_value(value: Value | None) -> str:
 
 def said_entry(entry: Entry) -> str:
     """Return an entry for a sentence, cited: "Glucose 90 mg/dL (2012-02-09) [Observation/1]"."""
-    parts = [entry.name, said_value(entry.value)]
     inner = [f"{one.name} {said_value(one.value)}".strip() for one in as_read(entry.components)]
-    parts.append(", ".join(inner))
-    parts.append(f"({entry.start[:10]})" if entry.start else "(no date)")
+    texts = (entry.name, said_value(entry.value), ", ".join(inner))
+    parts = [one_line(text, 200) for text in texts]
+    when = entry.start[:10] or "no date"
+    if entry.start[:10] > today().isoformat():
+        when += ", in the future"
+    if entry.status in ("cancelled", "preliminary", "registered"):
+        when += f", {entry.status}"
+    parts.append(f"({when})")
     return f"{' '.join(filter(None, parts))} [{entry.id}]"
 
 
@@ -325,10 +331,7 @@ def result(
     artifacts: Iterable[Artifact] = (),
     warnings: Iterable[str] = (),
 ) -> ToolResult:
-    """Return a tool's result; what could not be read of the records is among its warnings.
-
-    The summary begins by saying so if the record is not that of the shown study's patient.
-    """
+    """Return a tool's result with unread records among warnings; unlinked ones are said first."""
     told = [*warnings, *problems_warnings(context)]
     of = output.get("patient")
     is_in_use = isinstance(of, Mapping) and of.get("id") == context.record_patient
@@ -401,11 +404,7 @@ class _Series:
 def trend_plots(
     context: ToolContext, patient: Patient, entries: Sequence[Entry], stem: str
 ) -> list[Artifact]:
-    """Draw each value that was measured at least twice over time, with its reference limits.
-
-    At most six plots are made, of the values that were measured most often. Values in different
-    units, or below or above a limit of detection, are never joined.
-    """
+    """Plot up to six values measured twice or more; units or limits are never joined."""
     found: dict[tuple[str, str], list[tuple[float, str, Value, str]]] = {}
     for entry in entries:
         year = decimal_year(entry.start)

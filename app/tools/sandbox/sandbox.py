@@ -176,6 +176,5 @@ class _Reader:
         self.data = b"".join(parts)
 
     def finish(self) -> None:
-        """Wait until all was read; the process is dead."""
         self._thread.join(5)
         self._stream.close()

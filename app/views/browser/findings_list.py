@@ -78,11 +78,7 @@ def button_rects(row: QRect) -> tuple[QRect, QRect]:
 
 
 def value_beside(row: FindingRow, width: int, font: QFont) -> str:
-    """Return a finding's value if it fits beside its name in `width` px, else "".
-
-    A value is never cut, since part of a number looks like another number, and leaves at least a
-    third of the width to the name, since a value without a readable name is useless.
-    """
+    """Return a value that fits `width` px beside its name, never cut, a third for the name."""
     metrics = QFontMetrics(font)
     room = width - SPACE.s - min(metrics.horizontalAdvance(row.title), width // 3)
     if row.finding.value is None:  # words, of which a part cannot be mistaken

@@ -177,11 +177,7 @@ def rows_of(study: Study, age: str = "") -> list[Row]:
 
 
 def matching(rows: Sequence[Row], wanted: str) -> list[Row]:
-    """Return those of a study's rows that contain all words of a search, in any order.
-
-    If the words are in the heading, all rows are returned, else the heading and the series that
-    contain those words that the heading does not.
-    """
+    """Return a study's rows with all words; all if the heading has them."""
     words = wanted.casefold().split()
     head = rows[0].tip.casefold()
     missing = [word for word in words if word not in head]

@@ -117,11 +117,7 @@ class _Target:
 
 
 class ThresholdFill(QObject):
-    """Fills a mask around the pixel that is pressed; a drag up or down changes the range.
-
-    The mask is computed on a thread, one at a time, and shown when it is there. All that is changed
-    of it until the next press is undone at once.
-    """
+    """Fills a mask around a pressed pixel, on a thread; a drag changes it, one undo all."""
 
     def __init__(
         self,

@@ -148,11 +148,7 @@ def whole_patches(levels: Sequence[Buffer]) -> tuple[Patch, ...]:
 
 
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
-    """Return the image and smaller copies, each half the previous size by averaging 2 x 2 pixels.
-
-    The arrays [rows, columns(, 3)] are contiguous, the full-size one first. An odd last row or
-    column is left out of the copies.
-    """
+    """Return contiguous [rows, columns(, 3)], full size first, each halved by 2 x 2 means."""
     levels = [np.ascontiguousarray(pixels)]
     while has_smaller_level(levels[-1].shape):
         levels.append(_halve(levels[-1]))

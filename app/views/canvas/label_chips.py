@@ -86,11 +86,7 @@ def chip_font() -> QFont:
 
 
 def place(chips: Sequence[Chip], area: QRectF, taken: Sequence[QRectF] = ()) -> list[PlacedChip]:
-    """Place each chip whose anchor or other end is in the view (`area`, px); avoid overlaps.
-
-    Pass the most important chips first; those that the user has moved are placed before all others.
-    `taken` are rectangles of other text.
-    """
+    """Place chips in `area` (px) off `taken`, most important first, after the moved ones."""
     metrics = QFontMetricsF(chip_font())
     used = list(taken)
     lines = QPainterPath()

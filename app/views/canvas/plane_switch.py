@@ -105,11 +105,7 @@ class PlaneSwitch(QObject):
             self.go_to(place)
 
     def place_of(self, point: XYZ) -> int | None:
-        """Return the number (from 0) of the slice nearest to a point in the patient (mm, LPS).
-
-        It counts the sections, the frames of a multi-frame image, or the images of the series.
-        None if their positions are unknown.
-        """
+        """Return the slice (from 0; section, frame, image) nearest to mm LPS; None if unknown."""
         source, outline = self._source, self._outline
         if source is None:
             return None

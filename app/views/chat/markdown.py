@@ -181,11 +181,7 @@ class _State:
 
 
 class MarkdownWriter:
-    """Appends streamed Markdown to a document.
-
-    Finished lines are never touched again and only the unfinished last line is rewritten, so the
-    cost of adding text does not grow with the answer.
-    """
+    """Appends streamed Markdown, rewriting only the unfinished last line: constant cost."""
 
     def __init__(self, document: QTextDocument) -> None:
         self._document = document

@@ -63,11 +63,7 @@ class PlanLine:
 
 
 class PlanView(QWidget):
-    """Shows a run's plan: unfolded while the run is in progress, folded when the run has ended.
-
-    The heading counts the steps and the changes by rules; below it is the goal if it was not
-    reached. Both stay visible when the plan is folded.
-    """
+    """Shows a plan, folded at the run's end; heading and missed goal stay visible."""
 
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()

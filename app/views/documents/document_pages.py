@@ -110,11 +110,7 @@ def _layer_item(number: int, parent: ReportNode, node: ReportNode) -> LayerItem:
 
 
 class ReportPage(QWidget):
-    """Shows an instance's report, which is read in a worker process.
-
-    `key_images` receives the key object selections that have been read; `report` is the shown
-    report, None until it has been read.
-    """
+    """Shows a report read in a worker; `key_images` gets key selections, `report` the shown."""
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
     marks_wanted = Signal()  # the report's marks are to be findings on the images

@@ -60,11 +60,7 @@ _FLAGS = {"high": "↑", "low": "↓"}
 
 
 class RecordPanel(QWidget):
-    """Shows the record in use (`record`), and lets the user choose another patient's.
-
-    A double click on an imaging study asks to show it (`study_wanted`, with its Study Instance
-    UID); "Where it is mentioned" asks the chat (`mention_wanted`, with the entry's id).
-    """
+    """Shows the record; asks to show a study (UID) or where an entry (id) is mentioned."""
 
     study_wanted = Signal(str)
     mention_wanted = Signal(str)

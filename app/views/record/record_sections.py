@@ -131,6 +131,37 @@ def flag_of(value: Value | None) -> str:
     return ""
 
 
+_DETAILS = (
+    *(translatable("Verification"), translatable("Category"), translatable("Interpretation")),
+    *(translatable("Absent"), translatable("Reason"), translatable("Severity")),
+    *(translatable("Body site"), translatable("Method"), translatable("Note")),
+    *(translatable("Intent"), translatable("Reference range"), translatable("Identifiers")),
+    *(translatable("Class"), translatable("Discharge"), translatable("Dosage")),
+    *(translatable("Criticality"), translatable("Type"), translatable("Reaction")),
+    *(translatable("Activities"), translatable("Accession number"), translatable("Modality")),
+    *(translatable("Series"), translatable("Instances"), translatable("Description")),
+    *(translatable("Total"), translatable("Onset"), translatable("Abatement")),
+    *(translatable("Race"), translatable("Ethnicity"), translatable("Birth sex")),
+    *(translatable("Marital status"), translatable("Language"), translatable("Multiple birth")),
+)
+"""Names of details that are translated; others are shown as the record's own fields are called."""
+_STATUSES = (
+    *(translatable("active"), translatable("inactive"), translatable("resolved")),
+    *(translatable("recurrence"), translatable("relapse"), translatable("remission")),
+    *(translatable("final"), translatable("amended"), translatable("corrected")),
+    *(translatable("preliminary"), translatable("registered"), translatable("cancelled")),
+    *(translatable("completed"), translatable("stopped"), translatable("on-hold")),
+    *(translatable("finished"), translatable("in-progress"), translatable("planned")),
+    *(translatable("not-done"), translatable("current"), translatable("superseded")),
+    *(translatable("draft"), translatable("available"), translatable("confirmed")),
+)
+"""Statuses of FHIR resources that are translated."""
+
+
+def _detail_name(key: str) -> str:
+    return tr(key.replace("_", " ").capitalize())
+
+
 def details_of(entry: Entry, entries: dict[str, Entry]) -> str:
     """Return all that the record says of an entry, a line each, as plain text."""
     rows: list[tuple[str, str]] = []
@@ -141,8 +172,8 @@ def details_of(entry: Entry, entries: dict[str, Entry]) -> str:
         rows.append((part.name, value_text(part.value)))
         rows.append((tr("Reference range"), _range_text(part.value)))
     rows.append((tr("Date"), " – ".join(part for part in (entry.start, entry.end) if part)))
-    rows.append((tr("Status"), entry.status))
-    rows += [(name.replace("_", " ").capitalize(), text) for name, text in entry.details.items()]
+    rows.append((tr("Status"), tr(entry.status) if entry.status else ""))
+    rows += [(_detail_name(name), text) for name, text in entry.details.items()]
     if entry.encounter in entries:
         rows.append((tr("Encounter"), entries[entry.encounter].name))
     for code in entry.codes:
@@ -224,7 +255,7 @@ def _person(patient: Patient) -> Section:
         (tr("Sex"), tr(patient.gender)),
         (tr("Birth date"), patient.birth_date),
         (tr("Died"), patient.deceased),
-        *((name.replace("_", " ").capitalize(), text) for name, text in patient.details.items()),
+        *((_detail_name(name), text) for name, text in patient.details.items()),
         *((tr("Identifier"), f"{value}{DOT}{system}") for system, value in patient.identifiers),
         *((tr("Contact"), text) for text in patient.private),
     ]
@@ -233,7 +264,7 @@ def _person(patient: Patient) -> Section:
 
 
 def _line(entry: Entry) -> Line:
-    value = _short(entry) or entry.status
+    value = _short(entry) or (tr(entry.status) if entry.status else "")
     return Line(entry.name, value, entry.start[:_DAY], entry, _flag(entry))
 
 
@@ -244,7 +275,8 @@ def _by_test(entries: Sequence[Entry]) -> list[Line]:
         tests.setdefault(_test(entry), []).append(entry)
     lines: list[Line] = []
     for own in sorted(tests.values(), key=lambda one: one[0].name.casefold()):
-        last = _line(own[0])
+        valid = [entry for entry in own if entry.status != "cancelled"]
+        last = _line((valid or own)[0])
         below = tuple(_dated(entry) for entry in own) if len(own) > 1 else ()
         lines.append(Line(last.name, last.value, last.date, last.entry, last.flag, below))
     return lines

@@ -149,6 +149,7 @@ class RecordSourceDialog(QDialog):
     def _show_problem(self, text: str) -> None:
         self.problem.setText(text)
         self.problem.show()
+        self.adjustSize()  # else the fields above give way to the text
 
 
 def _read(

@@ -51,11 +51,7 @@ _WIDTH, _HEIGHT = 620, 620
 
 
 class McpPage(SettingsPage):
-    """The page with the MCP servers: a list, and below it the selected one.
-
-    Entries take effect when they are saved; a consent, and its withdrawal, at once. `edited` is
-    called after each change of an entry.
-    """
+    """The MCP servers and the chosen one; saved with the settings, consents at once."""
 
     def __init__(
         self,

@@ -263,11 +263,7 @@ def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
 
 
 class ToolRuleList(QWidget):
-    """A list of the tools, and below it the rule for the selected tool.
-
-    There is one field for the rule, not one per row, so that long lists are shown quickly too.
-    `chosen` are the user's rules by tool name, perhaps also for tools that are not installed.
-    """
+    """The tools and one field for the chosen one's rule; `chosen` may name missing tools."""
 
     def __init__(
         self, specs: Sequence[ToolSpec], chosen: Mapping[str, str], site: Sequence[Policy]

@@ -186,11 +186,7 @@ class ViewportLinks(QObject):
                 self._go(other, partial(scroller.to, max(0, min(place, scroller.place[1] - 1))))
 
     def _go(self, frame: ViewportFrame, go: Callable[[], object]) -> None:
-        """Move a linked viewport now, or when the frame that it waits for has come.
-
-        Only the latest requested frame is shown, so a viewport that is asked faster than it can
-        load would show none.
-        """
+        """Move a linked viewport once its awaited frame has come: asked faster, it shows none."""
         if frame.canvas.scroller.waiting:
             self._owed[frame.viewport] = go
             return

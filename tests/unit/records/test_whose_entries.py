@@ -98,3 +98,50 @@ def test_an_entry_that_two_people_could_own_goes_to_neither(
     assert found == {f"Observation/{name}" for name in of_roth}
     told = [one for one in problems if "of a patient who is not there" in one.reason]
     assert sum(one.count for one in told) == lost
+
+
+def test_what_is_entered_in_error_is_left_out_and_told(tmp_path: Path) -> None:
+    patient = {"resourceType": "Patient", "id": "p1", "birthDate": "1960-05-05"}
+    about: dict[str, Any] = {"subject": {"reference": "Patient/p1"}}
+    code = {"text": "Creatinine"}
+    values = [("a", "final", 1.0), ("b", "entered-in-error", 7.0), ("c", "amended", 1.1)]
+    resources: list[dict[str, Any]] = [
+        patient,
+        *(
+            {
+                "resourceType": "Observation",
+                "id": name,
+                "status": status,
+                "code": code,
+                "effectiveDateTime": "2020-01-01",
+                "valueQuantity": {"value": value, "unit": "mg/dL"},
+                **about,
+            }
+            for name, status, value in values
+        ),
+        {
+            "resourceType": "Condition",
+            "id": "d",
+            "verificationStatus": {"coding": [{"code": "entered-in-error"}]},
+            "code": {"text": "Stroke"},
+            **about,
+        },
+        {
+            "resourceType": "Condition",
+            "id": "e",
+            "code": {"text": "The words in error, entered by hand"},
+            **about,
+        },
+    ]
+    path = tmp_path / "b.json"
+    entries = [{"resource": one} for one in resources]
+    bundle = {"resourceType": "Bundle", "type": "collection", "entry": entries}
+    path.write_text(json.dumps(bundle), "utf-8")
+    library = RecordLibrary(workers=1)
+    opened = library.open([path])
+    shown = {one.id for one in library.entries("p1")}
+    assert shown == {"Observation/a", "Observation/c", "Condition/e"}
+    (note,) = opened.problems
+    assert note.note
+    assert "2 entries that the record itself marks as entered in error" in note.reason
+    library.close()

@@ -183,7 +183,6 @@ class LocalModel:
             waiting.cancel()
 
     def _check(self) -> None:
-        """Check the path before a process is started."""
         if not self._path.exists():
             reason = "the model's file is missing"
         elif self._path.is_dir() and not (self._path / "config.json").is_file():

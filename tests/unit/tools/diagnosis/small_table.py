@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from app.tools.diagnosis.table import Presentation
@@ -93,3 +94,19 @@ TABLE: dict[str, Any] = {
 def small_table() -> Presentation:
     """Return the table."""
     return Presentation.model_validate(TABLE)
+
+
+def small_toml(table: dict[str, Any] | None = None) -> str:
+    """Return the table, or another, as the file of a site."""
+    parts = {key: value for key, value in (table or TABLE).items() if key != "id"}
+    return "\n".join(f"{key} = {_inline(value)}" for key, value in parts.items()) + "\n"
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, dict):
+        pairs: dict[str, Any] = value
+        return "{" + ", ".join(f"{key} = {_inline(one)}" for key, one in pairs.items()) + "}"
+    if isinstance(value, list):
+        items: list[Any] = value
+        return "[" + ", ".join(map(_inline, items)) + "]"
+    return json.dumps(value, ensure_ascii=False)

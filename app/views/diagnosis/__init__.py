@@ -1,0 +1,1 @@
+"""The diagnosis panel: a differential with all that it rests on, and doctors' sessions."""
