@@ -235,7 +235,9 @@ async def _ask(
         for text in (question.text, FORCE):
             said, _ = await role.ask(None, text, images, thread)
             transcript += [{"role": "question", "text": text}, {"role": "assistant", "text": said}]
-            letter = read_letter(said)
+            last = thread.history[-1]
+            # The answer as shown has marks and a footer of ours: read what the model wrote.
+            letter = read_letter(last.text if last.role == "assistant" else said)
             if letter:
                 break
         reason = "" if letter else "no letter was named"
