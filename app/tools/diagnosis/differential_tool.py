@@ -371,7 +371,7 @@ def said_lines(output: Mapping[str, Any]) -> list[str]:
     diseases: list[JsonDict] = output["hypotheses"]
     names = {item["id"]: item["name"] for item in diseases}
     table = output["presentation"]
-    lines = [f"{table['title']}: {table['population']}."]
+    lines = [f"{table['title']} ({table['population']})."]
     for item in diseases:
         weights = [one for one in item["weights"] if one["counts"]]
         moved = f"; {', '.join(map(_weight_text, weights))}" if weights else ""

@@ -15,7 +15,7 @@ from app.tools.record.scores.catalogue import (
     input_text,
     read_inputs,
 )
-from app.tools.record.scores.engine import Result, Score, ScoredItem, evaluate
+from app.tools.record.scores.engine import Result, Score, ScoredItem, evaluate, shown
 from app.tools.record.scores.inputs import Quantity, Value, WrongInput, plain_number
 from app.tools.record.scores.typed_values import TypedValues, typed_values
 
@@ -216,11 +216,6 @@ def _item(item: ScoredItem, values: Mapping[str, Value]) -> JsonDict:
         told["range"] = [item.low, item.high]
     told["why"] = item.why
     return told
-
-
-def shown(value: Value) -> str:
-    """Return a value for people: "yes", "1.2 mg/dL"."""
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def interpretation_of(result: Result) -> str:

@@ -29,6 +29,7 @@ from app.tools.api import (
 )
 from app.tools.record.analysis_data import GivenData, write_data
 from app.tools.record.analysis_primitives import FUNCTIONS, KINDS
+from app.tools.record.patient_results import UNLINKED
 from app.tools.sandbox.backends import Backend
 from app.tools.sandbox.jobs import Job, Limits, Outcome, make_job, remove_job
 from app.tools.sandbox.sandbox import find_sandbox, run_job
@@ -144,7 +145,10 @@ class GeneratedAnalysis:
             "patients": given.patients,
             "entries": given.entries,
         }
-        return ToolResult(_summary(outcome, given), output.model_dump(), metadata)
+        text = _summary(outcome, given)
+        # An analysis reads all records that are open, the chosen one among them.
+        link = f"{UNLINKED} " if context.record_unlinked and given.patients else ""
+        return ToolResult(f"{link}{text}", output.model_dump(), metadata)
 
 
 def _remove(folder: Path) -> None:

@@ -28,7 +28,6 @@ from app.tools.record.clinical_score import (
     said_json,
     said_text,
     score_named,
-    shown,
     statement_of,
 )
 from app.tools.record.medications import use_of
@@ -45,7 +44,7 @@ from app.tools.record.patient_results import (
     today,
     whose,
 )
-from app.tools.record.scores.engine import Score
+from app.tools.record.scores.engine import Score, shown
 from app.tools.record.scores.inputs import Input, Value, WrongInput, read_value
 from app.tools.record.scores.record_codes import (
     MADE_FOR,

@@ -38,6 +38,7 @@ from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.record import OpenRecord
 
 _MIN_WIDTH = 320  # the tabs are all seen, in German too
+_CHART_HEIGHT = 170  # px at first
 _TABS = "QTabBar::tab { padding: 7px 8px; }"
 _FINDINGS, _STEPS, _NEXT, _SOURCES = range(4)
 _CHOOSE, _SESSIONS = "choose", "sessions"  # pages that the user asks for
@@ -154,7 +155,8 @@ class DiagnosisPanel(QWidget):
         parts.setChildrenCollapsible(False)
         parts.addWidget(self.chart)
         parts.addWidget(self.steps)
-        parts.setSizes([1, 1])
+        parts.setStretchFactor(1, 1)
+        parts.setSizes([_CHART_HEIGHT, 2 * _CHART_HEIGHT])
         return parts
 
     def _make_next(self) -> QWidget:

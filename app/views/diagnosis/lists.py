@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -123,9 +123,9 @@ class RowList(RowTable):
         self._quiet = True
         self.texts.show_rows(rows)
         self._quiet = False
+        self._fit()
         if before is not None:
             self.choose(before)
-        self._fit()
         self.verticalScrollBar().setValue(scrolled)
 
     def _fit(self) -> None:
@@ -152,6 +152,8 @@ class RowList(RowTable):
                 self._quiet = True
                 self.setCurrentIndex(self.texts.index(place, 0))
                 self._quiet = False
+                # Once what was just shown has its size.
+                QTimer.singleShot(0, self, lambda: self.scrollTo(self.currentIndex()))
 
     def _tell(self) -> None:
         if not self._quiet:

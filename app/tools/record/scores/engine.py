@@ -287,7 +287,7 @@ def _by_rule(
         items = tuple(_step(score, names, used, why, asked) for names, used, why in first.terms)
     else:
         items = tuple(
-            ScoredItem(score.input(name).label, (name,), None, None, None, _shown(value))
+            ScoredItem(score.input(name).label, (name,), None, None, None, shown(value))
             for name, value in values.items()
             if any(one.name == name for one in score.inputs)
         )
@@ -349,7 +349,8 @@ def _worth_asking(score: Score, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(one.name for one in score.inputs if one.name in wanted and one.after not in wanted)
 
 
-def _shown(value: Value) -> str:
+def shown(value: Value) -> str:
+    """Return a value for people: "yes", "1.2 mg/dL"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
