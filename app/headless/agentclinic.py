@@ -19,11 +19,12 @@ from typing import Any, Literal, Protocol
 
 from app.agent.context.model_messages import load_prompts
 from app.agent.profiles import AgentProfile
-from app.errors import FileProblem
+from app.errors import FileProblem, SightlineError
 from app.paths import resources_dir
 from app.tools.diagnosis.offline_doctor import CANNOT, OfflineDoctor
 from app.tools.diagnosis.protocol import DIAGNOSIS, READY
 from app.tools.diagnosis.session import get_accumulated_notes
+from app.tools.diagnosis.table import presentations
 
 Json = dict[str, Any]
 State = Literal["correct", "wrong", "declined", "undecided", "no diagnosis", "protocol", "failed"]
@@ -58,7 +59,7 @@ def read_scenarios(path: Path) -> list[Scenario]:
     """
     found: list[Scenario] = []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")  # splitlines parts at U+2028, too
     except (OSError, UnicodeError) as error:
         raise FileProblem("the scenarios cannot be read", subject=str(path)) from error
     for number, line in enumerate(lines):
@@ -68,6 +69,8 @@ def read_scenarios(path: Path) -> list[Scenario]:
             except (ValueError, KeyError, TypeError, StopIteration) as error:
                 reason = f"line {number + 1} is no scenario of AgentClinic"
                 raise FileProblem(reason, subject=str(path), detail=repr(error)) from error
+    if not found:
+        raise FileProblem("there is no scenario in it", subject=str(path))
     return found
 
 
@@ -244,18 +247,47 @@ class RuleMeasurement:
 
 @dataclass(slots=True)
 class RuleModerator:
-    """Compares diagnoses without a language model: the same words, or one within the other."""
+    """Compares diagnoses without a language model: the same words, or names of the same disease.
+
+    Strict: another kind of a disease ("pulmonary hypertension") and two diseases are not the same.
+    """
 
     async def same(self, diagnosis: str, correct: str) -> bool | None:
         """Return whether they are the same."""
-        own, right = _disease_words(diagnosis), _disease_words(correct)
-        return bool(own) and (own == right or (len(own) > 1 and own < right) or (right < own))
+        return not _names(diagnosis).isdisjoint(_names(correct))
+
+
+@cache
+def _synonyms() -> dict[frozenset[str], frozenset[frozenset[str]]]:
+    """Return the other names of the tables' diseases, each as its words."""
+    found: dict[frozenset[str], frozenset[frozenset[str]]] = {}
+    for table in presentations().values():
+        for disease in table.hypotheses.values():
+            names = frozenset(map(_disease_words, (disease.name, *disease.other_names)))
+            for name in names:
+                found[name] = found.get(name, frozenset()) | names
+    return found
+
+
+def _names(text: str) -> frozenset[frozenset[str]]:
+    """Return the names of a disease, each as its words: also "PML" of "Multifocal ... (PML)"."""
+    inner = re.findall(r"\(([^)]*)\)", text)
+    names = {_disease_words(one) for one in (re.sub(r"\([^)]*\)", " ", text), *inner)}
+    own = frozenset(names - {frozenset()})
+    return own.union(*(_synonyms().get(name, frozenset()) for name in own))
 
 
 def _disease_words(text: str) -> frozenset[str]:
-    text = re.sub(r"\([^)]*\)", " ", text.casefold().replace("'s", ""))
-    dull = {"disease", "syndrome", "acute", "chronic", "of", "the", "a", "an", "with", "due", "to"}
-    return frozenset(re.findall(r"[a-z]+", text)) - dull
+    plain = re.sub(r"['\u2019]s\b", "", text.casefold()).replace("aemia", "emia")
+    return frozenset(re.findall(r"[a-z0-9]+", plain)) - _NOT_TELLING
+
+
+_NOT_TELLING = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and the of with due to disease syndrome disorder acute chronic left right likely",
+    )
+)
 
 
 def _alike(request: str, path: tuple[str, ...]) -> bool:
@@ -265,66 +297,12 @@ def _alike(request: str, path: tuple[str, ...]) -> bool:
 
 
 _DULL = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "at",
-        "been",
-        "but",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "else",
-        "ever",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "many",
-        "me",
-        "much",
-        "my",
-        "now",
-        "of",
-        "on",
-        "or",
-        "patient",
-        "please",
-        "request",
-        "test",
-        "that",
-        "the",
-        "them",
-        "there",
-        "they",
-        "this",
-        "to",
-        "was",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "why",
-        "will",
-        "with",
-        "you",
-        "your",
-        "results",
-    ]
+    re.findall(
+        r"\w+",
+        "a an and any are at been but can could did do does else ever for from had has have how i "
+        "if in is it many me much my now of on or patient please request test that the them there "
+        "they this to was were what when where which who why will with you your results",
+    )
 )
 
 
@@ -445,9 +423,25 @@ async def examine(
     moderator: ModelModerator | RuleModerator,
     turns: int = 20,
 ) -> Examination:
-    """Let a doctor examine one case, to an end in a clear state."""
+    """Let a doctor examine one case, to an end in a clear state; a failing model is one, too."""
     transcript: list[Json] = []
+    try:
+        return await _examine(scenario, doctor, patient, ward, moderator, turns, transcript)
+    except SightlineError as error:
+        number = max((item["turn"] for item in transcript), default=0)
+        right = scenario.diagnosis
+        return Examination(scenario.id, "failed", "", right, number, error.reason, transcript)
 
+
+async def _examine(
+    scenario: Scenario,
+    doctor: Doctor,
+    patient: ModelPatient | RulePatient,
+    ward: ModelMeasurement | RuleMeasurement,
+    moderator: ModelModerator | RuleModerator,
+    turns: int,
+    transcript: list[Json],
+) -> Examination:
     def end(state: State, number: int, diagnosis: str = "", reason: str = "") -> Examination:
         correct = scenario.diagnosis
         return Examination(scenario.id, state, diagnosis, correct, number, reason, transcript)
@@ -472,7 +466,7 @@ async def examine(
             heard = "Give your final diagnosis now."
             continue
         if ready := _READY.search(said.text):
-            diagnosis = " ".join(ready[1].split()).rstrip(".")
+            diagnosis = ready[1].strip().split("\n")[0].strip(" .*")
             same = await moderator.same(diagnosis, scenario.diagnosis)
             if same is None:
                 return end("undecided", number, diagnosis, "the moderator said neither yes nor no")

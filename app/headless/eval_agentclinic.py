@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from app.agent.llm.base import LanguageModel
 from app.agent.profiles import AgentProfile, load_profile
-from app.errors import SightlineError, UsageError, printable
+from app.errors import UsageError, printable
 from app.headless.agentclinic import (
     Ask,
     Doctor,
@@ -100,10 +100,10 @@ def run(
     cases = [case for case in cases if not ids or case.id in ids][: limit or None]
     folder = out or data_dir() / "eval" / f"agentclinic-{new_run_id()[:8]}"
     facts = {"benchmark": "agentclinic", **asdict(options)}
-    results = Results(folder, facts, resume=resume)
     with open_program() as program:
         make = make_model or (lambda name: program.language_model(name, options.base_url))
         work = _Work(program, options, folder, make)
+        results = Results(folder, facts, resume=resume)
         todo = [case for case in cases if case.id not in results.done]
         asyncio.run(_all(work, todo, results, jobs, as_json=as_json))
     wanted = {case.id for case in cases}
@@ -179,22 +179,16 @@ class _Work:
             for role, model in self.models.items()
             if model is not None
         }
-        try:
-            done = await examine(
-                case,
-                self._doctor(case, roles, session_id),
-                self._patient(case, roles),
-                ModelMeasurement(case, _ask(roles["measurement"]))
-                if "measurement" in roles
-                else RuleMeasurement(case),
-                ModelModerator(_ask(roles["moderator"]))
-                if "moderator" in roles
-                else RuleModerator(),
-                self.options.turns,
-            )
-        except SightlineError as error:
-            reason = f"{error.reason}"
-            done = Examination(case.id, "failed", "", case.diagnosis, 0, reason)
+        done = await examine(
+            case,
+            self._doctor(case, roles, session_id),
+            self._patient(case, roles),
+            ModelMeasurement(case, _ask(roles["measurement"]))
+            if "measurement" in roles
+            else RuleMeasurement(case),
+            ModelModerator(_ask(roles["moderator"])) if "moderator" in roles else RuleModerator(),
+            self.options.turns,
+        )
         self._keep_session(session_id, case)
         return done, {role: asdict(one.spent) for role, one in roles.items()}
 

@@ -51,7 +51,7 @@ def read_questions(folder: Path) -> list[Question]:
     path = folder / "metadata.jsonl"
     remedy = "Download the data set wanglab/chest-agent-bench, and unpack its figures.zip there."
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")  # splitlines parts at U+2028, too
     except (OSError, UnicodeError) as error:
         reason = "there is no metadata.jsonl"
         raise FileProblem(reason, subject=str(folder), remedy=remedy) from error
@@ -79,6 +79,8 @@ def _question(folder: Path, data: dict[str, Any]) -> Question:
     if letter not in LETTERS:
         raise ValueError("the answer is no letter from A to F")
     images = tuple(folder / text for text in _strings(data.get("images")))
+    if any(".." in path.parts or not path.is_relative_to(folder) for path in images):
+        raise ValueError("an image lies outside the folder")
     return Question(str(name).strip("_"), data["question"], letter, tuple(categories), images)
 
 
@@ -164,12 +166,12 @@ def run(
     questions = [one for one in questions if not ids or one.id in ids][: limit or None]
     folder = out or data_dir() / "eval" / f"chestagentbench-{new_run_id()[:8]}"
     facts = {"benchmark": "chestagentbench", "data": str(data), "llm": llm, "base_url": base_url}
-    results = Results(folder, facts, resume=resume)
     with open_program() as program:
         used = model or program.language_model(llm or None, base_url)
         if used.name == "offline":
             reason = "the benchmark needs a language model"
             raise UsageError(reason, remedy="Name one with --llm, or choose one in the settings.")
+        results = Results(folder, facts, resume=resume)
         todo = [one for one in questions if one.id not in results.done]
         asyncio.run(_all(program, used, todo, results, jobs, as_json=as_json))
         name = used.name
@@ -233,7 +235,9 @@ async def _ask(
         for text in (question.text, FORCE):
             said, _ = await role.ask(None, text, images, thread)
             transcript += [{"role": "question", "text": text}, {"role": "assistant", "text": said}]
-            letter = read_letter(said)
+            last = thread.history[-1]
+            # The answer as shown has marks and a footer of ours: read what the model wrote.
+            letter = read_letter(last.text if last.role == "assistant" else said)
             if letter:
                 break
         reason = "" if letter else "no letter was named"

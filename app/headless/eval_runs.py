@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.agent.events import RunCancelled, RunFailed, RunFinished, ToolFinished, Usage
+from app.agent.events import (
+    RunCancelled,
+    RunFailed,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    Usage,
+)
 from app.agent.llm.base import LanguageModel
 from app.agent.profiles import AgentProfile
 from app.agent.sessions import Thread
@@ -24,6 +31,8 @@ from app.tools.images import OpenImage
 from app.wiring import Program
 
 Json = dict[str, Any]
+MOST_SAID = 1_000
+"""Characters that a role without tools may say; then it is cut off. AgentClinic: 200 tokens."""
 
 
 class RoleFailed(SightlineError):
@@ -63,7 +72,8 @@ class Role:
     ) -> tuple[str, str]:
         """Return the answer to one request, and why it breaks the protocol ("" if it does not).
 
-        Without a `thread` nothing of earlier requests is remembered.
+        Without a `thread` nothing of earlier requests is remembered. What a role without tools
+        says is cut off at `MOST_SAID`; the tokens of that answer are not counted.
 
         Raises:
             RoleFailed: The model failed, or nothing may be sent to it.
@@ -73,6 +83,7 @@ class Role:
             text, images, thread=thread, out_dir=self.folder, approve=approver(self.model)
         )
         loop = self.program.loop(self.model, agent)
+        brief = agent is not None and agent.tools == ()
         answer, problem, calls = "", "", 0
         used: Usage | None = None
         async for event in loop.run(request):
@@ -88,14 +99,18 @@ class Role:
                 case RunFailed():
                     self._count(used)
                     raise RoleFailed(event.error, remedy=event.remedy)
-                case RunCancelled():
+                case TextDelta() if brief:
+                    answer += event.text
+                    if len(answer) > MOST_SAID:
+                        request.cancel.cancel()
+                case RunCancelled() if len(answer) <= MOST_SAID:
                     raise RoleFailed("the run was stopped")
                 case _:
                     pass
         self._count(used)
         if agent is not None and agent.tools and not calls and not problem:
             problem = "no tool was called"
-        return answer, problem
+        return answer[:MOST_SAID].strip() if brief else answer, problem
 
     def _count(self, used: Usage | None) -> None:
         if used is not None:
@@ -130,7 +145,8 @@ class Results:
             reason = "the results there were made with other options"
             raise FileProblem(reason, subject=str(folder), remedy=remedy)
         write_atomic(header, json.dumps(settings, indent=1).encode())
-        self.rows = read_results(self.path)
+        # What failed (a model, an image that is missing) is tried again.
+        self.rows = [row for row in read_results(self.path) if row["state"] != "failed"]
         # A line that a kill tore goes, so that the next begins on a line of its own.
         write_atomic(self.path, "".join(f"{json.dumps(row)}\n" for row in self.rows).encode())
 
@@ -144,7 +160,7 @@ class Results:
         async with self._lock:
             self.rows.append(row)
             with self.path.open("a", encoding="utf-8") as stream:
-                stream.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+                stream.write(f"{json.dumps(row)}\n")
                 stream.flush()
                 os.fsync(stream.fileno())
 
@@ -153,7 +169,7 @@ def read_results(path: Path) -> list[Json]:
     """Return the results in a file; a last line that was not written whole is left out."""
     rows: list[Json] = []
     if path.exists():
-        for line in path.read_text("utf-8", errors="replace").splitlines():
+        for line in path.read_text("utf-8", errors="replace").split("\n"):
             try:
                 rows.append(json.loads(line))
             except ValueError:

@@ -190,7 +190,7 @@ class _Run:
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
         self.own: tuple[Tool, ...] = ()
-        if window.info.own_tools:
+        if window.info.own_tools and not self.plain:
             self.own = (
                 UpdatePlan(self.plan, self.director.check_plan),
                 ReadResult(request.thread, window.page_chars),
@@ -395,7 +395,8 @@ class _Run:
 
     def _tool_text(self) -> str:
         """Return the text of the last result as the answer, which no check of answers changes."""
-        data = self.calls.results[-1].data
+        told = self.request.thread.history
+        data = next(one for one in reversed(told) if one.role == "tool").data
         text = str(data.get("summary") or data.get("error") or "")
         self.said_by_tool = True
         self.emitter.emit(TextDelta, text=text)
@@ -441,7 +442,7 @@ class _Run:
         def prompt(offered: Sequence[ToolSchema]) -> str:
             names = {item.name for item in offered}
             parts = [agent.system, *(() if info.rules else self._pack_prompts(names))]
-            if info.own_tools:
+            if self.own:
                 parts.append(planning_text(agent.plans, names, related and intent.kinds))
             return ready.told_after("\n\n".join(filter(None, parts)).strip(), related)
 

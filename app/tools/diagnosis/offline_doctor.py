@@ -51,11 +51,11 @@ class OfflineDoctor:
         """
         self._told.append(heard)
         self._take(heard)
-        if self.differential is None:
-            if self._opened or left <= 1:
-                return f"{CANNOT}there is no table of published ratios for this complaint."
+        if not self._opened and left > 1:
             self._opened = True
             return OPENING
+        if self.differential is None:
+            return f"{CANNOT}there is no table of published ratios for this complaint."
         best = self.differential.probabilities[0]
         if (best.value >= SURE and _is_moved(best)) or left <= 1:
             return self._end()

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.agent.events import Noted, RunFinished, ToolFinished
-from app.agent.llm.base import Text
+from app.agent.llm.base import ModelInfo, Text
 from app.agent.profiles import AgentProfile, load_profile
 from app.agent.sessions import Thread
 from app.errors import FileProblem, UsageError
@@ -189,6 +189,19 @@ def test_turns_that_break_the_protocol_end_in_a_clear_state(
         ]
     steps = load_session(session_id).steps
     assert len(steps) == sum(event.status == "ok" for event in calls)
+
+
+def test_a_profile_offers_its_tools_and_none_of_the_loop(program: Program) -> None:
+    info = ModelInfo(own_tools=True, metered=False)  # as every real model says of itself
+    with ScriptedModel([step_call()], info=info) as model:
+        turn(program, model, "own_tools")
+    assert [schema.name for schema in model.schemas[0]] == ["diagnosis_step", "final_diagnosis"]
+    assert "update_plan" not in model.requests[0][0].text
+    alone = AgentProfile(prompt="Be brief.", tools=(), max_turns=1)
+    with ScriptedModel([call("update_plan", steps=[])], info=info) as model:
+        answer, _ = turn(program, model, "own_tools", alone)
+    assert model.schemas == [[]]
+    assert "update_plan" in answer
 
 
 @pytest.mark.parametrize("said", ["DIAGNOSIS READY", "Diagnosis: ", "unknown", "**Ready.**"])
