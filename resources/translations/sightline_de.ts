@@ -14776,7 +14776,7 @@
             <translation>Ohne veröffentlichten Quotienten dafür, verschiebt also nichts: {findings}</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/differential_page.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>Without a published ratio here, so moving nothing: {findings}</source>
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
         </message>
