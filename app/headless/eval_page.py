@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import FileProblem
-from app.headless.eval_runs import accuracy, file_name, read_results
+from app.headless.eval_runs import accuracy, file_name, read_results, spent_text
 from app.settings import write_atomic
 
 _STYLE = """
@@ -107,8 +107,7 @@ def _figures(summary: Mapping[str, Any]) -> str:
             (f"Always “{base['always']}”", f"{base['correct']} of {base['cases']}: {share}")
         )
     for role, used in summary.get("spent", {}).items():
-        tokens = f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens"
-        rows.append((f"{role} ({summary['roles'][role]})", f"{tokens}, ${used['cost']:.4f}"))
+        rows.append((f"{role} ({summary['roles'][role]})", spent_text(used)))
     asked = ("turns", "doctor_bias", "patient_bias")
     chosen = [f"{name.replace('_', ' ')} {summary[name]}" for name in asked if summary.get(name)]
     if chosen:
