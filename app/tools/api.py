@@ -425,7 +425,7 @@ class Images(Protocol):
         ...
 
     def accepted_findings(self) -> tuple[Finding, ...]:
-        """Return tools' findings on the open images that a person has accepted or edited."""
+        """Return tools' findings on the shown study that a person has accepted or edited."""
         ...
 
 

@@ -232,8 +232,12 @@ class RunImages:
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 
     def accepted_findings(self) -> tuple[Finding, ...]:
-        """Return tools' findings that a person has accepted or edited."""
-        found = (one for image in self._opened for one in image.findings)
+        """Return tools' findings on the shown study that a person has accepted or edited.
+
+        Those on other studies may be another patient's, or of another time.
+        """
+        own = [one for one in self._opened if _study(one) == _study(self._opened[0])]
+        found = (one for image in own for one in image.findings)
         return tuple(one for one in found if one.state in (State.ACCEPTED, State.EDITED))
 
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -796,3 +800,7 @@ def _spacing(source: ImageSnapshot, target: RegistrationTarget) -> Spacing:
         note = "the spacing of an image that it was made from is unknown"
         return Spacing(aspect=other.aspect, note=note)
     return Spacing(rows * target.scale, columns * target.scale, own.source, other.aspect, own.note)
+
+
+def _study(image: OpenImage) -> tuple[str, str]:
+    return image.instance.get("StudyInstanceUID"), image.instance.get("PatientID")

@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
         pictures.save("diagnosis-panel")
         panel, grabs = window.diagnosis_panel, list[QPixmap]()
         for tab in (STEPS, NEXT, SOURCES):
-            panel.tabs.setCurrentIndex(tab)
+            panel.page.tabs.setCurrentIndex(tab)
             pictures.settle(lambda: not panel.busy)
             grabs.append(panel.grab())
         pictures._keep(_beside(grabs), "diagnosis-tabs")

@@ -95,13 +95,13 @@ class Room:
         self.settle()
 
     def tab(self, place: int) -> None:
-        bar = self.panel.tabs.tabBar()
+        bar = self.panel.page.tabs.tabBar()
         QTest.mouseClick(bar, LEFT, pos=bar.tabRect(place).center())
         self.settle()
 
     def click_state(self, name: str, place: int) -> None:
         """Click a finding's column: 1 present, 2 absent, 3 unknown."""
-        table = self.panel.findings
+        table = self.panel.page.findings
         row = [one.title for one in table.texts.rows].index(name)
         table.scrollTo(table.texts.index(row, 0))
         spot = table.visualRect(table.texts.index(row, place)).center()
@@ -125,7 +125,7 @@ class Room:
 
     def percent(self, name: str) -> str:
         """The probability that the bar of a disease says."""
-        bar = next(one for one in self.panel.bars.bars if one.text().startswith(f"{name}:"))
+        bar = next(one for one in self.panel.page.bars.bars if one.text().startswith(f"{name}:"))
         return bar.text().removeprefix(f"{name}: ").split()[0]
 
 
@@ -186,7 +186,7 @@ def test_findings_are_set_by_the_mouse_and_by_keys(room: Room):
     room.click_state("Cough", 2)
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(1, 2)))
     assert room.percent("Cold") == "50%", "the source gives no ratio for its absence"
-    table = room.panel.findings
+    table = room.panel.page.findings
     QTest.keyClick(table, Qt.Key.Key_0)
     room.settle()
     assert room.percent("Flu") == "20%"
@@ -209,13 +209,15 @@ def test_a_dependent_finding_is_marked_and_a_word_without_a_number_moves_nothing
     room.click_state("Fever", 1)
     room.click_state("Fever above 39 °C", 1)
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(3)))
-    assert "not counted, it depends on: Fever above 39 °C" in about(room.panel.findings)["Fever"]
+    assert (
+        "not counted, it depends on: Fever above 39 °C" in about(room.panel.page.findings)["Fever"]
+    )
     room.workspace.diagnosis.set_finding("Rash", True)  # as the chat does
     room.settle()
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(3)))
-    assert "Rash: present" in room.panel.words.text()
+    assert "Rash: present" in room.panel.page.words.text()
     room.click_state("Rash", 3)
-    assert "Rash" not in about(room.panel.findings)
+    assert "Rash" not in about(room.panel.page.findings)
 
 
 def test_accepting_on_the_image_adds_evidence_and_rejecting_takes_it_out(room: Room):
@@ -224,10 +226,10 @@ def test_accepting_on_the_image_adds_evidence_and_rejecting_takes_it_out(room: R
     room.key_on_image(Qt.Key.Key_A)
     # Sensitivity 0.8, specificity 0.9: a ratio of 8.
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(8)))
-    assert "Nodule" in about(room.panel.findings)["Positive swab"]
+    assert "Nodule" in about(room.panel.page.findings)["Positive swab"]
     room.key_on_image(Qt.Key.Key_R)
     assert room.percent("Flu") == "20%"
-    assert about(room.panel.findings)["Positive swab"] == ""
+    assert about(room.panel.page.findings)["Positive swab"] == ""
 
 
 def test_evidence_leads_to_its_finding_and_what_was_set_against_it_is_told(room: Room):
@@ -235,14 +237,14 @@ def test_evidence_leads_to_its_finding_and_what_was_set_against_it_is_told(room:
     room.workspace.annotations.decide(["nodule"], State.ACCEPTED)
     room.workspace.annotations.select("")
     room.settle()
-    room.click_row(room.panel.findings, 3)
-    assert room.panel.show_link.text() == "Show on the image"
-    QTest.mouseClick(room.panel.show_link, LEFT)
+    room.click_row(room.panel.page.findings, 3)
+    assert room.panel.page.show_link.text() == "Show on the image"
+    QTest.mouseClick(room.panel.page.show_link, LEFT)
     assert room.workspace.annotations.selected == "nodule"
     room.click_state("Positive swab", 2)
     assert "Not used, since you set it otherwise" in room.panel.problem.text()
-    assert not room.panel.show_link.isVisible()
-    QTest.mouseClick(room.panel.take_back, LEFT)
+    assert not room.panel.page.show_link.isVisible()
+    QTest.mouseClick(room.panel.page.take_back, LEFT)
     room.settle()
     assert not room.panel.problem.isVisible()
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(8)))
@@ -257,9 +259,9 @@ def test_the_record_adds_its_values_and_evidence_leads_to_the_entry(room: Room):
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(3, 2)))
     QTest.keyClick(room.window, Qt.Key.Key_7, Qt.KeyboardModifier.ControlModifier)
     room.settle()
-    room.click_row(room.panel.findings, 4)
-    assert room.panel.show_link.text() == "Show in the record"
-    QTest.mouseClick(room.panel.show_link, LEFT)
+    room.click_row(room.panel.page.findings, 4)
+    assert room.panel.page.show_link.text() == "Show in the record"
+    QTest.mouseClick(room.panel.page.show_link, LEFT)
     room.wait(lambda: room.window.record_panel.shown is not None)
     assert room.window.record_panel.shown is not None
     assert room.window.record_panel.shown.id == "Observation/creatinine-2026-03-02"
@@ -277,62 +279,62 @@ def test_a_step_of_the_chart_shows_its_evidence(room: Room):
     room.click_state("Fever", 2)
     room.tab(STEPS)
     panel = room.panel
-    assert [one.title for one in panel.steps.texts.rows] == [
+    assert [one.title for one in panel.page.steps.texts.rows] == [
         "Before any finding",
         "1  Cough: present",
         "2  Fever: absent",
     ]
-    assert panel.steps.current() == "fever", "the last one first"
-    room.wait(lambda: panel.chart.plot is not None and panel.chart.plot.height() >= 100)
-    plot = panel.chart.plot
+    assert panel.page.steps.current() == "fever", "the last one first"
+    room.wait(lambda: panel.page.chart.plot is not None and panel.page.chart.plot.height() >= 100)
+    plot = panel.page.chart.plot
     place = plot.mapFromScene(plot.getPlotItem().vb.mapViewToScene(QPointF(1.1, 30)))
     QTest.mouseClick(plot.viewport(), LEFT, pos=place)
-    room.wait(lambda: panel.steps.current() == "cough")
-    lines = about(panel.steps)["1  Cough: present"].split("\n")
+    room.wait(lambda: panel.page.steps.current() == "cough")
+    lines = about(panel.page.steps)["1  Cough: present"].split("\n")
     assert lines[0] == "set by hand"
     after = shown(by_fractions(FLU, Fraction(2)))
     assert f"Flu: ×2, 20% → {after}" in lines
     assert f"Cold: ×4, 50% → {shown(by_fractions(COLD, Fraction(4)))}" in lines
-    absent = about(panel.steps)["2  Fever: absent"]
+    absent = about(panel.page.steps)["2  Fever: absent"]
     assert "Cold: no published ratio, not moved" in absent
-    QTest.keyClick(panel.steps, Qt.Key.Key_Up)
-    assert panel.steps.current() == ""
-    assert "Flu: 20%  (10% – 30%)" in about(panel.steps)["Before any finding"]
+    QTest.keyClick(panel.page.steps, Qt.Key.Key_Up)
+    assert panel.page.steps.current() == ""
+    assert "Flu: 20%  (10% – 30%)" in about(panel.page.steps)["Before any finding"]
 
 
 def test_a_bar_shows_its_sources_and_its_prior_can_be_changed(room: Room):
     room.choose()
     room.click_state("Fever", 1)
-    bar = next(one for one in room.panel.bars.bars if one.hypothesis == "flu")
+    bar = next(one for one in room.panel.page.bars.bars if one.hypothesis == "flu")
     # 2 (1 to 4) on 0.2 (0.1 to 0.3).
     low, high = by_fractions(Fraction(1, 10)), by_fractions(Fraction(3, 10), Fraction(4))
     value = by_fractions(FLU, Fraction(2))
     assert bar.text() == f"Flu: {shown(value)}  ({shown(low)} – {shown(high)})"
     QTest.mouseClick(bar, LEFT)
     room.settle()
-    text = room.panel.sources.toPlainText()
-    assert room.panel.tabs.currentIndex() == SOURCES
+    text = room.panel.page.sources.toPlainText()
+    assert room.panel.page.tabs.currentIndex() == SOURCES
     assert text.startswith("Before any finding: 20%  (10% – 30%)\nMade up\nPopulation: nobody\n")
     assert "Fever: present  ×2 (1 – 4)\nMade up\n" in text
     assert text.count("Figure not looked up") == 2
-    field = room.panel.prior
+    field = room.panel.page.prior
     field.selectAll()
     QTest.keyClicks(field, "60")
     QTest.keyClick(field, Qt.Key.Key_Return)
     room.settle()
     assert room.percent("Flu") == shown(by_fractions(Fraction(3, 5), Fraction(2)))
-    assert "set by hand; the table has 20%" in room.panel.sources.toPlainText()
-    QTest.mouseClick(room.panel.reset, LEFT)
+    assert "set by hand; the table has 20%" in room.panel.page.sources.toPlainText()
+    QTest.mouseClick(room.panel.page.reset, LEFT)
     room.settle()
     assert room.percent("Flu") == shown(value)
-    room.panel.sources.copy_all()
-    assert QApplication.clipboard().text() == room.panel.sources.toPlainText()
+    room.panel.page.sources.copy_all()
+    assert QApplication.clipboard().text() == room.panel.page.sources.toPlainText()
 
 
 def test_what_would_change_my_mind_lists_the_tests_by_gain(room: Room):
     room.choose()
     room.tab(NEXT)
-    rows = room.panel.gains.texts.rows
+    rows = room.panel.page.gains.texts.rows
     before, positive = 0.2, 0.2 * 0.8 + 0.8 * 0.1
     after = positive * bits(0.2 * 0.8 / positive) + (1 - positive) * bits(0.2 * 0.2 / 0.76)
     assert rows[0].title == f"Positive swab · {bits(before) - after:.2g} bits"
@@ -351,7 +353,7 @@ def test_nothing_of_one_patient_stays_when_another_study_is_shown(room: Room):
     room.workspace.viewport.show(room.workspace.studies.with_uid("2.1"))
     room.settle()
     assert room.panel.pages.currentWidget() is room.panel.chooser
-    assert room.panel.sources.toPlainText() == ""
+    assert room.panel.page.sources.toPlainText() == ""
     assert not room.panel.over.isVisible()
     room.choose()
     assert room.percent("Flu") == "20%"
@@ -375,7 +377,7 @@ def test_evidence_that_cannot_be_is_told_and_the_window_goes_on(room: Room, site
     assert room.percent("Flu") == "100%"
     room.click_state("CRP 10 mg/L or more", 1)
     assert "both proves the disease and excludes it" in room.panel.problem.text()
-    assert room.panel.bars.bars == []
+    assert room.panel.page.bars.bars == []
     for place in (STEPS, NEXT, SOURCES, FINDINGS):
         room.tab(place)
     room.click_state("Positive swab", 3)
@@ -387,7 +389,7 @@ def test_a_wrong_table_of_the_site_is_told_and_the_shipped_ones_serve(room: Room
     site.write_text('title = "Broken"\n', "utf-8")
     QTest.mouseClick(room.panel.other, LEFT)
     room.settle()
-    assert str(site) in room.panel.problem.text()
+    assert str(site) in room.panel.problem.text().replace("\u200b", "")
     assert "shipped tables" in room.panel.problem.text()
     room.choose("suspected pulmonary")
     assert room.panel.title.text() == "Suspected pulmonary embolism"
@@ -431,9 +433,9 @@ def test_the_chat_fills_the_panel(site: Path, qapp: QApplication, wait_until: Wa
         wait_until(lambda: chat.is_idle() and not window.busy and not panel.busy)
         assert window.docks["Diagnosis"].isVisible()
         assert panel.title.text() == "Made-up presentation"
-        known = about(panel.findings)
+        known = about(panel.page.findings)
         assert (known["Fever"], known["Cough"]) == ("said in the chat", "said in the chat")
-        flu = next(one for one in panel.bars.bars if one.hypothesis == "flu")
+        flu = next(one for one in panel.page.bars.bars if one.hypothesis == "flu")
         expected = by_fractions(FLU, Fraction(2), Fraction(1, 2))
         assert flu.text().startswith(f"Flu: {shown(expected)}")
     finally:
@@ -464,7 +466,7 @@ def test_the_panel_is_german(
     try:
         room.choose()
         room.click_state("Fever", 1)
-        tabs = room.panel.tabs
+        tabs = room.panel.page.tabs
         assert [tabs.tabText(place) for place in range(4)] == [
             "Befunde",
             "Schritte",
@@ -475,9 +477,9 @@ def test_the_panel_is_german(
         room.settle()
         bar = tabs.tabBar()
         room.wait(lambda: bar.tabRect(3).right() <= bar.width())
-        assert about(room.panel.findings)["Fever"] == "von Hand gesetzt"
+        assert about(room.panel.page.findings)["Fever"] == "von Hand gesetzt"
         room.tab(SOURCES)
-        assert "Zahl nicht nachgeschlagen" in room.panel.sources.toPlainText()
+        assert "Zahl nicht nachgeschlagen" in room.panel.page.sources.toPlainText()
     finally:
         room.window.quit()
         monkeypatch.setenv("SIGHTLINE_LANGUAGE", "en")
@@ -504,4 +506,4 @@ def test_a_change_of_the_largest_table_costs_less_than_a_stall(room: Room):
             cost = 1000 * (time.thread_time() - start)
             assert cost < 50 * slowness(), f"tab {place}: {cost:.0f} ms of the GUI thread"
     room.tab(STEPS)
-    assert len(room.panel.steps.texts.rows) == 13
+    assert len(room.panel.page.steps.texts.rows) == 13

@@ -1,54 +1,37 @@
-"""The diagnosis panel: a differential's probabilities, findings, steps, tests and sources."""
+"""The diagnosis panel: the shown study's differential, its presentation, doctors' sessions."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QSplitter,
-    QStackedWidget,
-    QTabWidget,
-    QWidget,
-)
+from functools import cached_property
 
-from app.tools.diagnosis.differential import Differential, Evidence
-from app.views import icons, theme
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from app.views import theme
 from app.views.background import Background
-from app.views.diagnosis.diagnosis_texts import (
-    finding_rows,
-    gain_rows,
-    presentation_rows,
-    sources_text,
-    step_rows,
-    unused_text,
-    without_number,
-)
-from app.views.diagnosis.lists import FindingStates, RowList
-from app.views.diagnosis.probability_bars import ProbabilityBars, bar_figures
+from app.views.diagnosis.diagnosis_texts import presentation_rows, unused_text
+from app.views.diagnosis.differential_page import DifferentialPage
+from app.views.diagnosis.lists import RowList, search_field
 from app.views.diagnosis.session_page import SessionPage
-from app.views.diagnosis.step_chart import StepChart
 from app.views.layouts import column, row
-from app.views.text_view import PlainTextBrowser
+from app.views.plain_text import breakable
 from app.views.theme import SPACE
 from app.views.translation import tr
-from app.views.widgets import ElidedLabel, label, number_field, plain_tip, push_button, tool_button
-from app.views.wording import DOT, error_text
+from app.views.widgets import ElidedLabel, label, tool_button
+from app.views.wording import error_text
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.record import OpenRecord
 
 _MIN_WIDTH = 320  # the tabs are all seen, in German too
-_CHART_HEIGHT = 170  # px at first
-_TABS = "QTabBar::tab { padding: 7px 8px; }"
-_FINDINGS, _STEPS, _NEXT, _SOURCES = range(4)
 _CHOOSE, _SESSIONS = "choose", "sessions"  # pages that the user asks for
 
 
 class DiagnosisPanel(QWidget):
-    """Shows the differential of the shown study, and lets the user set findings and priors.
+    """Shows the differential of the shown study, or lets the user choose its presentation.
 
-    `finding_wanted` and `entry_wanted` ask to show what evidence rests on: a finding on an image,
-    or an entry of the record, by id.
+    `finding_wanted` and `entry_wanted` are those of the page. Its parts are made when they are
+    shown first: they would take 60 ms of each start.
     """
 
     finding_wanted = Signal(str)
@@ -62,22 +45,28 @@ class DiagnosisPanel(QWidget):
         self.setProperty("surface", "panel")
         self.setMinimumWidth(_MIN_WIDTH)
         self._diagnosis, self._record = diagnosis, record
+        self._background = background
         diagnosis.submit = background.submit
-        self._shown: object = None  # presentation and study that the page shows
-        self._prefixes: tuple[Differential, ...] = ()
-        self._disease = ""  # whose sources are shown
+        self._shown: object = None  # presentation and study that are shown
         self._mode = ""
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._refresh)
+        diagnosis.changed.connect(self.refresh)
+        theme.changes().changed.connect(self._restyle)
+
+    # Parts
+
+    def _build(self) -> None:
         self.title = ElidedLabel("", "title")
         self.sessions_button = tool_button("history", tr("Doctors' sessions"), self.show_sessions)
-        self.over = tool_button("rotate-ccw", tr("Forget what was told"), diagnosis.start_over)
+        self.over = tool_button(
+            "rotate-ccw", tr("Forget what was told"), self._diagnosis.start_over
+        )
         self.other = tool_button("search", tr("Choose a presentation…"), self.choose_other)
         self.problem = label("", "warning", wrap=True)
         self.pages = QStackedWidget()
         self.chooser = self._make_chooser()
-        self.page = self._make_page()
-        self.sessions = SessionPage(background, self.leave_sessions)
-        for page in (self.chooser, self.page, self.sessions):
-            self.pages.addWidget(page)
+        self.pages.addWidget(self.chooser)
         self.note = label(
             tr("Not for diagnosis: published averages are weighed; a physician decides."),
             "caption",
@@ -87,17 +76,29 @@ class DiagnosisPanel(QWidget):
         margins = (SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
         parts = (head, self.problem, (self.pages, 1), self.note)
         column(*parts, spacing=SPACE.xs, margins=margins, parent=self)
-        self._soon = QTimer(self, singleShot=True, interval=0)
-        self._soon.timeout.connect(self._refresh)
-        diagnosis.changed.connect(self.refresh)
-        theme.changes().changed.connect(self._restyle)
-        self._refresh()
 
-    # Parts
+    @cached_property
+    def page(self) -> DifferentialPage:
+        """The page of the differential."""
+        made = DifferentialPage(self._diagnosis)
+        made.finding_wanted.connect(self.finding_wanted)
+        made.entry_wanted.connect(self.entry_wanted)
+        self.pages.addWidget(made)
+        return made
+
+    @cached_property
+    def sessions(self) -> SessionPage:
+        """The page of doctors' sessions."""
+        made = SessionPage(self._background, self.leave_sessions)
+        self.pages.addWidget(made)
+        return made
+
+    def _has(self, part: str) -> bool:
+        return part in vars(self)
 
     def _make_chooser(self) -> QWidget:
         page = QWidget()
-        self.search = _search_field(tr("Search complaint or disease"))
+        self.search = search_field(tr("Search complaint or disease"))
         self.search.textChanged.connect(lambda _text: self._list_presentations())
         self.search.returnPressed.connect(self._choose_first)
         self.presentations = RowList(tr("Presentations"))
@@ -108,106 +109,25 @@ class DiagnosisPanel(QWidget):
         column(text, self.search, (self.presentations, 1), self.count, parent=page)
         return page
 
-    def _make_page(self) -> QWidget:
-        page = QWidget()
-        self.population = label("", "muted", wrap=True)
-        self.bars = ProbabilityBars()
-        self.bars.chosen.connect(self.show_sources)
-        self.legend = label("", "caption", wrap=True)
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setAccessibleName(tr("Parts of the differential"))
-        self.tabs.tabBar().setExpanding(False)
-        self.tabs.tabBar().setStyleSheet(_TABS)
-        for name, part in (
-            (tr("Findings"), self._make_findings()),
-            (tr("Steps"), self._make_steps()),
-            (tr("What next"), self._make_next()),
-            (tr("Sources"), self._make_sources()),
-        ):
-            self.tabs.addTab(part, name)
-        self.tabs.currentChanged.connect(lambda _place: self._fill_tab())
-        self.show_link = push_button(tr("Show on the image"), self._follow_link)
-        self.take_back = push_button(tr("Take back what I set"), self._take_back)
-        buttons = row(self.show_link, self.take_back, 1)
-        parts = (self.population, self.bars, self.legend, (self.tabs, 1), buttons)
-        column(*parts, spacing=SPACE.xs, parent=page)
-        return page
-
-    def _make_findings(self) -> QWidget:
-        part = QWidget()
-        self.filter = _search_field(tr("Search the findings"))
-        self.filter.textChanged.connect(lambda _text: self._fill_tab())
-        self.findings = FindingStates()
-        self.findings.state_wanted.connect(self._diagnosis.set_finding)
-        self.findings.chosen.connect(lambda _key: self._offer_link())
-        self.words = label("", "caption", wrap=True)
-        margins = (0, SPACE.s, 0, 0)
-        column(self.filter, (self.findings, 1), self.words, margins=margins, parent=part)
-        return part
-
-    def _make_steps(self) -> QWidget:
-        self.chart = StepChart()
-        self.chart.step_clicked.connect(self.show_step)
-        self.steps = RowList(tr("Steps"))
-        self.steps.chosen.connect(lambda _key: self._draw_steps())
-        parts = QSplitter(Qt.Orientation.Vertical)
-        parts.setChildrenCollapsible(False)
-        parts.addWidget(self.chart)
-        parts.addWidget(self.steps)
-        parts.setStretchFactor(1, 1)
-        parts.setSizes([_CHART_HEIGHT, 2 * _CHART_HEIGHT])
-        return parts
-
-    def _make_next(self) -> QWidget:
-        part = QWidget()
-        title = label(tr("What would change my mind"), "strong", wrap=True)
-        self.entropy = label("", "caption", wrap=True)
-        self.gains = RowList(tr("What would change my mind"))
-        margins = (0, SPACE.s, 0, 0)
-        column(title, self.entropy, (self.gains, 1), margins=margins, parent=part)
-        return part
-
-    def _make_sources(self) -> QWidget:
-        part = QWidget()
-        self.disease = label("", "strong", wrap=True)
-        self.prior = number_field(tr("Probability before any finding, in per cent"))
-        self.prior.setToolTip(plain_tip(tr("Probability before any finding, in per cent")))
-        self.prior.setDecimals(2)
-        self.prior.setRange(0.01, 99.99)
-        self.prior.setSuffix(" %")
-        self.prior.setKeyboardTracking(False)
-        self.prior.valueChanged.connect(
-            lambda value: self._diagnosis.set_prior(self._disease, value / 100)
-        )
-        self.reset = tool_button(
-            "undo-2",
-            tr("Take the table's probability again"),
-            lambda: self._diagnosis.set_prior(self._disease, None),
-        )
-        self.sources = PlainTextBrowser()
-        self.sources.setAccessibleName(tr("Sources"))
-        copy = push_button(tr("Copy"), self.sources.copy_all)
-        before = row(label(tr("Before any finding"), "muted"), self.prior, self.reset, 1)
-        parts = (self.disease, before, (self.sources, 1), row(1, copy))
-        column(*parts, margins=(0, SPACE.s, 0, 0), parent=part)
-        return part
-
     # What is shown
 
     @property
     def busy(self) -> bool:
-        return self._soon.isActive() or self._diagnosis.loading or self.chart.busy
+        drawing = self._has("page") and self.page.chart.busy
+        return self._soon.isActive() or self._diagnosis.loading or drawing
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if not self._has("pages"):
+            self._build()
         if not self._diagnosis.tables and not self._diagnosis.loading:
             self._diagnosis.load()
-            self._refresh()
+        self._refresh()
 
     def refresh(self) -> None:
         """Show what is known now, once the changes of this turn of the event loop are all in."""
-        self._soon.start()
+        if self.isVisible():  # else when it is shown
+            self._soon.start()
 
     def choose_other(self) -> None:
         """Let the user choose the presentation; a site's tables are read anew."""
@@ -227,18 +147,6 @@ class DiagnosisPanel(QWidget):
         """Show again what was shown before the sessions."""
         self._mode = ""
         self._refresh()
-
-    def show_sources(self, hypothesis: str) -> None:
-        """Show what the probability of a disease rests on."""
-        self._disease = hypothesis
-        self.tabs.setCurrentIndex(_SOURCES)
-        self._fill_tab()
-
-    def show_step(self, step: int) -> None:
-        """Show the evidence of a step; 0 is before any finding."""
-        if 0 <= step < len(self.steps.texts.rows):
-            self.steps.choose(self.steps.texts.rows[step].key)
-            self._draw_steps()
 
     def _refresh(self) -> None:
         self._soon.stop()
@@ -261,20 +169,14 @@ class DiagnosisPanel(QWidget):
             self.pages.setCurrentWidget(self.chooser)
         else:
             self.title.setText(table.title)
-            self.population.setText(table.population)
-            self._prefixes = diagnosis.differential.prefixes() if diagnosis.differential else ()
-            self._show_bars()
-            self._fill_tab()
+            self.page.show_now()
             self.pages.setCurrentWidget(self.page)
 
     def _forget(self) -> None:
-        self._disease, self._prefixes = "", ()
-        self.filter.clear()
-        self.sessions.clear()
-        self.chart.clear()
-        self.sources.clear()
-        for rows in (self.findings, self.steps, self.gains):
-            rows.show_rows([])
+        if self._has("page"):
+            self.page.forget()
+        if self._has("sessions"):
+            self.sessions.clear()
 
     def _show_problems(self) -> None:
         diagnosis, lines = self._diagnosis, list[str]()
@@ -286,7 +188,7 @@ class DiagnosisPanel(QWidget):
             lines += unused_text(diagnosis.presentation, diagnosis.unused)
         if diagnosis.record_used and self._record.is_unlinked:
             lines.append(tr("You chose this record; it is not linked to the shown study."))
-        self.problem.setText("\n".join(lines))
+        self.problem.setText(breakable("\n".join(lines)))
         self.problem.setVisible(bool(lines))
 
     # Choosing a presentation
@@ -313,113 +215,12 @@ class DiagnosisPanel(QWidget):
             self.search.clear()
             self._diagnosis.choose(key)
 
-    # The differential
-
-    def _show_bars(self) -> None:
-        differential = self._diagnosis.differential
-        figures = bar_figures(differential) if differential is not None else []
-        if self._disease not in [one.hypothesis for one in figures]:
-            self._disease = figures[0].hypothesis if figures else ""
-        self.bars.show_figures(figures)
-        parts = [tr("○ before any finding")]
-        if any(one.low < one.value or one.value < one.high for one in figures):
-            parts.append(tr("grey: range of the published intervals"))
-        if any(one.test or one.treatment for one in figures):
-            parts.append(tr("dotted: thresholds to test and to treat"))
-        self.legend.setText(DOT.join(parts))
-        self.legend.setVisible(bool(figures))
-
-    def _fill_tab(self) -> None:
-        """Show what the tab in front has to show."""
-        diagnosis, table = self._diagnosis, self._diagnosis.presentation
-        differential, tab = diagnosis.differential, self.tabs.currentIndex()
-        if table is None:
-            return
-        if tab == _FINDINGS:
-            text = self.filter.text()
-            self.findings.show_rows(finding_rows(table, diagnosis.evidence, differential, text))
-            words = without_number(differential) if differential is not None else []
-            note = tr("Without a published ratio here, so moving nothing: {findings}")
-            self.words.setText(note.format(findings=", ".join(words)))
-            self.words.setVisible(bool(words))
-        elif differential is None:
-            self.chart.clear()
-            self.sources.clear()
-            for rows in (self.steps, self.gains):
-                rows.show_rows([])
-        elif tab == _STEPS:
-            self.steps.show_rows(step_rows(self._prefixes))
-            if not self.steps.currentIndex().isValid():
-                self.steps.choose(self.steps.texts.rows[-1].key)
-            self._draw_steps()
-        elif tab == _NEXT:
-            self.gains.show_rows(gain_rows(differential, differential.next_findings()))
-            text = tr("Uncertainty now: {bits} bits. The tests by what they are expected to tell:")
-            self.entropy.setText(text.format(bits=f"{differential.entropy:.2f}"))
-        elif self._disease:
-            self._show_prior(differential)
-            self.sources.setPlainText(sources_text(differential, self._disease))
-        self._show_marked()
-        self._offer_link()
-
-    def _show_marked(self) -> None:
-        on_sources = self.tabs.currentIndex() == _SOURCES
-        self.bars.mark(self._disease if on_sources else "")
-
-    def _show_prior(self, differential: Differential) -> None:
-        self.disease.setText(differential.presentation.hypotheses[self._disease].name)
-        with QSignalBlocker(self.prior):
-            self.prior.setValue(100 * differential.probability(self._disease).prior)
-        self.reset.setEnabled(self._diagnosis.own_prior(self._disease))
-
-    def _draw_steps(self) -> None:
-        if self._prefixes:
-            step = max(self.steps.currentIndex().row(), 0)
-            self.chart.show_steps(self._prefixes, step)
-        self._offer_link()
-
-    # What evidence rests on
-
-    def _current(self) -> tuple[str, Evidence | None]:
-        """Return the finding of the current row, and its evidence if it counts."""
-        lists = {_FINDINGS: self.findings, _STEPS: self.steps}
-        rows = lists.get(self.tabs.currentIndex())
-        finding = rows.current() if rows is not None else ""
-        found = (one for one in self._diagnosis.evidence if one.finding == finding)
-        return finding, next(found, None)
-
-    def _offer_link(self) -> None:
-        finding, evidence = self._current()
-        link = evidence.link if evidence is not None else ""
-        self.show_link.setVisible(bool(link))
-        on_image = self._diagnosis.is_of_image(link)
-        self.show_link.setText(tr("Show on the image") if on_image else tr("Show in the record"))
-        self.take_back.setVisible(bool(finding) and self._diagnosis.is_set(finding))
-
-    def _follow_link(self) -> None:
-        _finding, evidence = self._current()
-        if evidence is not None and evidence.link:
-            on_image = self._diagnosis.is_of_image(evidence.link)
-            (self.finding_wanted if on_image else self.entry_wanted).emit(evidence.link)
-
-    def _take_back(self) -> None:
-        finding, _evidence = self._current()
-        self._diagnosis.forget_setting(finding)
-
     def _restyle(self) -> None:
-        self.chart.restyle()
-        self._refresh()
+        if self._has("page"):
+            self.page.chart.restyle()
+        self.refresh()
 
     def close_models(self) -> None:
         """Delete the chart; call before the window is destroyed."""
-        self.chart.close_models()
-
-
-def _search_field(name: str) -> QLineEdit:
-    field = QLineEdit()
-    field.setPlaceholderText(name)
-    field.setAccessibleName(name)
-    field.setToolTip(plain_tip(name))
-    field.setClearButtonEnabled(True)
-    field.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-    return field
+        if self._has("page"):
+            self.page.chart.close_models()

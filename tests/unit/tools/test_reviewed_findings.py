@@ -49,3 +49,19 @@ def test_a_call_counts_no_more_once_all_that_it_found_is_rejected():
     gone = (found("Heart", "2", State.REJECTED), found("Lung", "2", State.REJECTED))
     assert rejected_calls([opened(*some), opened(*gone)], {"run"}) == ("2",)
     assert rejected_calls([opened(*some), opened(*gone)], {"of another conversation"}) == ()
+
+
+def test_only_what_was_accepted_on_the_shown_study_is_evidence(tmp_path: Path):
+    def image(number: int, patient: str, *findings: Finding) -> OpenImage:
+        about = {"StudyInstanceUID": f"1.{patient}", "PatientID": patient}
+        file = Instance(Path(f"/{number}.dcm"), f"1.{number}", "dicom", 80, 100, attributes=about)
+        return OpenImage(f"image-{number}", file, findings=findings)
+
+    images = (
+        image(1, "4711", found("Nodule", "1", State.ACCEPTED), found("Mass", "1", State.PROPOSED)),
+        image(2, "4711", found("Heart", "2", State.EDITED), found("Lung", "2", State.REJECTED)),
+        image(3, "0815", found("Effusion", "3", State.ACCEPTED)),
+    )
+    accepted = RunImages(images, tmp_path, Decoder()).accepted_findings()
+    assert [one.label for one in accepted] == ["Nodule", "Heart"]
+    assert RunImages((), tmp_path, Decoder()).accepted_findings() == ()
