@@ -35,7 +35,7 @@ from app.headless.agentclinic import (
 )
 from app.headless.common import open_program, print_json
 from app.headless.eval_page import write_page
-from app.headless.eval_runs import Results, Role, file_name, most_common, summary_of
+from app.headless.eval_runs import Results, Role, file_name, most_common, spent_text, summary_of
 from app.paths import data_dir
 from app.settings import write_atomic
 from app.tools.diagnosis.offline_doctor import OfflineDoctor
@@ -133,8 +133,7 @@ def _print_summary(summary: dict[str, Any], folder: Path) -> None:
     print("; ".join(f"{state} {count}" for state, count in summary["states"].items()))
     print(f'always "{base["always"]}": {base["correct"]} of {base["cases"]}')
     for role, used in summary["spent"].items():
-        tokens = f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens"
-        print(f"{role} ({summary['roles'][role]}): {tokens}, ${used['cost']:.4f}")
+        print(f"{role} ({summary['roles'][role]}): {spent_text(used)}")
     print(f"{folder / 'report.html'}")
 
 

@@ -92,7 +92,7 @@ def _strings(part: object) -> list[str]:
 
 _MARKED = r"[\s\"'*_`(\[{<]*([A-F])[\s\"'*_`)\]}>]*"
 _ALONE = re.compile(rf"{_MARKED}[.:,)]?\s*", re.IGNORECASE)
-_HEAD = re.compile(r"\s*[\"'*_`(\[]*([A-F])[\"'*_`)\]]*\s*(?:[):]|\.(?=\s|$)|-\s)")
+_HEAD = re.compile(r"\s*[\"'*_`(\[]*([A-F])[\"'*_`)\]]*\s*(?:[):]|\.(?=\s*$|\s+[^a-z\s])|-\s)")
 _SAID = re.compile(
     r"\b(?:answer|choice|option|choose|select|pick|selected|chosen)\b\s*"
     r"(?:is|would be|letter|:|=)*\s*(?:the\s+)?"
@@ -100,15 +100,22 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(r"\b(?:not|isn't|never|nor|neither|exclude|eliminate|rule out)\b[^.]*$", re.I)
+_WRONG = re.compile(
+    r"[\W_]*(?:is|are|was|seems|looks|would be)\s+"
+    r"(?:not|incorrect|wrong|false|excluded|ruled|less|un\w+)\b"
+    r"|\.\s*[a-z]"  # "E. coli"
+)
 _OR = re.compile(r"^\W*(?:or|and|/)\W*[A-F]\b")
 
 
 def read_letter(text: str) -> str | None:
     """Return the letter that an answer chooses; None if it chooses none or several.
 
-    Strict: a letter alone, at the head of the answer ("C) ..."), or after "answer", "option" and
-    the like. The article "A" and letters in words or lists of choices are none.
+    Strict: a letter alone, also on the last line, at the head of the answer ("C) ..."), or after
+    "answer", "option" and the like. The article "A", "E. coli" and letters in words or lists of
+    choices are none.
     """
+    text = re.sub(r"\\boxed\{([A-F])\}|<answer>\s*([A-F])\b", r"answer: \1\2 ", text)
     if alone := _ALONE.fullmatch(text):
         return alone[1].upper()
     said: list[str] = []
@@ -116,12 +123,16 @@ def read_letter(text: str) -> str | None:
         sentence = re.split(r"[.\n]", text[: match.start()])[-1]
         letter = match[1]
         article = letter == "a" or (letter == "A" and re.match(r"\s*[a-z]", text[match.end() :]))
-        if not article and letter.isupper() and not _NOT.search(sentence + match[0][:-1]):
+        wrong = article or not letter.isupper() or _WRONG.match(text[match.end(1) :])
+        if not wrong and not _NOT.search(sentence + match[0][:-1]):
             if _OR.match(text[match.end(1) :]):
                 return None
             said.append(letter)
     if said:
         return said[-1] if len(set(said[-2:])) == 1 or _is_final(text) else None
+    lines = text.strip().splitlines()
+    if lines and (alone := _ALONE.fullmatch(lines[-1])) and alone[1].isupper():
+        return alone[1]
     head = _HEAD.match(text)
     if head and not _HEAD.match("\n".join(text.splitlines()[1:])):
         return head[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import FileProblem
-from app.headless.eval_runs import accuracy, file_name, read_results
+from app.headless.eval_runs import accuracy, file_name, read_results, spent_text
 from app.settings import write_atomic
 
 _STYLE = """
@@ -27,6 +27,12 @@ td,th,details{border-color:#2c343d}.role,.note{color:#9aa6b2}.correct{color:#5bc
 .wrong,.failed,.protocol{color:#ff8a80}text{fill:#dfe5ec}}
 """
 _WIDTH = 560
+_STATES = (
+    "Only correct counts as right. Declined: the doctor said that it cannot know. Undecided: the "
+    "moderator said neither yes nor no. Protocol: the doctor broke it three times running. No "
+    "diagnosis, no answer: none came to the end. Failed: a model or a file failed; --resume tries "
+    "again."
+)
 PUBLISHED = (
     ("MedRAX", 0.631),
     ("Llama-3.2-90B", 0.579),
@@ -55,6 +61,7 @@ def write_page(folder: Path) -> Path:
         "<p class=note>Research only, not for diagnosis.</p>",
         _figures(summary),
         f"<h2>How the cases ended</h2>{_bars(Counter(str(row['state']) for row in rows))}",
+        f"<p class=note>{escape(_STATES)}</p>",
     ]
     if summary["benchmark"] == "agentclinic":
         turns = Counter(f"{row['turns']:>2}" for row in rows)
@@ -92,13 +99,19 @@ def _figures(summary: Mapping[str, Any]) -> str:
     rows = [("Right", f"{summary['correct']} of {summary['cases']}: {_share(summary)}")]
     base = summary.get("baseline")
     if base:
+        states = summary["states"]
+        named = sum(states.get(state, 0) for state in ("correct", "wrong", "undecided"))
+        rows.append(("Of those in which a disease was named", f"{summary['correct']} of {named}"))
         share = f"{base['correct'] / base['cases']:.1%}" if base["cases"] else ""
         rows.append(
             (f"Always “{base['always']}”", f"{base['correct']} of {base['cases']}: {share}")
         )
     for role, used in summary.get("spent", {}).items():
-        tokens = f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens"
-        rows.append((f"{role} ({summary['roles'][role]})", f"{tokens}, ${used['cost']:.4f}"))
+        rows.append((f"{role} ({summary['roles'][role]})", spent_text(used)))
+    asked = ("turns", "doctor_bias", "patient_bias")
+    chosen = [f"{name.replace('_', ' ')} {summary[name]}" for name in asked if summary.get(name)]
+    if chosen:
+        rows.append(("Asked for", ", ".join(chosen)))
     quiet = [role for role, name in summary.get("roles", {}).items() if name == "rules"]
     if quiet:
         rows.append(("Played by rules, without a language model", ", ".join(quiet)))

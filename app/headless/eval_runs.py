@@ -41,11 +41,11 @@ class RoleFailed(SightlineError):
 
 @dataclass(slots=True)
 class Spending:
-    """Tokens and dollars of one role in one case."""
+    """Tokens and dollars of one role in one case; `cost` None if the model has no price."""
 
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Role:
         if used is not None:
             self.spent.input_tokens += used.run_input_tokens
             self.spent.output_tokens += used.run_output_tokens
-            self.spent.cost += used.cost or 0.0
+            self.spent.cost = _sum(self.spent.cost, used.cost)
 
 
 class Results:
@@ -203,12 +203,22 @@ def summary_of(rows: Sequence[Mapping[str, Any]]) -> Json:
         for role, used in row.get("spent", {}).items():
             total = spent.setdefault(role, dict.fromkeys(used, 0))
             for key, value in used.items():
-                total[key] = round(total[key] + value, 6)
+                total[key] = _sum(total[key], value)
     return {
         **accuracy(rows),
         "states": dict(Counter(str(row["state"]) for row in rows).most_common()),
         "spent": spent,
     }
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else round(one + other, 6)
+
+
+def spent_text(used: Mapping[str, Any]) -> str:
+    """Return what a role spent, for people."""
+    cost = "price unknown" if used["cost"] is None else f"${used['cost']:.4f}"
+    return f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens, {cost}"
 
 
 def file_name(case: str) -> str:

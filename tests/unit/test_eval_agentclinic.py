@@ -29,12 +29,13 @@ from app.headless.agentclinic import (
     read_verdict,
 )
 from app.headless.eval_agentclinic import Options, run
-from app.headless.eval_runs import MOST_SAID, read_results, wilson
+from app.headless.eval_runs import MOST_SAID, read_results, spent_text, summary_of, wilson
 from app.paths import data_dir
 from tests.support.scripted_model import ScriptedModel, call, says
 
 Json = dict[str, Any]
 Play = Callable[[str, Sequence[ToolSchema]], Sequence[Any]]
+PRICED = ModelInfo(own_tools=False, metered=True, input_price=2.0, output_price=20.0)
 STATES = {"correct", "wrong", "declined", "undecided", "no diagnosis", "protocol", "failed"}
 
 
@@ -135,7 +136,7 @@ def test_a_case_from_start_to_end_with_four_language_models(
             says("REQUEST IMAGES"),
             [Text("DIAGNOSIS READY: **DVT of the leg.**\n\nBecause of the clot.")],
         ),
-        "patient": ScriptedModel([Text("In my calf."), Tokens(40, 5)]),
+        "patient": ScriptedModel([Text("In my calf."), Tokens(40, 5)], info=PRICED),
         "ward": ScriptedModel(says("RESULTS: not available")),
         "judge": ScriptedModel(says("Maybe."), says("Yes, they are.")),
     }
@@ -155,7 +156,7 @@ def test_a_case_from_start_to_end_with_four_language_models(
     [row] = read_results(out / "results.jsonl")
     assert (row["state"], row["turns"]) == ("correct", 4)
     assert row["diagnosis"] == "DVT of the leg"
-    assert row["spent"]["patient"] == {"input_tokens": 40, "output_tokens": 5, "cost": 0.0}
+    assert row["spent"]["patient"] == {"input_tokens": 40, "output_tokens": 5, "cost": 0.00018}
 
     def asked(role: str, number: int = -1) -> str:
         return "\n".join(message.text for message in models[role].requests[number])
@@ -175,7 +176,9 @@ def test_a_case_from_start_to_end_with_four_language_models(
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["correct"], summary["cases"], summary["states"]) == (1, 1, {"correct": 1})
     assert summary["baseline"] == {"always": "deep vein thrombosis", "correct": 1, "cases": 1}
-    assert "1 of 1 right: 100.0%" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "1 of 1 right: 100.0%" in printed
+    assert "patient (scripted): 40 + 5 tokens, $0.0002" in printed
 
 
 def test_a_case_from_start_to_end_with_the_profile_s_doctor(tmp_path: Path) -> None:
@@ -592,6 +595,13 @@ def test_the_interval_of_an_accuracy_is_wilson_s(right: int, total: int) -> None
     stats = pytest.importorskip("scipy.stats")
     known = stats.binomtest(right, total).proportion_ci(method="wilson")
     assert wilson(right, total) == pytest.approx((known.low, known.high), abs=1e-9)
+
+
+def test_a_price_that_is_not_known_is_not_nought() -> None:
+    spent = [{"input_tokens": 1_000, "output_tokens": 5, "cost": cost} for cost in (0.25, None)]
+    rows = [{"state": "wrong", "spent": {"doctor": one}} for one in spent]
+    assert spent_text(summary_of(rows[:1])["spent"]["doctor"]) == "1,000 + 5 tokens, $0.2500"
+    assert spent_text(summary_of(rows)["spent"]["doctor"]) == "2,000 + 10 tokens, price unknown"
 
 
 def test_nothing_is_sent_to_a_host_that_is_not_allowed(
