@@ -68,9 +68,10 @@ def site() -> Iterator[Path]:
 class Room:
     """A window with two studies of two patients; a tool has found a nodule on the first."""
 
-    def __init__(self, wait_until: WaitUntil) -> None:
+    def __init__(self, wait_until: WaitUntil, folder: Path) -> None:
         self.wait = wait_until
-        self.window = MainWindow(Workspace(), FakeDecoder(), QLabel("chat"))
+        layout = folder / "window.ini"
+        self.window = MainWindow(Workspace(), FakeDecoder(), QLabel("chat"), layout_file=layout)
         self.window.resize(1500, 950)
         self.window.show()
         other = study(instance("2.1", PatientID="0815"), uid="t", patient="Kern^Bert")
@@ -130,8 +131,8 @@ class Room:
 
 
 @pytest.fixture
-def room(site: Path, qapp: QApplication, wait_until: WaitUntil) -> Iterator[Room]:
-    made = Room(wait_until)
+def room(site: Path, qapp: QApplication, wait_until: WaitUntil, tmp_path: Path) -> Iterator[Room]:
+    made = Room(wait_until, tmp_path)
     yield made
     made.window.quit()
 
@@ -467,11 +468,15 @@ def test_a_narrow_window_marks_the_rail_and_keeps_the_chat(room: Room):
 
 
 def test_the_panel_is_german(
-    site: Path, qapp: QApplication, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+    site: Path,
+    qapp: QApplication,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ):
     monkeypatch.setenv("SIGHTLINE_LANGUAGE", "de")
     use_language("en")
-    room = Room(wait_until)
+    room = Room(wait_until, tmp_path)
     try:
         room.choose()
         room.click_state("Fever", 1)
