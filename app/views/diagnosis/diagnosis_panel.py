@@ -167,6 +167,9 @@ class DiagnosisPanel(QWidget):
             self.title.setText(tr("Choose a presentation"))
             self._list_presentations()
             self.pages.setCurrentWidget(self.chooser)
+        elif not self._has("page"):
+            _ = self.page  # it takes 35 ms to make: it is filled in a turn of its own
+            self._soon.start()
         else:
             self.title.setText(table.title)
             self.page.show_now()
