@@ -549,6 +549,8 @@ def test_a_moderator_who_never_says_yes_or_no_leaves_the_case_undecided(tmp_path
         ("Gout or septic arthritis", "Gout", False),
         ("Not gout", "Gout", False),
         ("Type 1 diabetes", "Type 2 diabetes", False),
+        ("Chronic pancreatitis", "Acute pancreatitis", False),
+        ("Pancreatitis", "Acute pancreatitis", True),
         ("", "Gout", False),
         ("Disease", "Syndrome", False),
     ],
