@@ -1912,8 +1912,8 @@
             <translation>Balken, der so breit wie eine Bankkarte gemacht wird</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Before any finding</source>
             <translation>Vor jedem Befund</translation>
         </message>
@@ -2981,7 +2981,7 @@
             <location filename="../../app/views/chat/answer.py" />
             <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/deidentify_dialog.py" />
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <location filename="../../app/views/diagnosis/session_page.py" />
             <location filename="../../app/views/record/record_panel.py" />
             <location filename="../../app/views/text_view.py" />
@@ -3487,7 +3487,7 @@
             <translation>Dosierung</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>dotted: thresholds to test and to treat</source>
             <translation>gepunktet: Schwellen für Untersuchung und Behandlung</translation>
         </message>
@@ -4267,7 +4267,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <location filename="../../app/views/window_docks.py" />
             <source>Findings</source>
             <translation>Befunde</translation>
@@ -4697,7 +4697,7 @@
             <translation>Grau</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>grey: range of the published intervals</source>
             <translation>grau: Spanne der veröffentlichten Intervalle</translation>
         </message>
@@ -9192,7 +9192,7 @@
             <translation>Teile von Bildern können hier nicht gelesen werden</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Parts of the differential</source>
             <translation>Teile der Differentialdiagnose</translation>
         </message>
@@ -9677,7 +9677,7 @@
             <translation>Wahrscheinlichkeiten Schritt für Schritt</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Probability before any finding, in per cent</source>
             <translation>Wahrscheinlichkeit vor jedem Befund, in Prozent</translation>
         </message>
@@ -10740,7 +10740,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/findings_filter.py" />
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Search the findings</source>
             <translation>Befunde durchsuchen</translation>
         </message>
@@ -11172,7 +11172,7 @@
             <translation>Bild zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Show in the record</source>
             <translation>In der Akte zeigen</translation>
         </message>
@@ -11192,7 +11192,7 @@
             <translation>Zeigen Sie zuerst sein Bild</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Show on the image</source>
             <translation>Im Bild zeigen</translation>
         </message>
@@ -11450,7 +11450,7 @@
             <translation>Quelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <location filename="../../app/views/models/models_window.py" />
             <source>Sources</source>
             <translation>Quellen</translation>
@@ -11547,7 +11547,7 @@
             <translation>Schritt {place} von {count}: </translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Steps</source>
             <translation>Schritte</translation>
@@ -11769,7 +11769,7 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take back what I set</source>
             <translation>Eigene Angabe zurücknehmen</translation>
         </message>
@@ -11804,7 +11804,7 @@
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
         </message>
@@ -14101,7 +14101,7 @@
             <translation>Unsicher: {text}</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Uncertainty now: {bits} bits. The tests by what they are expected to tell:</source>
             <translation>Unsicherheit jetzt: {bits} Bit. Die Untersuchungen nach dem, was sie erwarten lassen:</translation>
         </message>
@@ -14507,7 +14507,7 @@
             <translation>Was dürfen Werkzeuge?</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>What next</source>
             <translation>Als Nächstes</translation>
         </message>
@@ -14572,7 +14572,7 @@
             <translation>Was gesendet würde; mit den Pfeiltasten blättern</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>What would change my mind</source>
             <translation>Was meine Meinung ändern würde</translation>
         </message>
@@ -14776,7 +14776,7 @@
             <translation>Ohne veröffentlichten Quotienten dafür, verschiebt also nichts: {findings}</translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>Without a published ratio here, so moving nothing: {findings}</source>
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
         </message>
@@ -15847,7 +15847,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             </translation>
         </message>
         <message>
-            <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
+            <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>○ before any finding</source>
             <translation>○ vor jedem Befund</translation>
         </message>

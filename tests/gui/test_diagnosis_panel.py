@@ -216,6 +216,7 @@ def test_a_dependent_finding_is_marked_and_a_word_without_a_number_moves_nothing
     room.settle()
     assert room.percent("Flu") == shown(by_fractions(FLU, Fraction(3)))
     assert "Rash: present" in room.panel.page.words.text()
+    assert "moves nothing" in about(room.panel.page.findings)["Rash"]
     room.click_state("Rash", 3)
     assert "Rash" not in about(room.panel.page.findings)
 
@@ -310,13 +311,21 @@ def test_a_bar_shows_its_sources_and_its_prior_can_be_changed(room: Room):
     low, high = by_fractions(Fraction(1, 10)), by_fractions(Fraction(3, 10), Fraction(4))
     value = by_fractions(FLU, Fraction(2))
     assert bar.text() == f"Flu: {shown(value)}  ({shown(low)} – {shown(high)})"
+    assert "Below 5% one stops testing. Above 75% one treats" in bar.accessibleName()
+    bar.setFocus()
+    QTest.keyClick(bar, Qt.Key.Key_Space)
+    room.settle()
+    assert room.panel.page.tabs.currentIndex() == SOURCES
+    room.tab(FINDINGS)
     QTest.mouseClick(bar, LEFT)
     room.settle()
     text = room.panel.page.sources.toPlainText()
     assert room.panel.page.tabs.currentIndex() == SOURCES
     assert text.startswith("Before any finding: 20%  (10% – 30%)\nMade up\nPopulation: nobody\n")
     assert "Fever: present  ×2 (1 – 4)\nMade up\n" in text
-    assert text.count("Figure not looked up") == 2
+    assert "Below 5% one stops testing\nMade up\n" in text
+    assert "Above 75% one treats\nMade up\n" in text
+    assert text.count("Figure not looked up") == 4
     field = room.panel.page.prior
     field.selectAll()
     QTest.keyClicks(field, "60")

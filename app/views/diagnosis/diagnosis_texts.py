@@ -28,6 +28,8 @@ _LEVELS = {
     "high": translatable("high"),
 }
 
+_MOST_NAMED = 3  # in a sentence
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -102,6 +104,8 @@ def finding_rows(
     """
     known = {one.finding: one for one in evidence}
     weaker = not_counted(differential) if differential is not None else {}
+    silent = without_number(differential) if differential is not None else []
+    mute = {one.finding for one in silent}
     names = {key: one.name for key, one in table.findings.items()}
     names |= {key: key for key in known if key not in names}
     rows: list[Row] = []
@@ -110,7 +114,7 @@ def finding_rows(
         about = [origin_text(item)] if item else []
         if key in weaker:
             about.append(tr("not counted, it depends on: {finding}").format(finding=weaker[key]))
-        if key not in table.findings:
+        if key in mute:
             about.append(tr("no published ratio: moves nothing"))
         if all(word in name.casefold() for word in text.casefold().split()):
             rows.append(Row(key, name, DOT.join(about), item.present if item else None))
@@ -142,14 +146,21 @@ def not_counted(differential: Differential) -> dict[str, str]:
     }
 
 
-def without_number(differential: Differential) -> list[str]:
-    """Return the findings, as they are, for which no disease has a ratio."""
+def without_number(differential: Differential) -> list[Evidence]:
+    """Return the evidence for which no disease has a ratio, so that it moves nothing."""
     silent = [one.silent for one in differential.probabilities]
-    return [
-        state_text(differential.name(one.finding), one.present)
-        for one in differential.evidence
-        if all(one in those for those in silent)
-    ]
+    return [one for one in differential.evidence if all(one in those for those in silent)]
+
+
+def moves_nothing_text(differential: Differential) -> str:
+    """Return a sentence that names the evidence without a number; "" if there is none."""
+    found = without_number(differential)
+    if not found:
+        return ""
+    names = [state_text(differential.name(one.finding), one.present) for one in found]
+    more = [f"+{len(names) - _MOST_NAMED}"] if len(names) > _MOST_NAMED else []
+    text = tr("Without a published ratio here, so moving nothing: {findings}")
+    return text.format(findings=", ".join([*names[:_MOST_NAMED], *more]))
 
 
 def step_rows(prefixes: Sequence[Differential]) -> list[Row]:

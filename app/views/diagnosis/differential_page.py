@@ -9,9 +9,9 @@ from app.tools.diagnosis.differential import Differential, Evidence
 from app.views.diagnosis.diagnosis_texts import (
     finding_rows,
     gain_rows,
+    moves_nothing_text,
     sources_text,
     step_rows,
-    without_number,
 )
 from app.views.diagnosis.lists import FindingStates, RowList, search_field
 from app.views.diagnosis.probability_bars import ProbabilityBars, bar_figures
@@ -180,9 +180,8 @@ class DifferentialPage(QWidget):
         if tab == _FINDINGS:
             text = self.filter.text()
             self.findings.show_rows(finding_rows(table, diagnosis.evidence, differential, text))
-            words = without_number(differential) if differential is not None else []
-            note = tr("Without a published ratio here, so moving nothing: {findings}")
-            self.words.setText(note.format(findings=", ".join(words)))
+            words = moves_nothing_text(differential) if differential is not None else ""
+            self.words.setText(words)
             self.words.setVisible(bool(words))
         elif differential is None:
             self.chart.clear()

@@ -137,8 +137,11 @@ class RowList(RowTable):
 
     def _fit(self) -> None:
         """Make each row as high as its texts; Qt's own way asks for every cell, 100 ms in all."""
-        place = QRect(0, 0, self.columnWidth(0), 10_000).adjusted(*_MARGINS)
-        small, large = QFontMetrics(ui_font(TYPE.caption)), QFontMetrics(ui_font(TYPE.label))
+        # A little narrower than painted, since a painter may wrap a line earlier.
+        place = QRect(0, 0, self.columnWidth(0) - SPACE.xs, 10_000).adjusted(*_MARGINS)
+        small, large = (
+            QFontMetrics(ui_font(pixels), self.viewport()) for pixels in (TYPE.caption, TYPE.label)
+        )
         for number, row in enumerate(self.texts.rows):
             height = large.boundingRect(place, _WRAP, row.title).height()
             if row.about:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -30,6 +31,8 @@ def table_with_links() -> dict[str, Any]:
     """The small table; its swab is a nodule on an image, its CRP the creatinine of the record."""
     table = deepcopy(TABLE)
     table["findings"]["swab"]["labels"] = ["nodule"]
+    table["hypotheses"]["flu"]["test_threshold"] = {"value": 0.05, "source": "us"}
+    table["hypotheses"]["flu"]["treatment_threshold"] = {"value": 0.75, "source": "us"}
     table["findings"]["crp"] |= {"loinc": ["2160-0"], "above": 1.2, "unit": "mg/dL"}
     return table
 
@@ -283,3 +286,55 @@ def test_steps_keep_the_order_in_which_things_became_known(workspace: Workspace)
     ]
     steps = [step["flu"] for step in diagnosis.differential.steps()]
     assert steps == pytest.approx(expected, abs=1e-12)
+
+
+RATIOS = {
+    ("fever", True): {"flu": Fraction(2)},
+    ("fever", False): {"flu": Fraction(1, 2)},
+    ("high_fever", True): {"flu": Fraction(3)},
+    ("cough", True): {"flu": Fraction(2), "cold": Fraction(4)},
+    ("cough", False): {"flu": Fraction(1, 2)},
+    ("swab", True): {"flu": Fraction(8)},
+    ("swab", False): {"flu": Fraction(2, 9)},
+    ("crp", True): {"flu": Fraction(3, 2)},
+    ("crp", False): {"flu": Fraction(4, 5)},
+}
+"""The table again, by hand."""
+
+
+def test_whatever_is_done_the_figures_are_those_of_plain_fractions(workspace: Workspace):
+    dice, diagnosis, annotations = random.Random(19), workspace.diagnosis, workspace.annotations
+    hand: dict[str, bool | None] = {}
+    priors, accepted = dict(PRIORS), False
+    for _ in range(300):
+        action = dice.choice(("set", "set", "set", "back", "review", "prior", "over"))
+        finding = dice.choice(("fever", "high_fever", "cough", "swab", "crp", "rash"))
+        if action == "set":
+            present = dice.choice((True, False, None))
+            diagnosis.set_finding(finding, present)
+            hand[finding] = present
+            if present is None and not (finding == "swab" and accepted):
+                del hand[finding]
+        elif action == "back":
+            diagnosis.forget_setting(finding)
+            hand.pop(finding, None)
+        elif action == "review":
+            accepted = not accepted
+            state = State.ACCEPTED if accepted else State.REJECTED
+            annotations.decide(["nodule-1.1"], state)
+        elif action == "prior":
+            priors["flu"] = Fraction(dice.randint(1, 99), 100)
+            diagnosis.set_prior("flu", float(priors["flu"]))
+        elif dice.random() < 0.3:
+            diagnosis.start_over()
+            hand, priors = {}, dict(PRIORS)
+        known = {"swab": True} if accepted else {}
+        known = {key: one for key, one in (known | hand).items() if one is not None}
+        assert told(diagnosis) == known
+        for disease in ("flu", "cold"):
+            found = {key: RATIOS.get((key, one), {}).get(disease) for key, one in known.items()}
+            if found.get("fever") == 2 and found.get("high_fever"):
+                del found["fever"]  # of one group, the stronger one counts
+            ratios = [ratio for ratio in found.values() if ratio is not None]
+            expected = by_fractions(priors[disease], *ratios)
+            assert value(diagnosis, disease) == pytest.approx(expected, abs=1e-12)
