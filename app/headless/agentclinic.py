@@ -254,7 +254,14 @@ class RuleModerator:
 
     async def same(self, diagnosis: str, correct: str) -> bool | None:
         """Return whether they are the same."""
+        said, right = (set(re.findall(r"[a-z]+", text.casefold())) for text in (diagnosis, correct))
+        for pair in _OPPOSED:
+            if said & pair and right & pair and said & pair != right & pair:
+                return False
         return not _names(diagnosis).isdisjoint(_names(correct))
+
+
+_OPPOSED = ({"acute", "chronic"}, {"left", "right"})
 
 
 @cache

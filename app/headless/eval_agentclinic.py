@@ -35,7 +35,15 @@ from app.headless.agentclinic import (
 )
 from app.headless.common import open_program, print_json
 from app.headless.eval_page import write_page
-from app.headless.eval_runs import Results, Role, file_name, most_common, spent_text, summary_of
+from app.headless.eval_runs import (
+    Results,
+    Role,
+    exit_code,
+    file_name,
+    most_common,
+    spent_text,
+    summary_of,
+)
 from app.paths import data_dir
 from app.settings import write_atomic
 from app.tools.diagnosis.offline_doctor import OfflineDoctor
@@ -81,7 +89,7 @@ def run(
     as_json: bool = False,
     make_model: Any = None,
 ) -> int:
-    """Examine the cases; print the summary, and return 0.
+    """Examine the cases; print the summary, and return 0, or 1 if it was stopped before its end.
 
     Args:
         options: The settings of the run.
@@ -121,7 +129,7 @@ def run(
         print_json(summary)
     else:
         _print_summary(summary, folder)
-    return 0
+    return exit_code(len(rows), len(cases))
 
 
 def _print_summary(summary: dict[str, Any], folder: Path) -> None:
@@ -244,5 +252,5 @@ async def _all(
             detail = row["diagnosis"] or row["reason"]
             print(printable(f"{said}{': ' if detail else ''}{detail}"), file=sys.stderr, flush=True)
 
-    with contextlib.suppress(asyncio.CancelledError):
+    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C
         await asyncio.gather(*(one(case) for case in cases))

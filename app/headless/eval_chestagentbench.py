@@ -7,6 +7,7 @@ arXiv:2502.02673; data: huggingface.co/datasets/wanglab/chest-agent-bench
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 import sys
@@ -20,7 +21,7 @@ from app.agent.sessions import Thread
 from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json
 from app.headless.eval_page import write_page
-from app.headless.eval_runs import Results, Role, file_name, summary_of
+from app.headless.eval_runs import Results, Role, exit_code, file_name, summary_of
 from app.headless.runs import open_images
 from app.paths import data_dir
 from app.settings import write_atomic
@@ -157,7 +158,7 @@ def run(
     as_json: bool = False,
     model: LanguageModel | None = None,
 ) -> int:
-    """Ask the questions; print the summary, and return 0.
+    """Ask the questions; print the summary, and return 0, or 1 if it was stopped before its end.
 
     Args:
         data: The folder with metadata.jsonl and figures.
@@ -197,7 +198,7 @@ def run(
         share = f"{summary['accuracy']:.1%} (95% {summary['low']:.1%} to {summary['high']:.1%})"
         print(f"{summary['correct']} of {summary['cases']} right: {share}")
         print(folder / "report.html")
-    return 0
+    return exit_code(len(rows), len(questions))
 
 
 async def _all(
@@ -225,7 +226,8 @@ async def _all(
             said = f"{row['id']}: {row['state']} ({row['answer'] or row['reason']})"
             print(printable(said), file=sys.stderr, flush=True)
 
-    await asyncio.gather(*(one(question) for question in questions))
+    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C
+        await asyncio.gather(*(one(question) for question in questions))
 
 
 async def _ask(

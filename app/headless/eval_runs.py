@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -219,6 +220,14 @@ def spent_text(used: Mapping[str, Any]) -> str:
     """Return what a role spent, for people."""
     cost = "price unknown" if used["cost"] is None else f"${used['cost']:.4f}"
     return f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens, {cost}"
+
+
+def exit_code(done: int, wanted: int) -> int:
+    """Return 0 if all cases have ended, else 1, and say on stderr how to go on."""
+    if done < wanted:
+        left = wanted - done
+        print(f"sightline: stopped; {left} cases are left: --resume goes on.", file=sys.stderr)
+    return int(done < wanted)
 
 
 def file_name(case: str) -> str:
