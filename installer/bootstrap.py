@@ -47,7 +47,7 @@ from installer.environment import Environment
 # `app`'s own commands, which open no window; and its options that take a value.
 COMMANDS = {
     *("render", "info", "ask", "tools", "tool", "models", "sessions", "audit"),
-    *("export", "deidentify", "mcp", "mcp-servers"),
+    *("export", "deidentify", "mcp", "mcp-servers", "eval"),
 }
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}

@@ -233,7 +233,8 @@ class WordMatches:
         asked = any(
             not match.positions & (past | excluded)
             and match not in unanswerable
-            and self._kind(match).tools
+            and (kind := self._kind(match)).tools
+            and not kind.fallback
             for match in matches
         )
         # "What dose ...?" asks for something that no tool answers.

@@ -116,6 +116,9 @@ def _kind(
     )
 
 
+_TO_GIVE = phrases("how much, can|may|should i|we give, after, dose of")
+"""What is to be given is for a physician: no list of the record answers it."""
+
 _GIVEN = (
     *(
         f"{word} {link}0"
@@ -168,6 +171,7 @@ _KINDS = (
         greedy=False,
         fallback=True,
         bare=True,
+        unless=_TO_GIVE,
     ),
     _kind("history", _all_words("HISTORY"), HISTORY, greedy=False),
     _kind("habits", _all_words("HABITS"), HISTORY, greedy=False, bare=True),
@@ -188,7 +192,14 @@ _KINDS = (
     _kind("soap", _WORDS["SOAP"], SOAP, beats=("notes",)),
     _kind("discharge", _WORDS["DISCHARGE"], DISCHARGE, beats=("notes",)),
     _kind("medication", (*_WORDS["MEDICATION"], *_TAKEN), MEDICATION, greedy=False),
-    _kind("a drug", _DRUG_NAMES, MEDICATION, greedy=False, bare=True),
+    _kind(
+        "a drug",
+        _DRUG_NAMES,
+        MEDICATION,
+        greedy=False,
+        bare=True,
+        unless=_TO_GIVE,
+    ),
     QuestionKind("of a drug", _DRUG_NAMES, needs_image=False),
     _kind("interactions", _WORDS["INTERACTIONS"], INTERACTIONS, beats=_MEDICATION),
     _kind(
