@@ -29,8 +29,8 @@ _REACH = tuple(  # up to where each negates
 _NEGATION = re.compile(rf"(?<!\w)(?:{'|'.join((*_NEXT_ONLY, *_OVER_AND, *_TO_THE_END))})(?!\w)")
 _AFTER = re.compile(
     r"^[\s:(]*(?:is|are|was|were|ist|sind|wird|werden)?\s*"
-    r"(?:absent|negative|negativ|not present|excluded|denied|ausgeschlossen|verneint|fehlt|fehlen"
-    r"|no\b|nein\b)"
+    r"(?:absent|negative|negativ|not present|excluded|ruled out|denied|ausgeschlossen|verneint"
+    r"|fehlt|fehlen|no\b|nein\b)"
 )
 _RELATIVES = re.compile(  # "her father had", not "her husband says that she"
     r"(?<!\w)(?:(?:(?:grand)?(?:mother|father)|mum|mom|dad|parents?|brothers?|sisters?|uncle|aunt"
@@ -48,6 +48,7 @@ _SAID_PRESENT = re.compile(
     r"(?<!\w)(?:raised|elevated|positive|present|shows?|erhöht|positiv|vorhanden|zeigt)(?!\w)"
 )
 _GOES_ON = re.compile(r"\b(?:or|nor|oder|noch)\b")
+_NEXT = re.compile(rf"{_GOES_ON.pattern}|{_NEGATION.pattern}")
 
 
 def clauses(text: str) -> list[str]:
@@ -98,6 +99,8 @@ def is_negated(clause: str, start: int, end: int) -> bool:
             comma = between.find(",")
             if comma >= 0 and _SAID_PRESENT.search(clause, match.end() + comma, item_end):
                 continue
-            if not stop.search(between) or _GOES_ON.search(clause, match.end()):
+            following = _NEXT.search(clause, match.end())  # an "or" of the next "no" is not ours
+            goes_on = following is not None and _GOES_ON.fullmatch(following[0])
+            if not stop.search(between) or goes_on:
                 return True
     return False

@@ -32,11 +32,16 @@ _AGE_FIRST = re.compile(
     r"(?<![\w.])(\d{1,3})[ -]?"
     r"(?:years?[ -]old|yrs?(?: old)?|y/?o|jahre alt|jährige[rn]?)(?!\w)"
 )
-_AGE_SEX = re.compile(r"(?<![\w.])(\d{1,3}) ?(f|m|w)(?![\w/])")
+_AGE_SEX = re.compile(  # "1,80 m" is a height, "101 F" a fever
+    r"(?<![\w.,])(?!(?:9[5-9]|10[0-8]) ?f)(\d{1,3}) ?(f|m|w)(?![\w/])"
+)
+_FOR_YEARS = re.compile(r"(?<!\w)(?:for|since|over|past|last|seit|vor)(?: \w+)? $")
+_MEASURED = r"\s*\(?(?:of |by )?[<>]?\d+(?:[.,]\d+)? ?(?:mm|cm|drinks?|units?)(?!\w)"
+_PAIR = re.compile(r"(?<![\w.,/])\d+ ?/ ?\d+(?![\w/])")
 _LINK = r"\s*(?:of|is|was|at|=|:|von|ist|bei|beträgt)?\s*"
 _NUMBER = r"(?P<number>[<>]?\d+(?:[.,]\d+)?)"
 _UNIT = r"\s*(?P<unit>[a-zµμ%°][\w%µμ°³⁹/^*]*(?:/[\w]+)*|10[³⁹^]\S+)?"
-_ANY_NUMBER = re.compile(rf"(?<![\w.,/]){_NUMBER}(?![/\d]|[.,]\d){_UNIT}(?!\w)")
+_ANY_NUMBER = re.compile(rf"(?<![\w.,/]){_NUMBER}(?!\d|[.,]\d|\s?/\s?\d){_UNIT}(?!\w)")
 
 
 @cache
@@ -69,7 +74,9 @@ def typed_values(score: Score, text: str) -> TypedValues:
     for item in inputs.values():
         if item.kind == "yes/no":
             said = {s for part in clauses(plain) for s in states(part, _words_of(item))}
-            if len(said) > 1:
+            if any(re.search(re.escape(word) + _MEASURED, plain) for word in _words_of(item)):
+                found.unused.append(f"{item.label}: yes or no, not a number")
+            elif len(said) > 1:
                 found.unused.append(f"{item.label}: said to be present and absent")
             elif said:
                 found.values[item.name] = said.pop()
@@ -77,6 +84,10 @@ def typed_values(score: Score, text: str) -> TypedValues:
         if item.kind == "choice":
             _take_choice(item, plain, found)
         _take_number(item, plain, found, used)
+    for match in _PAIR.finditer(plain):
+        if not _overlaps(match.span(), used):
+            used.append(match.span())
+            found.unused.append(f"the values {match[0]}")
     for match in _ANY_NUMBER.finditer(plain):
         if not _overlaps(match.span(), used) and not _take_by_unit(inputs, match, found):
             found.unused.append(f"the number {match['number']}")
@@ -86,6 +97,8 @@ def typed_values(score: Score, text: str) -> TypedValues:
 def _take_by_unit(inputs: dict[str, Input], match: re.Match[str], found: TypedValues) -> bool:
     """Take a number without words whose unit only one input has: "180 cm" is the height."""
     unit = _read_unit(match["unit"])
+    if unit == "years" and _FOR_YEARS.search(match.string[: match.start()]):
+        return False  # how long something has lasted is no age
     fitting = [
         item
         for item in inputs.values()

@@ -120,3 +120,29 @@ def test_values_in_words(score: str, text: str, expected: dict[str, str]) -> Non
 )
 def test_what_cannot_be_used_is_told(score: str, text: str, told: str) -> None:
     assert told in "; ".join(typed_values(find_score(score), text).unused)
+
+
+@pytest.mark.parametrize(
+    ("score", "text", "given", "told"),
+    [
+        (
+            "wells_pe",
+            "no signs of DVT, recent surgery, PE most likely, no previous DVT or PE",
+            {"immobilization_or_surgery": True, "pe_most_likely": True, "dvt_signs": False},
+            "",
+        ),
+        ("cha2ds2_vasc", "hypertension ruled out, diabetes", {"hypertension": False}, ""),
+        ("curb_65", "BP 120/80 then 85/50", {}, "the values 85/50"),
+        ("curb_65", "breathing 24/min", {"respiratory_rate": None}, "the number 24"),
+        ("bmi", "1,80 m and 85,5 kg", {"age": None}, ""),
+        ("curb_65", "temp 101 F, confused", {"age": None, "confusion": True}, "the number 101"),
+        ("cha2ds2_vasc", "diabetes for 20 years", {"age": None}, "the number 20"),
+        ("wells_dvt", "calf swelling 1 cm", {"calf_swelling": None}, "yes or no, not a number"),
+    ],
+)
+def test_what_once_gave_wrong_points_or_was_swallowed(
+    score: str, text: str, given: dict[str, bool | None], told: str
+) -> None:
+    found = typed_values(find_score(score), text)
+    assert {name: found.values.get(name) for name in given} == given
+    assert told in "; ".join(found.unused)
