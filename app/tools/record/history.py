@@ -101,14 +101,15 @@ def _said_of(topic: str, entries: Sequence[Entry], text: str) -> str:
         return (
             f"The record has no entry on {topic}{like}, which does not mean that there is nothing."
         )
-    latest: dict[str, Entry] = {}
-    times: dict[str, int] = {}
-    for one in entries:
-        latest.setdefault(one.name, one)
-        times[one.name] = times.get(one.name, 0) + 1
+    latest: dict[tuple[str, bool], Entry] = {}
+    times: dict[tuple[str, bool], int] = {}
+    for one in entries:  # a refused shot is no later one of those that were given
+        key = (one.name, one.status in ("not-done", "cancelled"))
+        latest.setdefault(key, one)
+        times[key] = times.get(key, 0) + 1
     said = [
-        said_entry(one) + (f" and {times[name] - 1} earlier" if times[name] > 1 else "")
-        for name, one in latest.items()
+        said_entry(one) + (f" and {times[key] - 1} earlier" if times[key] > 1 else "")
+        for key, one in latest.items()
     ]
     more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
     count = counted(len(entries), "entry", "entries")

@@ -273,6 +273,11 @@ def said_value(value: Value | None) -> str:
     return f"{value.comparator}{text} {value.unit}".strip()
 
 
+_NOT_DONE_OR_FINAL = frozenset(
+    ("cancelled", "preliminary", "registered", "not-done", "planned", "preparation", "stopped")
+)
+
+
 def said_entry(entry: Entry) -> str:
     """Return an entry for a sentence, cited: "Glucose 90 mg/dL (2012-02-09) [Observation/1]"."""
     inner = [f"{one.name} {said_value(one.value)}".strip() for one in as_read(entry.components)]
@@ -281,8 +286,10 @@ def said_entry(entry: Entry) -> str:
     when = entry.start[:10] or "no date"
     if entry.start[:10] > today().isoformat():
         when += ", in the future"
-    if entry.status in ("cancelled", "preliminary", "registered"):
+    if entry.status in _NOT_DONE_OR_FINAL:
         when += f", {entry.status}"
+    if entry.details.get("verification", "").casefold() == "refuted":
+        when += ", refuted"
     parts.append(f"({when})")
     return f"{' '.join(filter(None, parts))} [{entry.id}]"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.records.record_library import RecordLibrary
+from app.records.types import Entry, EntryKind
+from app.tools.record.history import _said_of  # pyright: ignore[reportPrivateUsage]
 from tests.unit.records.record_files import LOINC, SNOMED, coding
 from tests.unit.tools.record.charts import Charts, bundles, ids, of_type
 from tests.unit.tools.record.conftest import Opens
@@ -92,3 +94,15 @@ def test_entries_of_one_name_are_said_once_with_their_number(opens: Opens):
     assert 'no entry on immunizations called "tetanus"' in only.summary
     since = charts.run("get_patient_history", topics=["immunizations"], since="2019")
     assert [one["entry"] for one in since.output["entries"]] == ["Immunization/i2019"]
+
+
+def test_a_shot_that_was_not_given_is_told_as_not_done():
+    def shot(name: str, status: str, day: str) -> Entry:
+        return Entry(name, "anna", EntryKind.IMMUNIZATION, "Measles", (), day, status=status)
+
+    told = _said_of(
+        "immunizations",
+        [shot("i3", "not-done", "2026-09-01"), shot("i2", "completed", "2020-01-01")],
+        "",
+    )
+    assert "Measles (2026-09-01, not-done) [i3]; Measles (2020-01-01) [i2]" in told
