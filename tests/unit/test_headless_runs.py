@@ -15,7 +15,7 @@ from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import MEND
 from app.cli import main
 from app.errors import SightlineError, UsageError
-from app.headless.runs import approver, _print_for_people, allowed_tools, ask, run_tool
+from app.headless.runs import _print_for_people, allowed_tools, approver, ask, run_tool
 from app.imaging.demo import demo_paths
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request

@@ -75,7 +75,9 @@ def test_the_program_uses_the_profile(tmp_path: Path):
     program = Program()
     program.use_profile(["microscopy"], "TEACHER", str(own))
     assert program.settings.profile == ProfileSettings(
-        packs_off=["general", "chest", "record", "diagnosis"], prompt="TEACHER", prompt_file=str(own)
+        packs_off=["general", "chest", "record", "diagnosis"],
+        prompt="TEACHER",
+        prompt_file=str(own),
     )
     assert program.active.get("cardiothoracic_ratio") is None
     with pytest.raises(UsageError, match="there is no tool pack 'x'"):
