@@ -40,7 +40,8 @@ _RELATIVES = re.compile(  # "her father had", not "her husband says that she"
 )
 _TO_RULE_OUT = re.compile(
     r"(?<!\w)(?:rule out|r/o|to exclude|risk of|in case of|return if|zum ausschluss|ausschluss|v a"
-    r"|verdacht auf|risiko für)(?: an?| einer?)?\s+$"
+    r"|verdacht auf|risiko für|possible|possibly|maybe|perhaps|(?:may|might) (?:be|have)"
+    r"|möglicherweise|vielleicht|eventuell|fraglich\w*)(?: an?| einer?)?\s+$"
 )
 _ABBREVIATED = re.compile(r"(?<!\w)([a-zäöü])\.\s?([a-zäöü])\.(?!\w)")  # z. n., v. a.
 _GAP = r"((?:\s+[^\s,;:]+){0,3})\s+"

@@ -10113,6 +10113,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/views/record/record_sections.py" />
+            <source>refuted</source>
+            <translation>widerlegt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Region</source>
             <translation>Region</translation>

@@ -75,7 +75,7 @@ def contents_of(patient: Patient, entries: Sequence[Entry]) -> RecordContents:
             lines = _by_test(own)
         else:
             if kinds[0] in _OPEN_FIRST:
-                own.sort(key=lambda entry: entry.status not in _CURRENT)
+                own.sort(key=lambda entry: entry.status not in _CURRENT or _is_refuted(entry))
             lines = [_line(entry) for entry in own]
         sections.append(Section(tr(title), len(own), tuple(lines)))
     sections.append(Section(tr("Timeline"), len(entries), tuple(_by_year(entries))))
@@ -154,6 +154,7 @@ _STATUSES = (
     *(translatable("finished"), translatable("in-progress"), translatable("planned")),
     *(translatable("not-done"), translatable("current"), translatable("superseded")),
     *(translatable("draft"), translatable("available"), translatable("confirmed")),
+    translatable("refuted"),
 )
 """Statuses of FHIR resources that are translated."""
 
@@ -263,8 +264,13 @@ def _person(patient: Patient) -> Section:
     return Section(tr("Patient"), len(lines), lines)
 
 
+def _is_refuted(entry: Entry) -> bool:
+    return entry.details.get("verification", "").casefold() == "refuted"
+
+
 def _line(entry: Entry) -> Line:
-    value = _short(entry) or (tr(entry.status) if entry.status else "")
+    status = "refuted" if _is_refuted(entry) else entry.status
+    value = _short(entry) or (tr(status) if status else "")
     return Line(entry.name, value, entry.start[:_DAY], entry, _flag(entry))
 
 

@@ -58,10 +58,12 @@ class TypedValues:
     Attributes:
         values: By input.
         unused: Sentences on what was read and cannot be used.
+        open: Inputs with several values, of which none counts.
     """
 
     values: dict[str, Value] = field(default_factory=dict[str, Value])
     unused: list[str] = field(default_factory=list[str])
+    open: set[str] = field(default_factory=set[str])
 
 
 def typed_values(score: Score, text: str) -> TypedValues:
@@ -147,7 +149,11 @@ def _set(item: Input, raw: Any, found: TypedValues, name: str = "") -> None:
         return
     if value is None:
         return
+    if item.name in found.open:
+        return
     if found.values.setdefault(item.name, value) != value:
+        del found.values[item.name]
+        found.open.add(item.name)
         found.unused.append(f"{item.label}: several values")
 
 

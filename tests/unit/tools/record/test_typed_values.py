@@ -33,6 +33,8 @@ PRESSURE = {"systolic_bp": "88 mmHg", "diastolic_bp": "50 mmHg"}
         ("curb65", "CURB65 RR 88/50", PRESSURE),
         ("curb65", "BP is 88 / 50 mmHg", PRESSURE),
         ("curb65", "not confused", {"confusion": "no"}),
+        ("curb65", "possibly confused", {}),
+        ("curb65", "age 70, aged 71", {}),
         ("curb65", "no confusion, age 65", {"confusion": "no", "age": "65 years"}),
         ("curb65", "BUN 22 mg/dL", {"urea": "22 mg/dL"}),
         ("curb65", "Alter 70, Atemfrequenz 32, verwirrt", {
