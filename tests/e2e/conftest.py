@@ -33,7 +33,7 @@ def sightline(
             except SystemExit as left:
                 code = int(left.code or 0)
         told = capfd.readouterr()
-        return subprocess.CompletedProcess(arguments, code, told.out, told.err)
+        return subprocess.CompletedProcess([*map(str, arguments)], code, told.out, told.err)
 
     return run
 

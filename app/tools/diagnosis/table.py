@@ -30,8 +30,8 @@ class Estimate(_Part):
     """A published figure with its 95% confidence interval, if the source gives one."""
 
     value: float = Field(ge=0)
-    low: float | None = Field(None, ge=0)
-    high: float | None = Field(None, ge=0)
+    low: float | None = Field(default=None, ge=0)
+    high: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
