@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,19 +89,31 @@ def find_presentation(text: str, known: Mapping[str, Presentation]) -> list[Pres
     wanted = text.casefold().replace("_", " ").strip()
     if exact := [one for key, one in known.items() if wanted in (key, one.title.casefold())]:
         return exact
+    padded = f" {' '.join(_plain(wanted))} "
     best: list[Presentation] = []
-    length = 0
+    highest = (False, 0)
     for one in known.values():
         diseases = (n for h in one.hypotheses.values() for n in (h.name, *h.other_names))
         names = [*one.words, one.title.casefold(), one.id.replace("-", " ")]
         names += [name.casefold() for name in diseases]
-        padded = f" {' '.join(_plain(wanted))} "
-        hits = [len(name) for name in names if f" {' '.join(_plain(name))} " in padded]
-        if hits and max(hits) > length:
-            best, length = [one], max(hits)
-        elif hits and max(hits) == length:
+        hits: list[tuple[bool, int]] = []
+        for name in names:
+            place = padded.find(f" {' '.join(_plain(name))} ")
+            if place >= 0:
+                # "Suspected PE, no leg swelling" names its disease, however short.
+                hits.append((bool(_ASKED_FOR.search(padded[: place + 1])), len(name)))
+        if hits and max(hits) > highest:
+            best, highest = [one], max(hits)
+        elif hits and max(hits) == highest:
             best.append(one)
     return best
+
+
+_ASKED_FOR = re.compile(
+    r" (?:suspected|suspecting|suspicion of|likely is|likely are|probable is|probability of"
+    r"|chances? of|odds of|rule (?:in|out)|for|about|verdacht auf|v a"
+    r"|wahrscheinlich ist|wahrscheinlichkeit (?:für|einer|eines|von))(?: an?| the| eine[nr]?)? $"
+)
 
 
 def _plain(text: str) -> list[str]:
@@ -144,7 +157,12 @@ class ComputeDifferential:
         told = kept if kept.get("presentation") == presentation.id else {}
         evidence = {item["finding"]: Evidence(**item) for item in told.get("evidence", ())}
         unused: list[str] = []
+        given: dict[str, bool] = {}
         for item in _given(args, presentation, unused):
+            if given.setdefault(item.finding, item.present) != item.present:
+                finding = presentation.findings.get(item.finding)
+                name = finding.name if finding else item.finding
+                raise ToolRetry(f"{name} is said to be both present and absent")
             evidence[item.finding] = item
         said = list(evidence.values())
         images = image_evidence(presentation, context.images.accepted_findings(), cards())

@@ -163,6 +163,8 @@ def test_what_cannot_be_answered_says_what_can(context: ToolContext) -> None:
         ask(context, text="purple ears")
     with pytest.raises(ToolRetry, match="no disease of this table"):
         ask(context, presentation=PE, priors={"plague": 0.1})
+    with pytest.raises(ToolRetry, match="both present and absent"):
+        ask(context, presentation=PE, present=["hemoptysis"], absent=["hemoptysis"])
     with pytest.raises(ToolRetry, match="between 0 and 1"):
         ask(context, presentation=PE, priors={next(iter(presentations([])[PE].hypotheses)): 1})
 
@@ -180,6 +182,9 @@ def test_a_finding_that_the_table_lacks_stays_words(context: ToolContext) -> Non
         (PE, PE),
         ("pulmonary embolism", PE),
         ("how likely is a pulmonary embolism here", PE),
+        ("Suspected PE, no leg swelling: which test next?", PE),
+        ("how likely is PE with a swollen calf?", PE),
+        ("chest pain in the emergency department, had a stroke", "acute-chest-pain-emergency"),
     ],
 )
 def test_a_presentation_is_found_by_its_names(text: str, name: str) -> None:
