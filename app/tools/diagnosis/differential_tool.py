@@ -86,27 +86,38 @@ class ListPresentationsOutput(BaseModel):
 
 def find_presentation(text: str, known: Mapping[str, Presentation]) -> list[Presentation]:
     """Return the presentations that a text names best: by id, title, words or a disease."""
+    return _named(text, known)[0]
+
+
+def _named(text: str, known: Mapping[str, Presentation]) -> tuple[list[Presentation], bool, str]:
+    """Return those presentations, whether the name is asked for ("suspected ..."), and the name."""
     wanted = text.casefold().replace("_", " ").strip()
     if exact := [one for key, one in known.items() if wanted in (key, one.title.casefold())]:
-        return exact
+        return exact, True, ""
     padded = f" {' '.join(_plain(wanted))} "
     best: list[Presentation] = []
-    highest = (False, 0)
+    highest, called = (False, 0, 0), ""
     for one in known.values():
         diseases = (n for h in one.hypotheses.values() for n in (h.name, *h.other_names))
         names = [*one.words, one.title.casefold(), one.id.replace("-", " ")]
         names += [name.casefold() for name in diseases]
-        hits: list[tuple[bool, int]] = []
+        hits: list[tuple[bool, int, str]] = []
         for name in names:
             place = padded.find(f" {' '.join(_plain(name))} ")
             if place >= 0:
                 # "Suspected PE, no leg swelling" names its disease, however short.
-                hits.append((bool(_ASKED_FOR.search(padded[: place + 1])), len(name)))
-        if hits and max(hits) > highest:
-            best, highest = [one], max(hits)
-        elif hits and max(hits) == highest:
+                asked = bool(_ASKED_FOR.search(padded[: place + 1]))
+                hits.append((asked, len(name), name))
+        if not hits:
+            continue
+        # Of two tables of the disease, the one whose complaint is named as well.
+        top, *others = sorted(hits, reverse=True)
+        rank = (*top[:2], max((length for _, length, _ in others), default=0))
+        if rank > highest:
+            best, highest, called = [one], rank, top[2]
+        elif rank == highest:
             best.append(one)
-    return best
+    return best, highest[0], called
 
 
 _ASKED_FOR = re.compile(
@@ -169,9 +180,9 @@ class ComputeDifferential:
         record = record_evidence(presentation, context.records, context.record_patient)
         for item in (*images, *record):
             earlier = evidence.get(item.finding)
-            if earlier is None:
-                evidence[item.finding] = item
-            elif earlier.present != item.present:
+            if earlier is None or earlier.present == item.present:
+                evidence[item.finding] = item  # with its link, and a card's ratio
+            else:
                 name = presentation.findings[item.finding].name
                 unused.append(f"{name}: {item.origin}, but it was said otherwise")
         priors = {**told.get("priors", {}), **_priors(args.priors, presentation)}
@@ -215,7 +226,11 @@ def _chosen(
     """
     earlier = known.get(str(kept.get("presentation")))
     if earlier and not args.presentation and text_evidence(earlier, args.text).evidence:
-        return earlier  # "and no fever": what names a complaint may also be a finding of this one
+        named, asked, name = _named(args.text, known)
+        # "And hemoptysis": what names a complaint may also be a finding of this one.
+        own = bool(text_evidence(earlier, name).evidence) and not asked
+        if not named or own or earlier in named:
+            return earlier
     for text in filter(None, (args.presentation, args.text)):
         found = find_presentation(text, known)
         if len(found) == 1:
@@ -301,7 +316,7 @@ def _disease_json(differential: Differential, item: Probability) -> JsonDict:
         "low": round(item.low, 6),
         "high": round(item.high, 6),
         "prior_source": citation(table.sources[disease.source], disease.place, disease.looked_up),
-        "weights": [_weight_json(differential, weight) for weight in item.weights],
+        "weights": [_weight_json(differential, weight, item.hypothesis) for weight in item.weights],
         "silent": [differential.name(one.finding) for one in item.silent],
     }
     for key, threshold in _thresholds(disease).items():
@@ -329,7 +344,7 @@ def citation(source: Source, place: str, looked_up: str) -> JsonDict:
     }
 
 
-def _weight_json(differential: Differential, weight: Weight) -> JsonDict:
+def _weight_json(differential: Differential, weight: Weight, hypothesis: str) -> JsonDict:
     row, ratio = weight.cited, weight.ratio
     data: JsonDict = {
         "finding": weight.evidence.finding,
@@ -347,8 +362,7 @@ def _weight_json(differential: Differential, weight: Weight) -> JsonDict:
         data["source"] = citation(source, row.place, row.looked_up)
         data["population"] = row.population or differential.presentation.population
     else:
-        own = next(iter(weight.evidence.own.values()))
-        data["source"] = {"text": own.source}
+        data["source"] = {"text": weight.evidence.own[hypothesis].source}
     return data
 
 

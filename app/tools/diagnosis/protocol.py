@@ -41,7 +41,10 @@ _FORMS = (
     "Write next_step_action as 'ASK PATIENT: question', 'REQUEST TEST: one test', 'REQUEST IMAGES' "
     "or 'DIAGNOSIS READY'."
 )
-_NOTHING = re.compile(r"(?i)\W*(none|unknown|unclear|n/?a|ready|diagnosis( ready)?|uncertain)?\W*")
+_NOTHING = re.compile(
+    r"(?i)\W*(none|unknown|unclear|undetermined|n/?a|ready|diagnosis( ready)?|uncertain"
+    r"|no diagnosis|(i )?(do not|don't|cannot|can't) .*|not sure.*)?\W*"
+)
 
 SYNTHESIS_SYSTEM = (
     "You name the diagnosis that the facts support best. Answer with the name of one disease only, "
@@ -163,7 +166,8 @@ class DiagnosisStepTool:
             FileProblem: The session's file cannot be read or written.
         """
         text = spoken_action(args.next_step_action)
-        diseases = [item for item in args.current_uncertainties if item.strip()]
+        said = {item.casefold().strip(): item for item in args.current_uncertainties}
+        diseases = [item for item in said.values() if not _NOTHING.fullmatch(item)]
         fewest = 1 if text == READY else 2
         if not fewest <= len(diseases) <= 4:
             raise ToolRetry(
@@ -219,7 +223,8 @@ class FinalDiagnosisTool:
         if not session.steps:
             raise ToolRetry("no step was recorded yet", for_model=f"Call {STEP} first.")
         if context.model is None:
-            leading = re.sub(r"\s*\(.*\)\s*$", "", session.current_uncertainties[0])
+            first = session.current_uncertainties[0]
+            leading = re.sub(r"\s*\(.*\)\s*$", "", first) or first
             final = FinalDiagnosis(reason_ready=args.reason_ready, diagnosis=leading)
         else:
             prompt = synthesis_prompt(session, args.reason_ready)

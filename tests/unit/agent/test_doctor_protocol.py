@@ -162,6 +162,8 @@ def step_call(**change: Any) -> Any:
         ([[step_call(current_uncertainties="pneumonia, flu")]], "Do you cough?"),
         ([[step_call(current_uncertainties="1. flu\n2. cold")]], "Do you cough?"),
         ([[step_call(current_uncertainties=["flu"])]], "1 diseases"),
+        ([[step_call(current_uncertainties=["flu", "Flu"])]], "1 diseases"),
+        ([[step_call(current_uncertainties=["unknown", "none"])]], "0 diseases"),
         ([[step_call(current_uncertainties=[])]], "0 diseases"),
         ([[step_call(current_uncertainties="a, b, c, d, e")]], "5 diseases"),
         ([[step_call(next_step_action="Let me think")]], "no next step"),
@@ -204,7 +206,13 @@ def test_a_profile_offers_its_tools_and_none_of_the_loop(program: Program) -> No
     assert "update_plan" in answer
 
 
-@pytest.mark.parametrize("said", ["DIAGNOSIS READY", "Diagnosis: ", "unknown", "**Ready.**"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("DIAGNOSIS READY", "Diagnosis: ", "unknown", "**Ready.**"),
+        *("I don't know.", "No diagnosis", "Undetermined"),
+    ],
+)
 def test_a_synthesis_that_names_no_disease_is_not_accepted(program: Program, said: str) -> None:
     session_id = "nothing_named"
     clear_session(session_id)

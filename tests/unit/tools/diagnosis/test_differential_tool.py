@@ -117,6 +117,19 @@ def test_a_conversation_adds_to_what_was_said(context: ToolContext) -> None:
     assert fresh.output["evidence"] == []
 
 
+def test_another_complaint_is_not_answered_from_the_table_of_the_first(
+    context: ToolContext,
+) -> None:
+    ask(context, text="crushing chest pain in the emergency department, sweaty")
+    kept = ask(context, text="and no vomiting")
+    assert kept.output["presentation"]["id"] == "acute-chest-pain-emergency"
+    other = ask(context, text="How likely is pulmonary embolism with sweating and leg swelling?")
+    assert other.output["presentation"]["id"] == PE
+    assert "sweaty" not in str(other.output["evidence"])
+    with pytest.raises(ToolRetry, match="several tables fit"):
+        ask(context, text="How likely is stroke with vomiting and sweating?")
+
+
 def accepted(label: str, state: State = State.ACCEPTED) -> Finding:
     provenance = Provenance("finder", "1", "", "", "run", "call", "2026-01-01T00:00:00Z")
     ref = ImageRef("1.2.3", 0, "0" * 64)
