@@ -216,7 +216,6 @@ def test_a_whole_run_sends_and_leaves_none_of_them(place: Place):
     assert json.loads(output.splitlines()[-1])["kind"] == "run_finished"
 
 
-@pytest.mark.slow
 def test_without_the_cleaning_they_would_be_sent(place: Place):
     """The search can fail: the same run, with nothing removed, sends nearly all of them."""
     with served("openai") as server:
@@ -227,7 +226,6 @@ def test_without_the_cleaning_they_would_be_sent(place: Place):
     assert len(found_in(sent(server))) >= 60
 
 
-@pytest.mark.slow
 def test_a_kill_in_the_middle_leaves_none_of_them_about(place: Place):
     stalled = threading.Event()
 
@@ -344,7 +342,6 @@ def test_the_window_sends_shows_and_leaves_none_of_them_through_a_kill(
     assert len(set.union(*found_below(place.sessions).values())) >= 60
 
 
-@pytest.mark.slow
 def test_a_window_that_is_closed_in_order_leaves_none_of_them_about(place: Place):
     picture = str(place.root / "x.png")
     run = place.start(str(place.image.parent), "--screenshot", picture)

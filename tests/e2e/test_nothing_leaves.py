@@ -79,7 +79,6 @@ def png_chunks(data: bytes) -> Iterator[str]:
         at += 12 + length
 
 
-@pytest.mark.slow
 def test_nothing_that_names_the_patient_reaches_the_endpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
