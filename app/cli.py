@@ -45,7 +45,10 @@ _LLM_HELP = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program on `argv` (None: this process's) and return the exit code."""
+    """Run the program and return the exit code.
+
+    `argv` are arguments without the program's name; None for the arguments of this process.
+    """
     multiprocessing.freeze_support()
     os.umask(0o077)  # whatever is written is for this user alone
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))

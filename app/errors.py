@@ -12,9 +12,14 @@ _NO_MEMORY = re.compile(
 
 
 class SightlineError(Exception):
-    """An error shown to the user: `reason` in plain words without patient data, and `remedy`.
+    """An error whose text is shown to the user.
 
-    `subject`, usually a path, is shown but never logged; `detail` is only logged.
+    Args:
+        reason: Cause of the failure, in plain words, without patient data.
+        subject: What the error is about, usually a file's path. It is shown to the user, never
+            logged.
+        remedy: What the user can do about it.
+        detail: Technical detail that is only written to the log.
     """
 
     exit_code = 1
@@ -73,7 +78,12 @@ def unexpected(error: BaseException) -> SightlineError:
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Return a text from a file with control characters escaped, line breaks too unless `lines`."""
+    """Return a text with control characters escaped, so that it cannot control a terminal.
+
+    Args:
+        text: Text from a file, e.g. its name or a series description.
+        lines: Whether to keep line breaks.
+    """
     if text.isprintable():
         return text
     return "".join(

@@ -53,7 +53,11 @@ def config_dir() -> Path:
 
 
 def site_policies() -> tuple[Path, ...]:
-    """Return rule files, perhaps missing; SIGHTLINE_POLICY only adds one, being stricter."""
+    """Return the paths of files with an administrator's rules for tools; the files may be missing.
+
+    The environment variable SIGHTLINE_POLICY adds a path, but cannot replace the system-wide one,
+    since rules may only become stricter.
+    """
     added = os.environ.get("SIGHTLINE_POLICY")
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
 
@@ -81,7 +85,10 @@ def cache_dir() -> Path:
 
 
 def index_folder() -> Path | None:
-    """Return the index's folder, which names patients; None if SIGHTLINE_NO_INDEX is 1."""
+    """Return the folder of the index of opened files; None if SIGHTLINE_NO_INDEX is 1.
+
+    The index contains patients' names.
+    """
     off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
     return cache_dir() / "index" if off in ("", "0", "no", "false") else None
 

@@ -44,11 +44,18 @@ class Secrets:
         self._configured: frozenset[str] = frozenset()
 
     def configure(self, names: Iterable[str]) -> None:
-        """Set the endpoints in use by key names; only these use keys of SIGHTLINE_..._KEY."""
+        """Set which endpoints are in the settings, given by the names of their keys.
+
+        Keys in the environment variables SIGHTLINE_OPENAI_KEY, SIGHTLINE_AZURE_KEY and
+        SIGHTLINE_ANTHROPIC_KEY are used for these endpoints only.
+        """
         self._configured = frozenset(names) - {""}
 
     def get(self, name: str, *, chosen: bool = False) -> str:
-        """Return the key `name` or ""; `chosen` counts its endpoint as configured."""
+        """Return the key stored under `name`, or "" if none is known.
+
+        If `chosen`, the key's endpoint counts as one of those in the settings; see `configure`.
+        """
         if not name:
             return ""
         variable = self._variable(name, configured=chosen)
@@ -74,7 +81,10 @@ class Secrets:
         self._memory[name] = value
 
     def forget(self, name: str) -> bool:
-        """Forget a key in keyring and memory, not environment; return whether it is gone."""
+        """Delete a key from keyring and memory, and return whether it is gone.
+
+        Environment variables are not changed.
+        """
         self._memory.pop(name, None)
         if not self.has_keyring:
             return True

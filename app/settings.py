@@ -85,9 +85,11 @@ class ProviderSettings(_Part):
         model: Name of the model at the endpoint; for Azure the name of the deployment.
         path: For a local model: the path of a GGUF file, or of a folder with transformers files.
         context_tokens: Maximum number of tokens in a request and its answer together.
+        images: Whether pictures are sent to the model.
         tool_form: The form in which the model calls tools; "auto" for the one that a test of the
             model found or, without a test, that its server reports.
         tested_model: The model, by name or path, that was tested last.
+        tested_form: The form of tool calls that worked best in that test.
         input_price: Price in US dollars for a million tokens in requests; None if unknown.
         output_price: Price in US dollars for a million tokens in answers; None if unknown.
     """
@@ -118,7 +120,10 @@ class ProviderSettings(_Part):
 
 
 class ModelSettings(_Part):
-    """The settings of all providers, `kind` being in use; app.secrets stores the keys."""
+    """The settings of all providers of language models; app.secrets stores the keys.
+
+    `kind` is the provider in use; the settings of the other providers are kept.
+    """
 
     kind: Kind = "offline"
     openai: ProviderSettings = ProviderSettings(base_url=OPENAI_URL)
@@ -145,6 +150,9 @@ class LimitSettings(_Part):
     """The limits of a run, in which the assistant answers one question.
 
     Attributes:
+        steps: Maximum number of requests to the language model.
+        tool_calls: Maximum number of tool calls.
+        calls_per_task: Maximum number of tool calls for one step in the plan.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
         minutes: Maximum duration, without the time spent waiting for the user; 0 for no limit.
@@ -187,7 +195,10 @@ class _Rules(BaseModel):
 
 
 class HostSettings(_Rules):
-    """Hosts to send to: in `allow` (all if empty), not in `deny`; names, "*.name", networks."""
+    """The hosts that tools may send data to: those in `allow` (all if empty) but not in `deny`.
+
+    Each is a name, "*.name" for all hosts below a name, or a network.
+    """
 
     allow: list[_Name] = []
     deny: list[_Name] = []
@@ -211,6 +222,8 @@ class PolicySettings(_Part):
         effects: Maps an effect to the rule for all tools with that effect, e.g. {"compute": "ask",
             "send": "deny"}.
         tools: Maps a tool's name, or "*" for every tool, to a rule.
+        hosts: Hosts to which tools may and may not send data.
+        folders: Folders to which tools may and may not write.
         remember: Whether the user is offered an answer that is valid for the whole conversation.
     """
 
@@ -283,6 +296,8 @@ class McpServer(_Part):
         name: The name by which its tools are called; "" if the entry cannot be used.
         kind: "stdio" for a program that is started, "http" for an address that speaks streamable
             HTTP, "rpc" for one that takes JSON-RPC at /mcp, /rpc or /analyze.
+        command: The program, for "stdio".
+        args: The program's arguments.
         env: Names of environment variables that the program gets from Sightline's own; it gets no
             others but the usual ones (PATH, HOME, USER, ...).
         url: The address, for "http" and "rpc".
@@ -301,10 +316,13 @@ class Settings(_Part):
 
     Attributes:
         version: Version of the file's format.
+        language: Language of the window's texts.
         device: Device on which AI models run: "auto", "cpu", "cuda" or "mps".
         idle_minutes: Minutes without work after which AI models are unloaded; 0 for never.
         clean_notes: Whether a language model on another machine gets the free text of patients'
             records, cleaned; otherwise that is held back.
+        mcp_servers: Servers whose tools the assistant may use, once the user has seen and allowed
+            them.
         theme: The colours of the windows; "system" for those of the desktop.
         reviewer: The user's name for reports and for what they accept or reject; "" for the name
             with which they are logged in.
@@ -332,7 +350,11 @@ def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
 
 
 def load(path: Path, notices: list[str] | None = None) -> Settings:
-    """Read settings, or defaults; a broken file is set aside, and `notices` told of values."""
+    """Read the settings; return the defaults if there is no file.
+
+    A file that cannot be read as settings is renamed to `<name>.broken`. `notices` receives a
+    sentence for the user for each value replaced by its default.
+    """
     messages: list[str] = [] if notices is None else notices
     try:
         # Some editors put a byte order mark at the beginning.
@@ -348,7 +370,11 @@ def load(path: Path, notices: list[str] | None = None) -> Settings:
 
 
 def save(settings: Settings, path: Path, before: Settings | None = None) -> None:
-    """Write the settings, old or new in a crash; with `before`, only what differs from it."""
+    """Write the settings; a crash leaves either the old or the new file.
+
+    With `before`, the settings that this program had, only what differs from these is changed in
+    the file: another program that runs at the same time may have changed the rest.
+    """
     with locked(path):
         data: Any = settings.model_dump(mode="json")
         if before is not None:
@@ -380,7 +406,10 @@ def _merged(before: Any, mine: Any, theirs: Any) -> Any:
 
 
 def set_aside(path: Path, what: str) -> str:
-    """Rename whatever is in a file's place; return a notice on `what` was in it."""
+    """Rename a file that cannot be used, and return a notice for the user about `what` was in it.
+
+    Whatever is in the file's place is renamed: a folder, a pipe or a link as well.
+    """
     ending = "could not be read: the defaults are used"
     for number in range(1, 10):
         aside = path.with_name(f"{path.name}.broken{'' if number == 1 else number}")
@@ -465,7 +494,11 @@ class UserFile(Generic[Content]):
             return self._empty
 
     def change(self, change: Callable[[Content], Content]) -> Content:
-        """Replace content by `change(present)` and return it; raise OSError if not written."""
+        """Replace the content by what `change` returns for the present one, and return that.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         if self.path is None:
             self._memory = change(self._memory)
             return self._memory
@@ -476,7 +509,11 @@ class UserFile(Generic[Content]):
 
 
 def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
-    """Open a file, a new one for this user only; raise OSError, also for a pipe (it may wait)."""
+    """Open a file for reading, or for appending; a new file is accessible to this user only.
+
+    Raises:
+        OSError: It cannot be opened, or is a pipe, where opening could wait for ever.
+    """
     quick: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     way = os.O_WRONLY | os.O_CREAT | os.O_APPEND if append else os.O_RDONLY
     handle = os.open(path, way | quick, 0o600)
@@ -487,7 +524,11 @@ def open_regular(path: Path, *, append: bool = False) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int = -1) -> bytes:
-    """Return a file's content; raise OSError for a pipe or more than `most` bytes (-1: any)."""
+    """Return a file's content.
+
+    Raises:
+        OSError: It cannot be read, is a pipe, or has more than `most` bytes, if that is not -1.
+    """
     with open_regular(path) as stream:
         data = stream.read(most if most < 0 else most + 1)
     if 0 <= most < len(data):

@@ -26,8 +26,10 @@ class LoggedCall:
     """A finished call with its result; one that repeats a tool stands as one of the inner tool.
 
     Attributes:
-        images: References (`image_reference`) of the images that it is based on; empty if unknown.
-        sources: Paths of these, else of files that the arguments name, else of those in the output.
+        images: The images, open now or earlier, that the result is based on, by the reference that
+            `image_reference` returns; empty if unknown.
+        sources: Paths of these images. If there are none: paths of the files named in the call's
+            arguments or, failing that, in its output.
         here: Whether the call was made in the current run.
         number: Position of the result in the order in which results arrived, from 0.
     """
@@ -40,15 +42,20 @@ class LoggedCall:
     sources: frozenset[str] = frozenset()
 
     def may_concern(self, images: Collection[str]) -> bool:
-        """Return whether the result may be based on one of the images; () and unknown ones fit."""
+        """Return whether the result is, or may be, based on one of these images.
+
+        True if the result's images are unknown, or if `images` is empty.
+        """
         return not images or not self.images or not self.images.isdisjoint(images)
 
 
 class CallLog:
-    """The finished calls of a conversation, those of the current run included.
+    """The finished calls of a conversation, including those of the current run.
 
-    `folder` is the run's, to which relative file names refer; `notes` are as in
-    `RunRequest.image_notes`.
+    Args:
+        history: The messages of the earlier runs.
+        notes: Notes on the open images, the current one first, as in `RunRequest.image_notes`.
+        folder: The run's output folder, to which relative file names refer.
     """
 
     def __init__(
@@ -150,7 +157,10 @@ class CallLog:
         return self._notes.get(key)
 
     def images_of(self, arguments: Any) -> frozenset[str]:
-        """Return the references of open images that arguments name, or made the files they name."""
+        """Return the references of the open images that a call's arguments name.
+
+        Naming a file that was made from an image counts as naming the image.
+        """
         found: set[str] = set()
         for text in strings(arguments):
             name = self._open_image(text)
@@ -189,7 +199,11 @@ class CallLog:
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
     ) -> LoggedCall | None:
-        """Return the last call to these tools on these images (none: any); `ok`: of any run."""
+        """Return the last call to any of these tools that may be about these images, or None.
+
+        With `ok`, successful calls of any run count; without it, calls of the current run with any
+        outcome. If `images` is empty, calls about any image count.
+        """
         for item in reversed(self._ended):
             if item.call.name not in tools or not item.may_concern(images):
                 continue

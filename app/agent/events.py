@@ -39,7 +39,10 @@ class TextDelta(_Event):
 
 
 class ReasoningDelta(_Event):
-    """A piece of the model's reasoning, shown collapsed and not part of the answer."""
+    """A piece of the model's reasoning before its answer.
+
+    The reasoning is shown collapsed and is not part of the answer.
+    """
 
     kind: Literal["reasoning_delta"] = "reasoning_delta"
     text: str
@@ -61,7 +64,10 @@ class ModelRetry(_Event):
 
 
 class Noted(_Event):
-    """A notice to the user during a run; the next event makes a `passing` one obsolete."""
+    """A notice to the user during a run, such as "a model is loading" or "results were shortened".
+
+    A `passing` notice describes only the current moment; the next event makes it obsolete.
+    """
 
     kind: Literal["notice"] = "notice"
     text: str
@@ -207,7 +213,10 @@ class ApprovalResolved(_Event):
 
 
 class DataSent(_Event):
-    """A request about to leave, before its first byte; `pictures` by 24 digits of SHA-256."""
+    """A request is about to leave the machine; emitted before its first byte is sent.
+
+    `pictures` names the PNG files sent with it, each by the first 24 hex digits of its SHA-256.
+    """
 
     kind: Literal["data_sent"] = "data_sent"
     host: str

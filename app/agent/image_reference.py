@@ -30,7 +30,10 @@ what is sent to a remote model.
 
 
 def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return an image's file name, with the id if another has it, or the id if it is odd."""
+    """Return the name of an image's file, or the image's id if the name has unusual characters.
+
+    The id is added to the name if another image in `notes` has the same file name.
+    """
     own = str(note.get("id") or "")
     name = _file(note)
     if not name or not _PLAIN.fullmatch(name):
@@ -50,7 +53,10 @@ def _file(note: Mapping[str, Any]) -> str:
 
 
 def image_reference(note: Mapping[str, Any]) -> str:
-    """Return an image's path, or its id without one; stays while other images come and go."""
+    """Return the reference by which tools identify an image: its path, or its id if it has none.
+
+    The reference stays the same while other images are opened and closed.
+    """
     return str(note.get("path") or note.get("id") or "")
 
 

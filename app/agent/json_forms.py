@@ -52,7 +52,11 @@ def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
 
 
 def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
-    """Return a finding as JSON, its mask in `out_dir`; raise FileProblem if it can't be written."""
+    """Return a finding's fields as JSON data; its mask or the like is written to `out_dir`.
+
+    Raises:
+        FileProblem: The picture cannot be written.
+    """
     fields = {item.name: getattr(finding, item.name) for item in dataclasses.fields(finding)}
     fields["geometry"] = geometry_json(finding.geometry, out_dir, finding.id)
     original = finding.original
@@ -120,7 +124,10 @@ def plain(value: Any) -> Any:
 
 
 def describe(event: RunEvent) -> str:
-    """Return a person's description of an event; "" for streamed text and the answer."""
+    """Return a short description of an event for a person; "" if there is nothing to say.
+
+    Streamed text and the answer are not described, because they are printed by themselves.
+    """
     match event:
         case events.RunStarted():
             return f"Model: {event.model}"

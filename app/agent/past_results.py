@@ -20,9 +20,13 @@ _NO_IMAGE = ("table", "plot", "file")
 
 
 class PastResults:
-    """The successful results of a conversation with the current run; see `app.tools.api.Results`.
+    """The successful results of a conversation, those of the current run included.
 
-    `rejected` are calls all of whose findings the user has rejected; they give no result.
+    Implements `app.tools.api.Results`.
+
+    Args:
+        thread: The conversation.
+        rejected: Ids of calls all of whose findings the user has rejected; they give no result.
     """
 
     def __init__(self, thread: Thread, rejected: Sequence[str] = ()) -> None:
@@ -93,7 +97,11 @@ def wrong_kind(
     open_images: Sequence[str],
     plans: Plans,
 ) -> str:
-    """Return why a file is not what an argument takes ("a mask"), "" if fine or unknown."""
+    """Return why an argument's file is not what it takes ("a mask"), as a clause; "" if all are.
+
+    `open_images` are the ids and paths of the open images. Files of which nothing is known are
+    left to the policy and the tool.
+    """
     fields: Mapping[str, Any] = schema.get("properties", {})
     kinds = made_arguments(ToolSchema(spec.name, "", dict(schema)))
     typed = {name: kind for name, field in fields.items() if (kind := resource_of(field))}

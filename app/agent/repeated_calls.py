@@ -48,7 +48,10 @@ def inner_call(call: ToolCall, notes: Sequence[Mapping[str, Any]] = ()) -> ToolC
 
 
 def as_repeated(call: ToolCall, like: ToolCall, drop: Collection[str]) -> ToolCall:
-    """Return a call as the repeating tool's on images of `like`, without arguments in `drop`."""
+    """Return a call of one tool as one of the repeating tool, on the images of the call `like`.
+
+    Its arguments in `drop` are those that each image has of its own.
+    """
     own = {name: value for name, value in call.arguments.items() if name not in drop}
     where = {key: like.arguments[key] for key in ("images", "group") if like.arguments.get(key)}
     arguments = {"tool": call.name, **where, "arguments": own}

@@ -40,11 +40,15 @@ class Limits:
     """The limits of a run. Reaching one ends the run with a summary of what was found.
 
     Attributes:
-        calls_per_task: Maximum number of calls in one step of the plan; then the model must go on.
+        steps: Maximum number of requests to the model.
+        tool_calls: Maximum number of tool calls.
+        calls_per_task: Maximum number of calls during one step of the plan; further calls are
+            refused with the advice to continue with the next step.
         same_call: How many calls to the same tool with equal arguments end the run.
         tokens: Maximum number of tokens in requests and answers together; 0 for no limit.
         cost: Maximum cost in US dollars, for models whose prices are known; 0 for no limit.
-        wall_s: Maximum duration in seconds without waits for the user; 0 for no limit.
+        wall_s: Maximum duration in seconds, not counting time spent waiting for the user; 0 for no
+            limit.
     """
 
     steps: int = 20
@@ -57,7 +61,10 @@ class Limits:
 
 
 class ImageNotes(Sequence[Mapping[str, Any]]):
-    """Notes on images made when first read, in the run's thread: tables of groups are slow."""
+    """Notes on images that are made when they are first read, in the thread of the run.
+
+    Making them reads the tables of groups beside the images, which must not hold up the window.
+    """
 
     def __init__(self, make: Callable[[], Sequence[Mapping[str, Any]]]) -> None:
         self._make = make
@@ -67,6 +74,7 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
         return tuple(self._make())
 
     def __len__(self) -> int:
+        """Return the number of notes."""
         return len(self._notes)
 
     @overload
@@ -82,12 +90,20 @@ class RunRequest:
     """One question, with everything that may be used to answer it.
 
     Attributes:
+        thread: The conversation, to which the run adds its messages.
+        images: The images that tools may read.
         image_notes: Notes on the open images, the current one first, as in `Message.images`.
+        out_dir: The run's output folder; created if it does not exist.
+        host: Runs the tools' networks in processes of their own.
+        models_dir: The folder that contains the user's model weights.
         device: "cpu", "cuda", "mps" or "auto".
+        cancel: Stops the run; the loop also sets it when nobody reads its events any more.
         stop_after_tool: When set, the run ends as cancelled once the running calls have ended.
         approve: Answers an approval request; an exception counts as no.
-        identifiers: Names, ids and dates of the open patients, which no remote model receives.
-        rejected_calls: Earlier calls with all findings rejected, which do not count as results.
+        identifiers: Names, ids and dates of the patients whose images are open; removed from
+            everything that a remote model receives, including free text.
+        rejected_calls: Ids of earlier tool calls all of whose findings the user has rejected; they
+            do not count as results.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
@@ -114,7 +130,10 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its context as it was asked, since queued ones wait; no run id yet."""
+    """A question with its context: a `RunRequest` without run id, cancel token and approvals.
+
+    The context is recorded on asking: a queued question is about the images open at that moment.
+    """
 
     text: str
     thread: Thread
@@ -150,7 +169,11 @@ class Question:
 
 
 def make_folder(path: Path) -> Path:
-    """Create a run's folder and return its absolute path; raise FileProblem."""
+    """Create a run's output folder and return its absolute path.
+
+    Raises:
+        FileProblem: The folder cannot be created.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

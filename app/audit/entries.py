@@ -51,7 +51,9 @@ class Entry:
     Attributes:
         number: Number of the action, from 1, without gaps across all files.
         time: ISO 8601 in UTC, to the millisecond.
+        action: The kind of action, one word.
         facts: Details of the action; no patient data.
+        segment: Number of the file that contains it.
         line: Number of the line in that file, from 1.
     """
 
@@ -68,6 +70,8 @@ class Head:
     """The recorded end of the log.
 
     Attributes:
+        number: Number of the last line.
+        segment: Number of the file that contains the last line.
         size: Size of that file in bytes.
         last: MAC of the last line.
         pending: The line that is being appended, with its newline; empty if there is none.
@@ -192,7 +196,10 @@ def encode_head(keys: Keys, head: Head) -> bytes:
 
 
 def decode_head(keys: Keys, data: bytes) -> tuple[Head | None, str]:
-    """Return a file's head, None unless `keys` signed it, and the signer's `Keys.id` or ""."""
+    """Return the head in a file's bytes, and the `Keys.id` that the file gives for its signer.
+
+    The head is None unless `keys` signed it; the id is "" if the bytes are not a head.
+    """
     first, _, rest = data.partition(b"\n")
     found = _HEAD.fullmatch(first)
     if found is None or len(data) != HEAD_BYTES:

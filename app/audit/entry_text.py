@@ -8,6 +8,7 @@ from app.audit.entries import Entry
 from app.paths import shipped_table
 
 KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
+"""The kinds of entries by which a list can be filtered."""
 
 _ACTIONS: dict[str, list[str]] = shipped_table("audit", "actions")
 _ABOUT = {

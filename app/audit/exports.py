@@ -30,12 +30,21 @@ def record_export(
 ) -> Generator[None]:
     """Record that the body of the `with` statement writes a file, and afterwards whether it did.
 
-    Name and folder are not recorded, since they may name the patient; content and `images` (SOP
-    Instance UIDs) are, as keyed hashes. `opened` and `replace` are as in `check_target`.
+    The file's name and folder are not recorded, since they may name the patient; its content is
+    recorded as a keyed hash.
+
+    Args:
+        log: The audit log; None to record nothing.
+        what: "conversation", "picture", "screenshot" or "audit log".
+        path: The file.
+        images: SOP Instance UIDs of the images that it shows; recorded as keyed hashes.
+        opened: Paths of the opened files, which are never replaced; see `check_target`.
+        replace: Whether the user has asked to replace an existing file.
+        **facts: Further facts about the export.
 
     Raises:
-        FileProblem: The log cannot be written, or `check_target` forbids the file
-        the body is not run.
+        FileProblem: The log cannot be written, or `check_target` forbids the file; the body of the
+            `with` statement is then not run.
     """
     check_target(path, opened, replace=replace)
     if log is None:
@@ -62,7 +71,11 @@ def record_export(
 
 @contextlib.contextmanager
 def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
-    """Record a deletion and its failure; if the log raises FileProblem, nothing is deleted."""
+    """Record that the body of the `with` statement deletes a conversation, and any failure of it.
+
+    Raises:
+        FileProblem: The log cannot be written; the body of the `with` statement is then not run.
+    """
     try:
         if log is not None:
             log.record("conversation_deleted", {"thread": thread_id}, sync=True)
@@ -78,11 +91,17 @@ def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
 
 
 def check_target(path: Path, opened: Iterable[Path] = (), *, replace: bool = False) -> None:
-    """Check that a file may be written; `replace` if the user has asked to replace an existing one.
+    """Check that a file may be written.
+
+    Args:
+        path: The file.
+        opened: Paths of the opened files, which are never replaced; a member of an archive has the
+            archive's path before its own.
+        replace: Whether the user has asked to replace an existing file.
 
     Raises:
-        FileProblem: The path is that of an `opened` file or archive, of a link or other special
-            file, or of an existing file that is not to be replaced.
+        FileProblem: The path is that of an opened file, of a link, of anything else that is not a
+            regular file, or of an existing file that is not to be replaced.
     """
     try:
         there = path.lstat()

@@ -42,6 +42,7 @@ _log = logging.getLogger(__name__)
 SEGMENT_BYTES = 8_000_000
 _LOCK_WAIT_S = 2.0
 KEYRING_NAME = "audit-log"
+"""The key's name in the keyring."""
 
 _IN_KEYRING = "keyring"
 _HEX = re.compile(r"[0-9a-f]{64}")
@@ -61,8 +62,11 @@ class _QueuedEntry(NamedTuple):
 class AuditLog:
     """Appends actions to the log. Thread-safe; several programs may write the same log.
 
-    `secret` may be a function, called once when the key is first needed; it may raise
-    SightlineError.
+    Args:
+        folder: Folder for the log's files; created when the first line is written.
+        secret: The key, or a function that returns it; the function is called once, when the key is
+            first needed, and may raise SightlineError.
+        segment_bytes: Size above which a new file is begun.
     """
 
     def __init__(
@@ -91,12 +95,14 @@ class AuditLog:
     ) -> None:
         """Write an action; before it, write earlier actions that failed, each with its own time.
 
-        `facts` hold no patient data, images and files only as hashes from `name`. `sync` returns
-        only once the line is on the disk, for actions that cannot be undone.
+        Args:
+            action: The kind of action, one word.
+            facts: Details without patient data; images and files only as hashes from `name`.
+            sync: Whether to return only once the line is on the disk; for actions that cannot be
+                undone.
 
         Raises:
-            AuditFailed: The action could not be written
-            it is kept for the next attempt.
+            AuditFailed: The action could not be written; it is kept for the next attempt.
         """
         with self._thread_lock:
             self._queue.append(_QueuedEntry(_now(), action, dict(facts or {}), sync))
@@ -124,7 +130,11 @@ class AuditLog:
 
     @property
     def secret(self) -> bytes:
-        """The secret of all keys; raises SightlineError if it is not available."""
+        """The secret that all keys are derived from.
+
+        Raises:
+            SightlineError: The secret is not available.
+        """
         if not isinstance(self._secret, bytes):
             self._secret = self._secret()
         return self._secret
@@ -161,7 +171,10 @@ class AuditLog:
 
 
 def folder_lock(folder: Path) -> FileLock:
-    """Return a lock on a folder across programs; entering raises TimeoutError after 2 s."""
+    """Return a lock that, while held, keeps other programs from writing to a folder.
+
+    Entering it raises `filelock.Timeout`, a TimeoutError, if another program holds it for 2 s.
+    """
     from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
 
     return FileLock(folder / "lock", timeout=_LOCK_WAIT_S, mode=0o600, poll_interval=0.002)

@@ -33,7 +33,10 @@ _ANCHOR = re.compile(r"\b[0-9]{1,15}:[0-9a-f]{64}\b")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A place where the log has changed; `segment` 0 is the head's, `line` 0 the whole file."""
+    """A place where the log is not as it was written.
+
+    `segment` is the number of the file, 0 for the head's; `line` is 0 for the whole file.
+    """
 
     segment: int
     line: int
@@ -53,9 +56,13 @@ class Report:
     """The result of a verification.
 
     Attributes:
+        lines: Number of lines in the log.
         problems: The problems in the order of the log; at most 50.
+        notes: Facts worth knowing that are not problems.
         first: Time of the first line; "" if there is no log, also for `last` and `anchor`.
-        anchor: The log's end, to be noted elsewhere: it reveals an older copy to `verify`.
+        last: Time of the last line.
+        anchor: The end of the log, to be noted elsewhere. Given to a later `verify`, it reveals
+            whether the log was replaced by an older copy.
     """
 
     lines: int = 0
@@ -77,7 +84,13 @@ class Report:
 
 
 def verify(folder: Path, secret: bytes, *, anchor: str = "") -> Report:
-    """Check every line of the log; an `anchor` (`Report.anchor`) noted earlier must still exist.
+    """Check every line of the log, and return a report.
+
+    Args:
+        folder: The log's folder.
+        secret: The log's key.
+        anchor: A text with a `Report.anchor` noted earlier, whose line must still exist; "" for
+            none.
 
     Raises:
         OSError: The log cannot be read.

@@ -32,7 +32,11 @@ _REMEDY = "Ask this computer's administrator for the right to read it."
 
 
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
-    """Print the log's `last` entries of a `kind` ("" for all), unverified, oldest first."""
+    """Print the audit log's entries, oldest first, without verifying them; return the exit code.
+
+    `kind` is one of `KINDS`, in upper or lower case, or "" for all. `last` is the number of entries
+    to print, from the end of the log; None for all.
+    """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is not a number of lines", remedy="Give 1 or more.")
     if kind and kind.lower() not in {name.lower() for name in KINDS}:
@@ -50,7 +54,10 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def verify_log(*, anchor: str = "", as_json: bool = False) -> int:
-    """Print the log's problems, 1 if any; the line of an earlier `anchor` must still exist."""
+    """Verify the audit log and print its problems; return the exit code, 1 if there are problems.
+
+    `anchor` is an earlier output of `print_anchor`, whose line must still exist; "" for none.
+    """
     report = _verified(anchor)
     if as_json:
         fields = {"ok": report.ok, **asdict(report)}
@@ -116,7 +123,11 @@ def _print_report(report: Report) -> None:
 
 
 def find(target: str, *, as_json: bool = False) -> int:
-    """Print entries on a UID or file (image, archive, sent picture, export); 1 if none."""
+    """Print the entries about an image or file; return the exit code, 1 if there are no entries.
+
+    `target` is a SOP Instance UID, or the path of an image, of a folder or archive of images, of a
+    picture that was sent, or of an exported document.
+    """
     with open_program() as program:
         names = set(_names(program, target))
         found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]

@@ -32,7 +32,11 @@ def open_program() -> Generator[Program]:
 
 
 def scan_source(decoder: Decoder, source: Path) -> ScanResult:
-    """Scan a file, folder or archive; raise FileProblem if nothing can be opened."""
+    """Scan a file, folder or archive and return the result.
+
+    Raises:
+        FileProblem: The source contains nothing that can be opened.
+    """
     result = decoder.scan([source]).result()
     if not result.studies:
         problem = result.problems[0] if result.problems else None

@@ -47,8 +47,10 @@ class ExportRequest:
 
     Attributes:
         findings: JSON file of findings; None for none.
+        image: File, folder or archive with the images.
         form: One of `FORMS`.
         frame: Frame from 0 for forms about one frame; None for that of the first finding.
+        proposed: Whether findings that nobody has accepted are written, too.
         verified_by: Who verifies a report; "" leaves it unverified.
     """
 
@@ -242,7 +244,10 @@ _COLUMNS = (
 
 
 def findings_csv(findings: tuple[Finding, ...]) -> bytes:
-    """Return a table: a line per measurement, else finding; objects with area and centroid."""
+    """Return a table with a line for each measurement, or for each finding without any.
+
+    Numbered objects have a line each, with its area and, as its point, its centroid.
+    """
     stream = io.StringIO(newline="")
     table = csv.writer(stream)
     table.writerow(_COLUMNS)

@@ -37,7 +37,9 @@ class ObjectFacts:
     """Facts about an object drawn over images: segmentation, structure set or presentation state.
 
     Attributes:
+        title: The object's label or description.
         parts: The (number, name) of each of its segments, regions or graphic layers.
+        warnings: Warnings for the user, or the reason why the object cannot be read.
         noun: The word for one of its parts, in singular and plural.
     """
 

@@ -62,11 +62,13 @@ class McpRequest:
 
     Attributes:
         images: Files, folders or archives whose images the tools may read.
+        records: Files, folders or a server's address with patients' records.
         allow: Further tools to offer, each as "EFFECT:TOOL".
         out: Folder for masks and pictures; None for a new one in the data folder.
         packs: The tool packs to offer; () for those of the settings.
         pictures: Whether pictures are handed out, but those that may show who the patient is.
-        local: Whether the model runs here: nothing is removed, all pictures are allowed.
+        local: Whether the assistant's model runs on this machine: nothing is removed then, and all
+            pictures may be handed out.
     """
 
     images: tuple[Path, ...] = ()
@@ -97,7 +99,11 @@ def serve(wanted: McpRequest) -> int:
 
 
 def make_server(program: Program, wanted: McpRequest) -> Server[Any]:
-    """Return the server with open images; raise SightlineError if that fails."""
+    """Return the server, with the images open.
+
+    Raises:
+        SightlineError: An image cannot be opened, or an argument is wrong.
+    """
     from mcp.server import Server
 
     program.use_profile(wanted.packs)

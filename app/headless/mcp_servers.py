@@ -51,7 +51,10 @@ def look(name: str, *, as_json: bool) -> int:
 
 
 def allow(name: str, digest: str = "") -> int:
-    """Show an offer and allow it after a yes, or if `digest` is its own; return the code."""
+    """Show what a server offers, and let the assistant use it after a yes; return the exit code.
+
+    `digest` stands for the yes where nobody can be asked: that of the offer, as `look` prints it.
+    """
     with open_program() as program:
         server = _server(program, name)
         listing = program.mcp.listing(server, CancelToken())

@@ -22,7 +22,10 @@ class ModelsCommand:
 
     Attributes:
         action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
+        names: Names of the models, as on their model cards.
         path: The file or folder to install, or the archive that "pack" writes.
+        accept_terms: Whether the user accepts the models' terms of use.
+        allow_code: Whether the user allows programs that come with the weights to run.
         unpublished: Whether to install files even if they differ from the published ones.
         markdown: Whether `list` prints the Markdown table of the documentation.
     """
@@ -38,7 +41,11 @@ class ModelsCommand:
 
 
 def models(command: ModelsCommand) -> int:
-    """Run the command; "verify" exits 1 on a fault. Raise SightlineError, also without consent."""
+    """Run the command; return the exit code, 1 if "verify" finds a model missing or wrong.
+
+    Raises:
+        SightlineError: The command failed, or the user has not given a consent that is needed.
+    """
     if command.markdown:
         print(cards_table())
         return 0

@@ -60,12 +60,14 @@ class RenderRequest:
         frame: Index from 0. With `plane`: of the section. With `series`: of the frame in the whole
             series or, if that is drawn over images, among the frames of all those images. Else: of
             the frame in the image.
+        window: Intensity window to use; None for the image's own, or an automatic one.
         annotated: Whether to draw overlays, layers, corner text and side letters, in the picture's
             true shape: if pixels are not square, the picture is larger than the image's matrix.
         series: Number, UID or key of a series; "" for the first series that can be shown. For a
             presentation state, its image is shown with the state applied. For contours (and for a
             segmentation if `annotated`), the image over which they are drawn is shown.
         plane: Plane of the sections to show, or `ACQUIRED` for the images themselves.
+        force: Whether `out` may replace an existing file.
         findings: JSON or structured report whose findings are drawn, if `annotated`.
     """
 

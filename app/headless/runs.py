@@ -350,7 +350,10 @@ def run_tool(
 
 
 class ToolCallRecord:
-    """Records one tool call outside a run, its arguments as a hash; `via` says who made it."""
+    """Records in the audit log one tool call made outside of a run, its arguments as a hash.
+
+    `via` says who made the call.
+    """
 
     def __init__(
         self,

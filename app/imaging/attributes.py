@@ -15,8 +15,11 @@ class AttributeRow:
     Attributes:
         tag: Tag as "(gggg,eeee)" in lower-case hexadecimal.
         keyword: DICOM keyword; for a private or unknown element, its name in square brackets.
-        value: Value as text, shortened beyond a few hundred characters; bytes: their length.
-        depth: Depth in sequences, 0 at the top; items' rows follow their sequence's, one deeper.
+        vr: Value representation.
+        value: Value as plain text, shortened if it is longer than a few hundred characters; for
+            binary values, their length.
+        depth: Nesting depth in sequences, 0 at the top level. The row for a sequence is followed by
+            the rows for its items, which are one level deeper.
     """
 
     tag: str

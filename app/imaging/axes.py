@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Rgb = tuple[int, int, int]
+"""Red, green and blue, 0..255."""
 
 MOST_TOGETHER = 6
 """Channels that are shown together at first; of more, the user chooses."""
@@ -63,6 +64,7 @@ class Axes:
     """The axes along which the frames of an image are counted.
 
     Attributes:
+        channels: At least one; their number times `depths` times `times` is the number of frames.
         z_step_mm: Distance between depths in mm, or None if unknown.
         time_step_ms: Time between time points in ms, or None if unknown.
     """
@@ -118,7 +120,10 @@ class Axes:
         return tuple(found)
 
     def text(self, index: int, *, channel: bool = True) -> str:
-        """Return "channel 2 of 3 (DAPI), depth 4 of 10"; "" for one frame, None: no channel."""
+        """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10 at 1.5 µm"; "" for a single frame.
+
+        Without `channel`, the channel is left out.
+        """
         place = self.place(index)
         texts: list[str] = []
         if channel and len(self.channels) > 1:
@@ -162,7 +167,10 @@ def channel_colors(channels: Sequence[Channel]) -> tuple[Rgb, ...]:
 
 
 def dye_names(names: Sequence[str]) -> list[str]:
-    """Return each channel's dye or method only, as names may hold the patient's; "Channel 2"."""
+    """Return of each channel's name only the dye or method in it, e.g. "DAPI"; else "Channel 2".
+
+    Whoever took the image can have written anything into a name, the patient's too.
+    """
     found: list[str] = []
     for number, name in enumerate(names, start=1):
         dye = next((hit.group() for words, _ in _BY_NAME if (hit := words.search(name))), "")

@@ -52,7 +52,10 @@ _FIXED_BYTES = 4096
 
 
 def footprint(frame: Frame) -> int:
-    """Return the bytes of a frame; a view of a larger array counts as that, which it keeps."""
+    """Return the memory in bytes that a frame occupies: pixels, overlays, palettes, LUTs, shutters.
+
+    An array that is a view of a larger one counts as the larger one, which it keeps in memory.
+    """
     return _FIXED_BYTES + _array_bytes(frame)
 
 
@@ -68,7 +71,11 @@ def _array_bytes(value: Any) -> int:
 
 
 class FrameCache:
-    """A cache of frames within `budget` bytes, unless pinned; not thread-safe by itself."""
+    """Cache of decoded frames; not thread-safe by itself.
+
+    Args:
+        budget: Limit of the frames' total size in bytes, which only pinned frames may exceed.
+    """
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
@@ -118,7 +125,11 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Pin frames of the viewer `owner` in place of its earlier ones: they are not evicted."""
+        """Pin the frames that the viewer `owner` shows or waits for, replacing its earlier pins.
+
+        Pinned frames are not evicted once they are cached. If `keys` is empty, all pins of this
+        viewer are removed.
+        """
         pins = frozenset(keys)
         if pins:
             self._pins[owner] = pins
@@ -318,7 +329,10 @@ class Decoder:
         )
 
     def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
-        """Pin (image, frame from 0) pairs of the viewer `owner`, replacing its earlier pins."""
+        """Pin the (image, frame from 0) pairs that the viewer `owner` shows or waits for.
+
+        The cache does not evict pinned frames. A call replaces the earlier pins of this viewer.
+        """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
             self._cache.pin(owner, keys)
@@ -385,11 +399,18 @@ class Decoder:
         return converted_reply(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
-        """Return a future of a SEG, RTSTRUCT or annotation layer; fails with `FileProblem`."""
+        """Return a SEG, RTSTRUCT or microscopy annotation as a layer of named, coloured items.
+
+        The future fails with `FileProblem` if the object cannot be read.
+        """
         return self._object("layer_entry", instance, _layer)
 
     def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """Return shapes of a layer object on frame `index` (from 0) of the image `target`."""
+        """Return the shapes that a layer object draws on one frame of an image.
+
+        `instance` is the segmentation, structure set or annotation; `target` is the image, and
+        `index` the number of its frame from 0.
+        """
         if target.kind == reformat.KIND:
             return self._section_layer(instance, target, index)
         place = {"target": pack(target), "index": index}
@@ -446,7 +467,10 @@ class Decoder:
         )
 
     def dicom_object(self, export: DicomExport) -> Future[WrittenObject]:
-        """Return a future of the DICOM object for `export`; fails with `FileProblem`."""
+        """Return the DICOM object that `export` describes, for the caller to write.
+
+        The future fails with `FileProblem` if it cannot be made of these images or findings.
+        """
         findings = tuple(dataclasses.replace(one, original=None) for one in export.findings)
         payload = {"export": pack(dataclasses.replace(export, findings=findings))}
         path = export.images[0].path

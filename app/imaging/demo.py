@@ -14,7 +14,11 @@ ULTRASOUND = "color3d_jpeg_baseline.dcm"
 
 
 def demo_paths() -> tuple[Path, Path]:
-    """Return the demo's local files; raise FileProblem if pydicom-data is not installed."""
+    """Return the paths of the demo's chest radiograph and ultrasound; nothing is downloaded.
+
+    Raises:
+        FileProblem: The pydicom-data package is not installed; the error says how to get it.
+    """
     from pydicom.data import get_testdata_file
 
     chest, ultrasound = (

@@ -38,7 +38,10 @@ class View:
 
     Attributes:
         frame: Frame of the image, from 0.
-        area: Outer edges (x0, y0, x1, y1) shown, in pixels with integer centres; None for all.
+        window: Window in modality units; None for the image's own.
+        inverse: Whether greys are inverted with respect to the image's own.
+        area: Outer edges (x0, y0, x1, y1) of what is shown, in pixels with integer centres, within
+            the image; None for all of it.
         flip_h: Whether left and right are exchanged, before the rotation.
         quarter_turns: Clockwise quarter turns, after the flip.
         pixel_sha256: Hash of the pixels that are meant, as in `ImageRef`; "" for any.
@@ -119,7 +122,10 @@ def reason_against(kind: str, finding: Finding, images: Container[str]) -> str:
 
 
 def by_hand(finding: Finding) -> bool:
-    """Return whether a person drew it: no version or model, and accepted from the start."""
+    """Return whether a person drew the finding; what a tool found has a version or a model.
+
+    What is only proposed is no person's either: their marks are accepted from the start.
+    """
     origin = finding.provenance
     return finding.state is not State.PROPOSED and not (
         origin.tool_version or origin.model or origin.run_id or origin.call_id

@@ -52,7 +52,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """Separate lines 0-1, 2-3 ... in pixels: Cobb angles, bidirectional diameters, ratios."""
+    """Separate straight lines: each pair of points (x, y) in pixels is one, 0-1, 2-3 and so on.
+
+    Cobb angles, bidirectional diameters and ratios of two lengths have this geometry.
+    """
 
     points: tuple[XY, ...]
 
@@ -124,7 +127,8 @@ class Measurement:
     Attributes:
         name: The quantity, e.g. "Area", "Mean", "Standard deviation", "Long axis".
         units: Units for display, e.g. "mm²", "HU", "px".
-        rests_on: What the value rests on, e.g. "patient", "detector plane"; "" for no scale.
+        rests_on: What the value rests on, e.g. "patient", "detector plane"; "" where units have no
+            scale.
     """
 
     name: str
@@ -156,15 +160,23 @@ class Finding:
         score: The score that the tool reported, or None; `description` explains what it means.
         units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
         value: A measurement computed from the geometry and the image's spacing, or None.
+        description: A sentence for the findings list and tooltips.
         approximate: Whether `value` is to be marked as approximate.
-        group: Findings with the same non-empty group belong together, e.g. a ratio's two lines.
-        ratio: Name of this line's ratio to the other, "Cardiothoracic ratio"; "" for none.
-        rests_on: Labels of the outlines on the same image from which it was computed.
+        group: Findings with the same non-empty group belong together, e.g. the two lines of the
+            cardiothoracic ratio.
+        ratio: Name of the value that results if this line's length is divided by that of the other
+            line in its group, e.g. "Cardiothoracic ratio"; "" for none.
+        rests_on: Labels of the outlines on the same image from which this finding was computed.
+        measurements: All values of a mark, `value` among them, for lists, tables and DICOM.
         state: What a person has made of a tool's finding; marks drawn by a person are accepted.
         reviewer: Who set the state; "" while proposed.
         reviewed: When the state was set (ISO 8601, UTC); "" while proposed.
-        original: The finding as the tool made it, if a person changed it; has no original itself.
-        plane: Its plane in the patient, if drawn on a section; shown on images in this plane.
+        original: The finding as the tool made it, if a person has changed it since; it has no
+            original itself.
+        code: Coded label, or None.
+        site: Coded anatomical site, or None.
+        plane: The plane in the patient, if the mark was drawn on a section of a volume. It is shown
+            on images in this plane of the same frame of reference; `image` names the section.
     """
 
     id: str

@@ -68,7 +68,11 @@ def changed_file(path: Path) -> FileProblem:
 
 
 def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int) -> None:
-    """Refuse impossible sizes or `samples` before allocating memory; raises FileProblem."""
+    """Refuse impossible image sizes before any memory is allocated.
+
+    Raises:
+        FileProblem: A size is zero, negative or absurdly large, or `samples` is not 1, 3 or 4.
+    """
     if rows <= 0 or columns <= 0:
         raise problem(path, f"the image has no pixels (it declares {columns} x {rows})", COPY_AGAIN)
     if samples not in (1, 3, 4):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.paths import shipped_table
 
 COLORS: tuple[str, ...] = tuple(shipped_table("colors", "findings")["colors"])
+"""The palette, as #rrggbb."""
 
 RESERVED = 3
 """Colours at the start of the palette that only fixed labels get."""

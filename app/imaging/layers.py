@@ -30,7 +30,8 @@ class LayerItem:
     Attributes:
         number: Number that is unique in its layer: Segment Number, ROI Number, or a count from 1.
         label: Segment Label, ROI Name, Graphic Layer, or the name of a label volume's label.
-        color: The colour that the file recommends, else a fixed palette's for the number.
+        color: The colour recommended by the file, else one that a fixed palette assigns to the
+            number.
         detail: Further text, e.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
         volume_ml: Volume in ml of a label in a label volume; None for other items.
         at: Point (mm, LPS) inside such a label, on its largest slice; None for other items.
@@ -76,7 +77,8 @@ class Shape:
         item: `LayerItem.number` of the item.
         geometry: The geometry to draw; a Mask or Heatmap has as many rows and columns as the frame.
         filled: Whether a polygon is filled.
-        by_reference: True if the object names this very frame, False if it only lies in its plane.
+        by_reference: True if the object refers to this very frame; False if it only lies in the
+            same plane of the same frame of reference.
     """
 
     item: int
@@ -87,7 +89,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """The shapes that a layer draws on one frame of an image, in drawing order; may be empty."""
+    """The shapes that a layer draws on one frame of an image, in drawing order; may be empty.
+
+    Attributes:
+        warnings: Warnings for the user, e.g. "resampled from another pixel grid".
+    """
 
     shapes: tuple[Shape, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -7,8 +7,10 @@ from pathlib import Path
 from app.imaging.types import Problem
 
 OPENABLE = "DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF"
+"""File formats, recognised by content and never by name."""
 
 CONTAINERS = "folders, DICOMDIRs and zip archives"
+"""Places from which such files can be opened."""
 
 REMEDY = f"Open {OPENABLE} files"
 """Advice for a file in any other format."""

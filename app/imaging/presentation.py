@@ -16,16 +16,22 @@ class ImagePresentation:
 
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6), or None.
-        modality_lut: Modality LUT in place of the rescale, which then only has the units; or None.
-        voi: Windows and LUTs (C.11.8); an empty `Voi` is the full range, None the image's own.
+        modality_lut: Modality LUT that replaces the image's rescale, or None. If there is one,
+            `rescale` only holds the units.
+        voi: Windows and LUTs that replace the image's own (C.11.8). An empty `Voi` shows the full
+            range of values; None keeps the image's own.
         inverse: Whether Presentation LUT Shape is INVERSE; None if the state does not set it.
         presentation_lut: Presentation LUT that replaces the image's own, or None.
         shutter: Display shutter that replaces the image's own; None removes the image's own.
+        overlays: Bitmaps stored in the presentation state itself that are to be shown.
         flip_h: Whether left and right are exchanged, before the rotation (C.10.6).
         quarter_turns: Number of clockwise quarter turns, after the flip.
-        displayed_area: Outer edges (x0, y0, x1, y1), pixels with integer centres; None: all.
+        displayed_area: Outer edges (x0, y0, x1, y1) of the area to be shown, in pixels with integer
+            centres; None for the whole image.
         pixel_spacing: Pixel spacing for display as (row, column) in mm, or None.
-        image_overlays: Groups (0x6000, ...) of image overlays shown (C.11.7); None if not set.
+        shapes: Graphic and text annotations, in pixels of the image.
+        image_overlays: Groups (0x6000, ...) of the image's own overlays that are to be shown
+            (C.11.7); None if the state does not set this.
         aspect: Height of a pixel divided by its width, for display (C.10.4), or None.
     """
 
@@ -50,9 +56,12 @@ class PresentationState:
     """A presentation state: settings that say how certain images are to be displayed.
 
     Attributes:
-        layer: The state's graphics as a layer of graphic layers, with its file and title.
+        layer: The state's graphics as a layer, whose items are the graphic layers; it also holds
+            the state's file and title.
         description: ContentDescription and the creator's name.
-        images: (SOP Instance UID, frame) -> settings; frame -1 stands for all without an entry.
+        images: Maps (SOP Instance UID, frame from 0) to the settings for that frame. Frame -1
+            stands for all frames of the image that do not have an entry of their own.
+        warnings: Parts of the state that are not supported.
     """
 
     layer: Layer
@@ -69,7 +78,10 @@ class PresentationState:
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """Convert a state to a `wire` message of string keys; shared tables go only once."""
+    """Convert a state to a message for `wire`, in which all keys must be strings.
+
+    Settings shared by many images, such as a table of 65,536 greys, are sent only once.
+    """
     said = list({id(image): image for image in state.images.values()}.values())
     numbers = {id(image): number for number, image in enumerate(said)}
     names = [one.name for one in fields(ImagePresentation)]

@@ -12,6 +12,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import Shape
 
 REFERENCE = "REFERENCE"
+"""Kind of a node that refers to another node of the document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class ReportNode:
     """One content item of a report.
 
     Attributes:
-        kind: Value Type: CONTAINER, TEXT, NUM, ..., or REFERENCE to an item elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for a
+            reference to an item elsewhere in the tree.
         name: Meaning of the concept name, e.g. "Finding"; "" if the item has no name.
         value: Value as text with units, e.g. "12.4 mm"; "" for a container.
         relationship: Relationship to the parent item: CONTAINS, HAS OBS CONTEXT, ...
@@ -53,6 +55,7 @@ class Report:
     Attributes:
         title: Title of the document, e.g. "CT Abdomen Report".
         facts: (name, value) pairs from the header: completion, verification, observer, date.
+        warnings: Descriptions of the parts that could not be read.
     """
 
     title: str
@@ -83,7 +86,11 @@ def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
 
 
 def report_text(report: Report) -> str:
-    """Return a report as text, "Name: value" indented by depth; facts and warnings first."""
+    """Return the report as plain text, for a terminal or the clipboard.
+
+    Each content item takes one line, "Name: value", indented by its depth. Facts and warnings
+    come first.
+    """
     context = {(child.name, child.value) for child in report.root.children}
     lines = [report.title]
     lines += [_line(*fact, 0) for fact in report.facts if fact not in context]
@@ -105,7 +112,11 @@ def _line(name: str, value: str, depth: int) -> str:
 
 
 def key_images(report: Report) -> tuple[ImageLink, ...]:
-    """Return objects a report refers to, each once: selected ones (PS3.3 A.35.4), no states."""
+    """Return the images and other objects that a report refers to, without duplicates, in order.
+
+    For a key object selection these are the selected objects (PS3.3 A.35.4). Presentation states
+    that are named along with an image are left out.
+    """
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):
         if node.kind in ("IMAGE", "COMPOSITE", "WAVEFORM") and node.links:

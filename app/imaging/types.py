@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.imaging.axes import Axes
 
 XY = tuple[float, float]
+"""A point (x, y) in pixels."""
 
 XYZ = tuple[float, float, float]
 """A point (x, y, z) in mm: patient coordinates, LPS (PS3.3 C.7.6.2.1.1)."""
@@ -29,7 +30,8 @@ class ImageRef:
     """An exact reference to the pixels of one frame (from 0).
 
     Attributes:
-        sop_instance_uid: SOP Instance UID; of a PNG or JPEG, one under 2.25 from its content.
+        sop_instance_uid: SOP Instance UID; for a PNG or JPEG, a UID under 2.25 derived from the
+            file's content.
         pixel_sha256: Hex digest of the decoded stored values (C order, little endian).
     """
 
@@ -113,7 +115,10 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A LUT item: `data[clip(value - first, 0, len - 1)]`, entries of `bits` bits as stored."""
+    """A lookup table: an item of a Modality, VOI or Presentation LUT Sequence.
+
+    A value maps to `data[clip(value - first, 0, len - 1)]`; entries are as stored, of `bits` bits.
+    """
 
     first: int
     bits: int
@@ -134,7 +139,8 @@ class Orientation:
     """How the image is oriented in the patient; unknown parts are empty or None.
 
     Attributes:
-        row: Patient direction in which columns increase (right edge), e.g. "L" or "LA".
+        row: Letters of the patient direction in which columns increase (right edge), e.g. "L" or
+            "LA".
         column: Letters of the patient direction in which rows increase (bottom edge), e.g. "F".
         cosines: ImageOrientationPatient (row direction xyz, column direction xyz) in LPS, or None.
         position: ImagePositionPatient in mm, LPS, or None.
@@ -155,7 +161,8 @@ class FramePlane:
         row: Unit vector of increasing column (along a row).
         column: Unit vector of increasing row (down a column).
         spacing: (between rows, between columns) in mm, as PixelSpacing.
-        frame_of_reference: FrameOfReferenceUID, or ""; only equal ones make coordinates comparable.
+        frame_of_reference: FrameOfReferenceUID, or "" if unknown; coordinates in two planes can be
+            compared only if these UIDs are equal.
     """
 
     origin: XYZ
@@ -308,7 +315,9 @@ class Frame:
         stored: Stored values: an integer or float array [rows, columns]; for colour, RGB as uint8
             or uint16 [rows, columns, 3] (YBR is already converted, a palette is not applied).
         ref: Reference to exactly these pixels.
-        photometric: That of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR or RGB.
+        rescale: Modality rescale (identity for colour).
+        photometric: Photometric interpretation of `stored`: MONOCHROME1, MONOCHROME2, PALETTE COLOR
+            or RGB.
         calibration: Text on how the spacing was calibrated, or "".
         bits: BitsStored.
         modality_lut: Item of the Modality LUT Sequence, or None.
@@ -321,6 +330,7 @@ class Frame:
             Supplemental Palette, C.7.6.19); other values are grey and have a window.
         real_world: Maps from stored to real world values, for the readout at the cursor.
         shutter: The visible part of the image; None if all of it is visible.
+        regions: Parts with their own scale, which may differ from `spacing`.
         time_ms: Time of this frame in ms from the start of its cine, or None.
         note: Remark shown with the image, e.g. "resampled", or "".
         same_grid: Numbers of the frames of this instance that show the same place at the same time:
@@ -436,7 +446,8 @@ class Instance:
             refers to, in file order. They are keys of a mapping, since each image
             shown is looked up among up to 20,000 of them.
         note: Why the object cannot be displayed, or a remark for the user, or "".
-        frame_times_ms: Time of each frame in ms from the start, if uneven (FrameTimeVector); or ().
+        frame_times_ms: Time of each frame in ms from the start of the cine, if the frames are not
+            evenly spaced in time (FrameTimeVector); otherwise empty.
         changed_ns: Time in ns of the last change to the file or its metadata (ctime) when it was
             scanned; 0 if unknown. It is part of cache keys, since another file may replace this one
             with the same name, UID, size and modification time.
@@ -493,6 +504,7 @@ class Series:
         part: Index among the series that share `uid`, from 0.
         split: How the series differs from others of that `uid`, e.g. "b-value 800"; "" if alone.
         order: Sort criterion of the instances, e.g. "position along the normal".
+        warnings: Warnings for the user, e.g. "the slice distance changes from 1.08 to 7 mm".
     """
 
     uid: str
@@ -526,6 +538,7 @@ class Study:
         patient: PatientName as written in the file, for display on this machine only.
         date: StudyDate as YYYYMMDD, or "".
         key: Key that is unique among open studies: `uid`, extended if two patients share it.
+        warnings: Warnings for the user, e.g. "another patient has the same Study Instance UID".
     """
 
     uid: str
@@ -540,7 +553,10 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file's problem: reason and remedy; as a `remark` nothing was lost, only a copy."""
+    """A message about a file or folder that the user must see: a reason and a remedy.
+
+    If `remark` is true, nothing was lost, e.g. if only a copy of a file was left out.
+    """
 
     path: Path
     reason: str
@@ -575,8 +591,10 @@ class Volume:
         affine: [4, 4] float64 matrix that maps (i, j, k, 1) to patient coordinates in mm, LPS.
             Voxel centres have integer coordinates.
         template: A frame whose rescale, windows, etc. hold for all voxels; its pixels are not used.
-        slices: For each k, its frame's index in the series; () if the volume was resampled.
-        warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: ...".
+        slices: For each k, the index of its frame among all frames of the series; () if the volume
+            was resampled.
+        warnings: Warnings for the user, e.g. "resampled to a slice distance of 1.08 mm: the
+            acquired one changes".
     """
 
     voxels: NDArray[Any]

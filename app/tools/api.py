@@ -57,7 +57,11 @@ RESOURCE_KEY = "x-resource"
 
 
 def takes(resource: Resource, description: str = "", **more: Any) -> Any:
-    """Return an argument's pydantic field for a resource; `more` as in `pydantic.Field`."""
+    """Return the pydantic field of an argument that takes a resource.
+
+    Use it as the default or in the type: `image_path: str = takes(Resource.IMAGE, "The image.")`.
+    `more` are further arguments of `pydantic.Field`.
+    """
     extra: dict[str, Any] = {RESOURCE_KEY: resource.value, **more.pop("json_schema_extra", {})}
     return Field(description=description or None, json_schema_extra=extra, **more)
 
@@ -167,8 +171,11 @@ class ToolSpec:
         description: Text for the model and the user: what it does, on what, and its limits.
         Input: Pydantic model of the arguments (extra fields forbidden).
         Output: Pydantic model of `ToolResult.output`, for documentation and checks.
+        needs: Models and packages that the tool uses.
         approval: What the tool does; this decides whether the user is asked before it runs.
         timeout_s: Time limit in seconds; then the call is cancelled and reported as failed.
+        pack: Name of its pack ("chest", "general").
+        version: Version of the tool, recorded in provenance.
         sequential: Whether no other tool call of the same run may run at the same time.
         phrases: Phrases by which users may refer to this tool ("cell count", "count nuclei"), for
             the offline planner; `name` written with spaces is always recognised.
@@ -215,6 +222,8 @@ class Artifact:
             "show" (image_visualizer: the program opens the file in a pane of the canvas), "mask" (a
             TIFF whose values number the objects of `source`), "table" (CSV; see
             `app.tools.tables`), "plot" (JSON; see `app.tools.plots`) or "file" (any other).
+        title: Text above the pane of a "show" artifact.
+        description: Text below the pane of a "show" artifact.
         source: The image from which the file was made, with the same rows and columns, or None.
         options: Display options of a "show" artifact: figsize, cmap; what `app.tools.tables` keeps
             of a table.
@@ -230,7 +239,11 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A call's result: only `summary`, `output` and `metadata` (JSON) reach the language model."""
+    """The result of a tool call.
+
+    Only `summary`, `output` and `metadata` reach the language model (JSON-ready, no pixels).
+    `findings` are drawn on the images; `artifacts` are files of the run, shown in the chat.
+    """
 
     summary: str
     output: JsonDict
@@ -301,9 +314,11 @@ class ImageVolume:
     """A stack of images as a tool receives it: depths of a microscope, slices of a scan.
 
     Attributes:
-        voxels: Stored values [z, rows, columns] at full bit depth; `rescale` gives real units.
+        voxels: Stored values [z, rows, columns], at the file's own bit depth. `rescale` turns them
+            into real units (HU, ...).
         spacing: Distances in mm along (z, rows, columns), each None if unknown.
-        slices: For each z, the name and frame for `Images.resolve`; () if resampled.
+        slices: For each z, the name and the frame with which `Images.resolve` finds it; () if the
+            slices were resampled to an even distance.
         warnings: What the user should know, e.g. that slices were resampled.
     """
 
@@ -320,7 +335,8 @@ class RegistrationTarget:
 
     Attributes:
         image: This target image; the new picture has its rows, columns and patient orientation.
-        scale: Size in the other image by its spacing, divided by that in `image`; or None.
+        scale: Size of an object in the other image, by its pixel spacing, divided by the size of
+            the same object in `image`; None if not known.
     """
 
     image: ImageSnapshot
@@ -483,7 +499,12 @@ class Store(Protocol):
         ...
 
     def put(self, key: str, value: Any) -> None:
-        """Keep JSON, None: remove; raise ToolFailed (no JSON, over 1 MiB in all) or FileProblem."""
+        """Keep a JSON value under `key`; None removes it.
+
+        Raises:
+            ToolFailed: It is no JSON value, or all values together exceed 1 MiB.
+            FileProblem: It cannot be written.
+        """
         ...
 
     def keys(self) -> tuple[str, ...]:
@@ -587,10 +608,18 @@ class ToolModel(Protocol):
 
 
 class InnerCalls(Protocol):
-    """Runs tools that read or compute within a tool's call, on one image each, by the rules."""
+    """Runs other tools within a tool's call, on one image each.
+
+    Such a call is judged like any other, by the policy and the packs' rules. Only tools that read
+    or compute may be run.
+    """
 
     def check(self, tool: str) -> ToolSpec:
-        """Return a runnable tool's spec; raise ToolRetry if there is none or it may not be run."""
+        """Return the description of a tool that may be run.
+
+        Raises:
+            ToolRetry: There is no such tool, or it may not be run within another tool's call.
+        """
         ...
 
     def bind(self, tool: str, arguments: Mapping[str, Any], image: str) -> dict[str, Any]:
@@ -636,13 +665,20 @@ class ToolContext:
 
     Attributes:
         out_dir: The run's own output folder (exists); nothing is written elsewhere.
+        host: Runs functions in the model process.
+        models_dir: The user's models folder.
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Token that the tool checks between steps.
-        confirm: Asks the user whether to go on despite a reason against it.
+        confirm: Asks the user whether to go on despite a reason against it ("the file
+            says that this is a head: use it anyway?").
+        calls: Runs other tools.
         conversation_id: The id of the conversation; "" outside one.
+        store: Keeps small JSON values for the conversation.
+        results: The earlier results of the conversation.
         model: The language model that the user has chosen; None for the offline planner.
         records: The patients' records that are open.
-        record_patient: The id of the patient whose record is in use; "" for none.
+        record_patient: The id of the patient whose record the user has chosen or whose study is
+            shown; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
     """
 
@@ -700,9 +736,17 @@ class Registrar(Protocol):
     """The methods of the registry that a pack's function `register(registry)` may call."""
 
     def register(self, tool: Tool) -> None:
-        """Add a tool; raise ValueError if its name is taken."""
+        """Add a tool.
+
+        Raises:
+            ValueError: A tool with that name is already registered.
+        """
         ...
 
     def plan(self, plan: PackPlan) -> None:
-        """Add the pack's plan of when its tools are used; raise ValueError for a second one."""
+        """Add the pack's plan, which says when its tools are used.
+
+        Raises:
+            ValueError: A plan for a pack with that name is already registered.
+        """
         ...

@@ -15,7 +15,11 @@ from app.settings import write_atomic
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
-    """Write uint8 as `stem`-RANDOM.png once complete; `stem` says nothing of the image."""
+    """Write uint8 [rows, columns] or [rows, columns, 3] as a PNG file; return its path.
+
+    The name is `stem` and a random number: "dicom-3f9a0c12.png". `stem` names the tool and must not
+    say what the image shows. The file appears only when it is complete.
+    """
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
     write_atomic(path, png_bytes(pixels))
     return path
@@ -30,7 +34,10 @@ def png_bytes(pixels: NDArray[Any]) -> bytes:
 
 
 def label_image(labels: NDArray[Any]) -> bytes:
-    """Return object numbers as compressed TIFF; 32 bits signed, which Pillow knows."""
+    """Return the numbers of objects, uint16 or uint32 [rows, columns], as a compressed TIFF.
+
+    Those of 32 bits are written as signed ones, which is what Pillow knows.
+    """
     stream = io.BytesIO()
     signed = labels.view(np.int32) if labels.dtype == np.uint32 else labels
     Image.fromarray(signed).save(stream, "TIFF", compression="tiff_adobe_deflate")

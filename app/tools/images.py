@@ -61,6 +61,7 @@ class OpenImage:
 
     Attributes:
         id: The app's id; "image-1" is the current image.
+        instance: The image's file.
         frame_index: Index of the shown frame, from 0.
         window: The grey-value window that it was shown with; None for the window given in the file.
         invert: Whether the user had inverted the greys. Tools always get the image with its natural
@@ -107,7 +108,10 @@ def _grouped(member: groups.Membership) -> dict[str, str]:
 
 
 def rejected_calls(images: Iterable[OpenImage], runs: Container[str]) -> tuple[str, ...]:
-    """Return calls with all findings rejected, only of these `runs`: ids repeat elsewhere."""
+    """Return the ids of the tool calls of whose findings the user has rejected every one.
+
+    Only calls of a conversation's `runs`, by their ids: another may have a call with the same id.
+    """
     states: dict[str, set[State]] = {}
     for image in images:
         for one in (found for found in image.findings if found.provenance.run_id in runs):
@@ -191,8 +195,11 @@ def _patient_numbers(images: Sequence[OpenImage]) -> list[int]:
 class RunImages:
     """The images that one run may read; implements `app.tools.api.Images`. Thread-safe.
 
-    `opened` begins with the current one; `earlier` were in `out_dir` before the run: tools may not
-    read them.
+    Args:
+        opened: The open images, the current one first.
+        out_dir: The run's own output folder; it exists.
+        source: Decodes frames.
+        earlier: Paths that were in the output folder before the run; tools may not read them.
     """
 
     def __init__(
@@ -402,7 +409,11 @@ class RunImages:
     def add_derived(
         self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """Record a made picture (`Images`); raise ValueError outside the run's folder."""
+        """Record a picture that was made in this run; see `app.tools.api.Images`.
+
+        Raises:
+            ValueError: `path` is not in the run's output folder.
+        """
         real = path.resolve()
         if not real.is_relative_to(self._out_real):
             raise ValueError("a derived image must lie in the run's output folder")
@@ -419,7 +430,10 @@ class RunImages:
             picture_sources.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Return ids of complete open images, current first, then the run's pictures."""
+        """Return the ids of open images, the current first, then the paths of the run's pictures.
+
+        Open files that are not images, such as reports, and images with missing rows are left out.
+        """
         with self._lock:
             made = [str(path) for path in self._derived]
         whole = (
@@ -670,7 +684,11 @@ class RunImages:
 
 
 def frame_at(image: OpenImage, channel: int | str | None, z: int | None, time: int | None) -> int:
-    """Return a frame's index by channel, depth, time (None: shown); raise ToolRetry."""
+    """Return the index of a frame from its channel, depth and time; None for those shown.
+
+    Raises:
+        ToolRetry: The image has no such frame; the message lists the channels that it has.
+    """
     axes = image.instance.axes
     if (channel, z, time) == (None, None, None):
         return image.frame_index

@@ -16,7 +16,11 @@ _FILE = "kept_values.json"
 
 
 class KeptValues:
-    """JSON values by key, as `app.tools.api.Store`, in `folder` (None: memory). Thread-safe."""
+    """JSON values by key; implements `app.tools.api.Store`. Thread-safe.
+
+    Args:
+        folder: The conversation's output folder; None to keep the values in memory only.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._path = folder / _FILE if folder is not None else None

@@ -42,7 +42,11 @@ def missing_package(feature: str, package: str) -> ToolFailed:
 
 
 def require_packages(feature: str, *packages: str) -> None:
-    """Raise ToolFailed, saying how to add it, if a package is missing."""
+    """Raise an error if any of these Python packages is not installed.
+
+    Raises:
+        ToolFailed: A package is not installed; the message says how to add it.
+    """
     for package in packages:
         if not is_installed(package):
             raise missing_package(feature, package)

@@ -52,7 +52,11 @@ def pack_prompt(pack: str) -> str:
 
 
 def any_of(*words: str) -> str:
-    """Join single words to "big|large"; raise ValueError for more than a word."""
+    """Join single words to one part of a phrase that matches any of them: "big|large".
+
+    Raises:
+        ValueError: One of them is more than one word.
+    """
     longer = [word for word in words if " " in word or "-" in word]
     if longer:
         raise ValueError(f"alternatives are single words: {', '.join(longer)}")
@@ -203,6 +207,7 @@ class ValueWords:
     Attributes:
         argument: The argument's name; it takes a list or a single value.
         value: The value; if `sided`, with "{side}" for "Left" or "Right": "{side} Clavicle".
+        words: The words that stand for the value.
         sided: Whether the value exists on the left and the right; a question that names no side
             means both.
     """
@@ -218,6 +223,8 @@ class NumberWords:
     """Numbers beside a word: "window 40/400" means window_center=40, window_width=400.
 
     Attributes:
+        arguments: The arguments' names, in the order of the numbers.
+        words: The words before the numbers.
         units: Words after a single number: "100 patients".
     """
 
@@ -234,6 +241,8 @@ class DateWords:
     month or year; `after` and `before` leave it out.
 
     Attributes:
+        first: Name of the argument for the first day.
+        last: Name of the argument for the last day.
         since: Words before the first date.
         after: Words before the date after which it begins.
         until: Words before the last date.
@@ -303,6 +312,8 @@ class ToolRule:
         leave_out: Words that exclude the tool if they follow "don't", "without", "no", "nicht", ...
         priority: Preference among alternatives.
         requires: Tools that must have succeeded in this conversation before it runs.
+        feeds: Arguments taken from earlier outputs.
+        accepts: The images that it accepts.
         values: Words for values of its arguments.
         empty: Keys in its `output`. If the values of all of them are missing, empty or 0, the tool
             found nothing; if the question expects a result, the tool in `discovery` then runs.
@@ -360,11 +371,13 @@ class Successor:
 
     Attributes:
         after: Tools; a successful call of any one of them is followed by `then`.
+        then: The tool that follows.
         kinds: Kinds of question for which it follows; () for all kinds.
         mandatory: Whether it always runs next. If not, it is only recommended: the rules plan it,
             but a language model may leave it out.
         before_others: Whether a recommended tool runs before any other that a model calls next; the
             model may still answer without it.
+        reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
             can give. It takes that call's (output, metadata) and returns the arguments, or None if
             nothing should follow. Such a tool is not planned beforehand.
@@ -392,6 +405,7 @@ class Quotation:
     The tool does not see that answer, so the latest one is put before the argument's own text.
 
     Attributes:
+        argument: The argument's name.
         words: The words that refer to another answer, as in `QuestionKind.words`.
         texts: Pairs (tool, key of its answer's text in its `output`) that may be meant.
     """
@@ -424,6 +438,9 @@ class PackPlan:
     """The plan of one pack: which questions its tools answer, and how results are worded.
 
     Attributes:
+        pack: The pack's name.
+        kinds: The kinds of question that it answers.
+        tools: Rules for those of its tools that need one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: Tools that follow others.
         targets: Objects that answers speak of, as pairs of a name ("lesion") and the words for it.
@@ -432,6 +449,7 @@ class PackPlan:
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
+        disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
         caveats: Words that occur in warnings about an image, not about a single call ("mirrored"):
@@ -481,6 +499,7 @@ class Plans:
     """The plans of all packs, with look-ups by tool and by kind of question."""
 
     def __init__(self, packs: Iterable[PackPlan] = (), owner: str = "") -> None:
+        """Set the plans; `owner` is the pack to which the current image belongs, "" for none."""
         self.packs = tuple(packs)
         self.owner = owner
         self._kinds = tuple((pack, kind) for pack in self.packs for kind in pack.kinds)

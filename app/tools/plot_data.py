@@ -129,7 +129,11 @@ Drawn = Points | Bars | tuple[Distribution, ...] | Histogram | Gallery
 
 
 def data_of(plot: Plot, table: Table) -> Drawn:
-    """Return a plot's data, rows without values left out; raise FileProblem."""
+    """Return what a plot draws of its table; rows without a value are left out.
+
+    Raises:
+        FileProblem: The table lacks a column, or has words in place of numbers.
+    """
     match plot.kind:
         case "scatter" | "line":
             return _points(plot, table)

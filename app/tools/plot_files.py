@@ -31,7 +31,11 @@ _WIDEST = 50  # letters of all names below an axis that fit beside each other
 
 
 def drawn_apart(path: Path, form: str) -> bytes:
-    """Draw a plot's JSON file in a process of its own, in a form of `FORMS`. Not for GUI threads.
+    """Return a plot as a file, drawn in a process of its own. Not for GUI threads.
+
+    Args:
+        path: The plot's JSON file.
+        form: One of `FORMS`.
 
     Raises:
         FileProblem: The plot or its table cannot be read, or matplotlib is not installed.

@@ -54,7 +54,11 @@ class Plot(BaseModel):
 
 
 def write_plot(path: Path, plot: Plot) -> Artifact:
-    """Write a plot as JSON, return its artifact; raise FileProblem."""
+    """Write a plot as JSON and return its artifact, with role "plot".
+
+    Raises:
+        FileProblem: The file cannot be written.
+    """
     try:
         write_atomic(path, plot.model_dump_json(indent=1).encode())
     except OSError as error:
@@ -67,7 +71,11 @@ def write_plot(path: Path, plot: Plot) -> Artifact:
 
 
 def read_plot(path: Path) -> Plot:
-    """Return a run's plot; raise FileProblem if it is none or names a table elsewhere."""
+    """Return the plot in a JSON file of the run.
+
+    Raises:
+        FileProblem: The file is not a plot, names a table elsewhere, or cannot be read.
+    """
     try:
         plot = Plot.model_validate_json(read_regular(path))
     except (OSError, ValidationError) as error:
@@ -85,7 +93,10 @@ def read_plot(path: Path) -> Plot:
 def pictures_of(
     path: Path, pictures: Iterable[tuple[int, str, str]]
 ) -> list[tuple[int, Path | None, str]]:
-    """Return (row, file, caption); None outside the plot's folder: tables name any file."""
+    """Return a gallery's pictures (row, file, caption) by their paths in the table.
+
+    The file is None where it is not in the plot's folder: a table may name any file.
+    """
     folder = path.parent
     found: list[tuple[int, Path | None, str]] = []
     for row, name, caption in pictures:

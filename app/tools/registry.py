@@ -69,7 +69,11 @@ class Registry:
         self._names |= dict.fromkeys(pinned.spec.other_names, name)
 
     def set_guests(self, tools: Iterable[Tool]) -> None:
-        """Replace servers' tools, which go before packs' of the name; `without` shares them."""
+        """Replace the tools that servers bring (`app.tools.mcp`), which come and go.
+
+        One with the name of a pack's tool takes its place while it is there. Registries made by
+        `without` change with this one.
+        """
         self._guests[0] = {tool.spec.name: RegisteredTool(tool) for tool in tools}
 
     def plan(self, plan: PackPlan) -> None:
@@ -183,14 +187,21 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
 
 
 class RegisteredTool:
-    """Wraps a tool: marks synthetic results, and refuses to run it if its spec has changed."""
+    """Wraps a pack's tool; `run` refuses to run it if its spec has changed since it was registered.
+
+    It also marks results that are based on synthetic images; see `picture_sources`.
+    """
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
         self.spec = plain_spec(tool.spec)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        """Run the tool and mark synthetic results; raise ToolFailed if its spec has changed."""
+        """Run the wrapped tool and mark its result if it is based on synthetic images.
+
+        Raises:
+            ToolFailed: The tool's spec has changed since it was registered.
+        """
         if plain_spec(self._tool.spec) != self.spec:
             raise ToolFailed(
                 f"{self.spec.name} has changed what it says of itself since it was loaded",
@@ -206,7 +217,10 @@ class RegisteredTool:
 
 
 def plain_spec(spec: ToolSpec) -> ToolSpec:
-    """Return an immutable copy of a spec in built-in types; an unknown `approval` asks first."""
+    """Return an immutable copy of a spec, with each value read once and stored as a built-in type.
+
+    An unknown `approval` is kept as a string; the user is then asked before the tool runs.
+    """
     held = {item.name: getattr(spec, item.name) for item in fields(ToolSpec)}
     effect = "".join(str.__iter__(held["approval"]))  # a str subclass may lie about equality
     held["approval"] = next((item for item in Approval if item.value == effect), effect)

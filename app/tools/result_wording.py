@@ -57,6 +57,7 @@ class AnswerContext:
 
     Attributes:
         kinds: The kinds to which the question belongs (see `QuestionKind`).
+        ran: Names of the tools that returned a result.
         targets: Objects ("lesion") that the question mentions: names in `PackPlan.targets`.
     """
 
@@ -85,7 +86,9 @@ class Disagreement:
     """Results that contradict each other; the user is shown each of them and never an average.
 
     Attributes:
-        sides: For each result, a clause that states it, and its index from 0.
+        about: The subject: "pleural effusion".
+        sides: For each contradicting result, a clause that states it, and the result's index (from
+            0) among those that were compared.
     """
 
     about: str

@@ -128,7 +128,11 @@ def plain_cell(cell: object) -> object:
 
 
 def read_table(path: Path) -> Table:
-    """Return a CSV file's table: int, float, text or None; raise FileProblem."""
+    """Return the table in a CSV file; numbers become int or float, empty cells None.
+
+    Raises:
+        FileProblem: The file is no CSV table, or cannot be read.
+    """
     try:
         text = read_regular(path).decode("utf-8-sig")
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))

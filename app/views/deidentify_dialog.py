@@ -57,7 +57,15 @@ _LISTED = 200
 
 
 class DeidentifyDialog(QDialog):
-    """Asks what of a study is copied, how and to where; copies; says what became of it."""
+    """Asks what is copied, with which options and to where; copies; says what became of it.
+
+    Args:
+        parent: The window.
+        study: The study to copy from.
+        series: The series that is shown, or None.
+        audit: Where the export is recorded; None to record nothing.
+        blanks: The boxes that the user has marked on images of the study.
+    """
 
     def __init__(
         self,

@@ -60,7 +60,12 @@ _TITLE_TEXTS = {
 
 
 class DicomExportDialog(QDialog):
-    """Asks which objects are written of which findings and to where; says how it went."""
+    """Asks which objects are written of which findings and to where; writes them; says how it went.
+
+    Args:
+        window: The main window, whose shown image and its study are exported.
+        image: The acquired image that is shown.
+    """
 
     def __init__(self, window: MainWindow, image: Instance) -> None:
         super().__init__(window)

@@ -18,6 +18,7 @@ from app.views.translation import tr
 from app.views.widgets import IconLabel, label, push_button, rule
 
 Rows = tuple[tuple[str, str], ...]
+"""Pairs of a key or gesture and its effect."""
 
 GESTURES: tuple[tuple[str, Rows], ...] = tuple(
     (title, tuple(rows.items())) for title, rows in shipped_table("window", "gestures").items()

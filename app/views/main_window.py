@@ -97,10 +97,14 @@ _RECENT_SHOWN = 3  # on the start page; the menu has more
 
 
 class MainWindow(QMainWindow):
-    """The program's main window, which shows a workspace; it does not close `decoder`.
+    """The program's main window, which shows a workspace.
 
-    `layout_file` None is the user's own, or none if Qt draws into memory. Without `marks_file`
-    marks are not kept, without `record_library` no record opens.
+    Args:
+        decoder: Reads images in worker processes; the window does not close it.
+        layout_file: File that stores the window layout. None for the default: a file in the user's
+            settings folder, or no file if Qt draws into memory.
+        marks_file: Database that keeps what is marked and found; None to keep nothing.
+        record_library: Reads patients' records; None for a window that opens none.
     """
 
     closing = Signal()

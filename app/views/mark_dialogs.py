@@ -25,9 +25,13 @@ from app.workspace.workspace import Workspace
 
 
 class CalibrationDialog(QDialog):
-    """Asks for the true length in mm of a line (None: end its calibration); `take` gets it.
+    """Asks for the true length in mm of a line that the user drew.
 
-    `has_series`: there are other images to calibrate, which `take` is told as well.
+    Args:
+        line: The line.
+        has_series: Whether there are other images to calibrate with it.
+        take: Called with the length in mm (None: end the calibration) and whether it is for the
+            series.
     """
 
     def __init__(
@@ -175,7 +179,13 @@ def _counted(finding: Finding, frame: Frame) -> Counted:
 
 
 class MarkCommands:
-    """The commands on the selected mark: calibrate by it, its histogram, its text."""
+    """The commands on the selected mark: calibrate by it, its histogram, its text.
+
+    Args:
+        canvas: Returns the active viewport's canvas.
+        action: Makes an action of the window (`MenuBar._action`).
+        window: The parent of the dialogs.
+    """
 
     def __init__(
         self,

@@ -16,7 +16,12 @@ from app.workspace.annotations import Annotations
 
 
 class ReviewMenu(QMenu):
-    """The menu of what can be made of the selected finding and of its tool call's."""
+    """The menu of what can be made of the selected finding and of its tool call's.
+
+    Args:
+        make_action: Makes an action of the window from its text, function and key.
+        edit: Begins editing the selected finding on the canvas.
+    """
 
     def __init__(
         self,

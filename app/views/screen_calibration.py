@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 CARD_MM = 85.60
+"""Width of a bank card (ISO/IEC 7810, ID-1) in mm."""
 
 _START_PX = 340
 _LEAST_PX = 60
@@ -82,7 +83,13 @@ class MeasuredBar(QWidget):
 
 
 class ScreenCalibration(QDialog):
-    """Asks how large the pixels of the dialog's screen are, by a bar of known length."""
+    """Asks how large the pixels of the screen are, by a bar of known length.
+
+    Args:
+        parent: The window; the dialog measures the screen that the dialog itself is on.
+        settings: Where the result is kept.
+        done: Called after it has been kept.
+    """
 
     def __init__(
         self, parent: QWidget, settings: DisplaySettings, done: Callable[[], object]

@@ -46,6 +46,9 @@ class SlicePasteDialog(QDialog):
 
     Each mark is measured on the pixels of its own slice. If one slice has another geometry, nothing
     is pasted.
+
+    Args:
+        places: The slices to choose from, in the order of the series.
     """
 
     def __init__(

@@ -149,7 +149,11 @@ SETTLED_MS = 120  # quiet for so long counts as settled: layouts and queued pain
 def settle(
     busy: Callable[[], bool], done: Callable[[bool], object], *, timeout_s: float = 30.0
 ) -> QTimer:
-    """Call `done(True)` once `busy()` stays False, `done(False)` at the end; return the timer."""
+    """Call `done(True)` once `busy()` stays False for a while, or `done(False)` after `timeout_s`.
+
+    Returns:
+        The timer that calls `busy`; stop it to cancel the wait.
+    """
     step = 20
     timer = QTimer()
     left = [round(timeout_s * 1000 / step), SETTLED_MS // step]
@@ -179,7 +183,11 @@ def window_image(window: QWidget, ratio: float = 1.0) -> QImage:
 
 
 def save_window(window: QWidget, path: Path, ratio: float = 1.0) -> None:
-    """Save the window's picture, PNG without a suffix; raise SightlineError."""
+    """Save the window as a picture; the suffix selects the format, PNG if there is none.
+
+    Raises:
+        SightlineError: The file cannot be written.
+    """
     target = path if path.suffix else path.with_suffix(".png")
     data = QByteArray()
     drawn = QBuffer(data)

@@ -93,6 +93,7 @@ class Space:
 
 
 DARK = Theme()
+"""The colours on images too, in both themes."""
 
 LIGHT = Theme(
     window="#e7eaee",
@@ -113,6 +114,7 @@ LIGHT = Theme(
 )
 
 THEME = Theme()
+"""The colours of the theme that is shown."""
 
 TYPE = Type()
 SPACE = Space()
@@ -196,7 +198,11 @@ def palette() -> QPalette:
 
 
 def part_sheet(name: str) -> str:
-    """Return the style sheet `name` in the theme; raise KeyError for a missing value."""
+    """Return the style sheet `name` with the theme's values: "sightline", "chat" or "settings".
+
+    Raises:
+        KeyError: The style sheet's file names a value that the theme does not have.
+    """
     folder = paths.resources_dir() / "theme"
     template = Template((folder / f"{name}.qss").read_text(encoding="utf-8"))
     tokens = asdict(THEME) | asdict(TYPE) | asdict(SPACE)

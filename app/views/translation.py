@@ -32,8 +32,10 @@ CONTEXT = "Sightline"
 """The context of all texts in the files of Qt Linguist."""
 
 SYSTEM = "system"
+"""The choice of the language of the computer."""
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
+"""Each language's code and its own name, which is not translated."""
 
 _loaded: list[QTranslator] = []
 """The translators in use, that of our own texts first; empty for English."""

@@ -414,9 +414,12 @@ class PackTexts:
         return name if known else DEFAULT_ICON
 
     def with_titles(self, text: str, tools: Iterable[str] = ()) -> str:
-        """Return `text` with the names of tools, installed or in `tools`, replaced by their titles.
+        """Return `text` with the names of tools replaced by their titles.
 
-        A name without an underscore ("crop") may be an ordinary word, so it is not replaced.
+        Args:
+            text: A sentence that names tools as the language model does.
+            tools: Names to replace in addition to those of the installed tools. A name without an
+                underscore ("crop") may be an ordinary word, so it is not replaced.
         """
         # English, as the sentence is.
         declared = {name: sentence(spec.title) for name, spec in self._specs.items()}

@@ -35,7 +35,11 @@ class CommandStack:
         self.changed: Signal[()] = Signal()
 
     def push(self, command: Command, joint: str = "") -> None:
-        """Perform and remember a command, dropping redo; those of one `joint` undo at once."""
+        """Perform a command and remember it for undo; commands that could be redone are dropped.
+
+        Commands in a row with the same non-empty `joint` are undone at once, as the steps of a key
+        that is held down.
+        """
         command.do()
         if joint and joint == self._joint and self._done and not self._undone:
             command = replace(command, undo=self._done.pop().undo)
@@ -109,6 +113,7 @@ class Annotations:
     and `selected_object` the number of the selected object if it is one of an `Instances`, else 0.
 
     Attributes:
+        commands: The undo stack that gets each change.
         originals_shown: Whether the originals of edited findings are drawn beside them.
         rejected_shown: Whether rejected findings are drawn.
         reviewer: Name of the user, who accepts, edits and rejects findings.
@@ -220,7 +225,10 @@ class Annotations:
         self._push(label, before, after, joint)
 
     def of_call(self, made: Provenance) -> tuple[str, ...]:
-        """Return ids of a finding's whole call, () if drawn; call ids are unique per run only."""
+        """Return the ids of the findings of the tool call that made a finding.
+
+        They are () for the user's own drawings. Ids of calls are unique within their run only.
+        """
         call = (made.run_id, made.call_id)
         items = self._items.values() if all(call) else ()
         return tuple(
@@ -275,7 +283,10 @@ class Annotations:
             self._push(review.step_label(state, changed), before, after)
 
     def restore(self, finding_ids: Iterable[str]) -> None:
-        """Put edited findings' originals back, proposed, as one undoable step; not locked ones."""
+        """Put the originals of edited findings in their place, proposed, as one undoable step.
+
+        Locked ones stay as they are.
+        """
         before = dict(self._items)
         edited = [before[key] for key in finding_ids if key in before]
         edited = [item for item in edited if item.finding.original is not None]
@@ -330,7 +341,10 @@ class Annotations:
         return False
 
     def remove(self, finding_ids: Iterable[str], label: str = "") -> int:
-        """Remove known, unlocked findings as one step called `label`; return how many."""
+        """Remove findings as one undoable step; return how many. Locked ones stay.
+
+        Unknown ids are ignored; `label` names the step, by default "Remove finding".
+        """
         known = set(finding_ids) & set(self._items)
         gone = {key for key in known if not self._items[key].locked}
         if gone:
@@ -367,7 +381,10 @@ class Annotations:
             self.changed.emit()
 
     def select(self, finding_id: str, number: int = 0) -> None:
-        """Select a finding ("": none), or object `number` of an `Instances`, for all views."""
+        """Select a finding ("" for none), so that the list, canvas and chat highlight it.
+
+        With `number`, one object of an `Instances` is selected, so that tables and plots show it.
+        """
         had_object, self.selected_object = self.selected_object, number
         other = finding_id != self.selected
         if other:

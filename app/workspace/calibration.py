@@ -53,7 +53,10 @@ def with_known_length(finding: Finding, mm: float | None, *, series: bool = Fals
 def calibrating(
     findings: Iterable[Finding], frame: Frame, in_series: Callable[[Finding], bool]
 ) -> Finding | None:
-    """Return the line that calibrates `frame`: its own last, else the last `in_series`."""
+    """Return the line that calibrates `frame`: the last on itself, else the last of its series.
+
+    `in_series` tells whether a line is on an image of the frame's series, with like pixels.
+    """
     own = wider = None
     for finding in findings:
         if known_length(finding) is None or not can_calibrate(finding):
@@ -66,7 +69,10 @@ def calibrating(
 
 
 def calibrated(frame: Frame, line: Finding | None) -> Frame:
-    """Return a frame scaled to `line`'s known length, regions too; unchanged without one."""
+    """Return a frame whose spacing is such that `line` has its known length; pixels keep shape.
+
+    The scale replaces the file's, regions included. Without a line it is the frame itself.
+    """
     mm = known_length(line) if line is not None else None
     if mm is None or line is None or not isinstance(line.geometry, Polyline):
         return frame

@@ -60,7 +60,11 @@ class DisplaySettings:
         self._keep(snap=snap)
 
     def set_pixel_mm(self, screen: str, pixel_mm: float) -> None:
-        """Keep a physical pixel's width in mm; raise ValueError if not in `PIXEL_MM`."""
+        """Keep the width in mm of a physical pixel of a screen.
+
+        Raises:
+            ValueError: It is not in the range `PIXEL_MM`.
+        """
         if not PIXEL_MM[0] <= pixel_mm <= PIXEL_MM[1]:
             raise ValueError("no screen has pixels of this size")
         self._keep(screen=(screen, pixel_mm))

@@ -53,6 +53,7 @@ PROBE = "probe"
 ARROW = "arrow"
 TEXT = "text"
 CTR = "cardiothoracic"
+"""Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
 POINTS = {
     RULER: 2,
@@ -116,6 +117,7 @@ LABELS = {
 _RENAMED = {RULER: ("Length", "Difference")}
 _MARKS = (BOX, POINT, OUTSIDE)
 TEXTS = (ARROW, TEXT)
+"""Tools whose mark is a text that the user types: its label."""
 
 REGIONS = (BOX, ELLIPSE, POLYGON, FREEHAND)
 """Tools that draw regions, with area, perimeter and statistics."""
@@ -186,7 +188,11 @@ def verb(tool: str) -> str:
 
 
 def points_of(finding: Finding) -> tuple[XY, ...]:
-    """Return movable points (x, y), () for arrays; a box's corners clockwise from top left."""
+    """Return the points (x, y) in image pixels that the user can move; () for arrays of pixels.
+
+    The four points of a box, or of the box around an ellipse, are its corners, clockwise from the
+    top left.
+    """
     match finding.geometry:
         case Polyline(points) | Polygon(points) | Segments(points):
             return points
@@ -205,12 +211,21 @@ def handles_of(finding: Finding) -> tuple[XY, ...]:
 
 
 def draw(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
-    """Return the finding that a drawing tool makes from the points set so far, without statistics.
+    """Return the finding that a drawing tool makes from the points set so far.
 
-    `points` are (x, y) in image pixels, moved into the image. The second point of an angle is its
-    vertex; a box and an ellipse have two opposite corners, which may be equal, and lie on pixel
-    edges. Two points make both axes of a bidirectional measurement, four give them; an arrow points
-    at its first. `finding_id` is replaced. A value is None until all points are set.
+    Args:
+        tool: A key of `POINTS`.
+        frame: The image.
+        points: (x, y) in image pixels; points outside are moved to the border. The second point of
+            an angle is its vertex; a box and an ellipse have two opposite corners, which may be
+            equal. Two points make both axes of a bidirectional measurement, four give them; an
+            arrow points at its first.
+        finding_id: Id of the finding to replace; "" for a new one.
+
+    Returns:
+        The finding, without statistics (see `with_statistics`). The value of a measurement is None
+        until all points are set; the sides of a box lie on pixel edges, and a box covers at least
+        one pixel.
     """
     made = Finding(
         id=finding_id or new_id(),

@@ -26,9 +26,13 @@ Floats = NDArray[np.float64]
 
 
 def nearest_edge(frame: Frame, at: XY, scale: tuple[float, float], reach: float) -> XY | None:
-    """Return the strongest edge's nearest place within `reach` (screen px) of (x, y), or None.
+    """Return the place on the strongest edge within `reach` of a point, nearest to it; or None.
 
-    `scale` is screen px for each image px along x and y.
+    Args:
+        frame: The image, grey or in colours.
+        at: The point (x, y) in image pixels.
+        scale: Screen px for each image px along x and y.
+        reach: How far the edge may be, in screen px.
     """
     if min(scale) <= 0:
         return None

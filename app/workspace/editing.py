@@ -91,6 +91,7 @@ class Copied:
 
     Attributes:
         size: Rows and columns of the image.
+        spacing: Its scale.
     """
 
     items: tuple[Annotation, ...]

@@ -154,7 +154,11 @@ class Arrangement:
 
 
 def parse_protocol(text: str, name: str, *, own: bool = False) -> Protocol:
-    """Return a TOML text's protocol; raise ValueError that says why it is none."""
+    """Return the protocol that a TOML text contains.
+
+    Raises:
+        ValueError: The text is not a valid protocol; says why.
+    """
     try:
         file = _ProtocolFile.model_validate(tomllib.loads(text))
     except ValidationError as error:
@@ -222,7 +226,12 @@ class Protocols:
                 set_aside(file, file.name)
 
     def save(self, name: str, text: str) -> Path:
-        """Write and load an own protocol; raise ValueError if it is invalid, or OSError."""
+        """Write a protocol of the user's own and load it; returns the file.
+
+        Raises:
+            ValueError: The text is not a valid protocol.
+            OSError: The file cannot be written.
+        """
         parse_protocol(text, name)
         file = self._own_file(name)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +240,11 @@ class Protocols:
         return file
 
     def delete(self, name: str) -> None:
-        """Delete an own protocol; a shipped one shows again. Raise OSError if it cannot be."""
+        """Delete a protocol of the user's own; one that is shipped with this name is used again.
+
+        Raises:
+            OSError: The file cannot be deleted.
+        """
         self._own_file(name).unlink(missing_ok=True)
         self.load()
 

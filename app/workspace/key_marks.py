@@ -11,7 +11,11 @@ from app.workspace.signals import Signal
 
 
 class KeyMarks:
-    """The images marked as key images, in the order of marking, and those of key objects."""
+    """The images marked as key images, in the order of marking, and those of key objects.
+
+    Attributes:
+        changed: Emitted when either has changed.
+    """
 
     def __init__(self, commands: CommandStack) -> None:
         self._commands = commands

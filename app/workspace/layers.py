@@ -138,7 +138,10 @@ class LayerStore:
 
 
 class Layers:
-    """The layers in a viewport, styles shared by `store`; methods on the GUI thread."""
+    """The layers of the image in one viewport. All methods are called on the GUI thread.
+
+    Styles, and what was read, are those of all viewports that share `store`.
+    """
 
     def __init__(self, store: LayerStore | None = None) -> None:
         self._store = store or LayerStore()
@@ -200,7 +203,10 @@ class Layers:
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Set the next image's objects; the old image keeps its shapes until `show_on`."""
+        """Set the objects, e.g. segmentations, that have shapes for the image to be shown next.
+
+        Until `show_on` is called, the previous image stays on the canvas with its shapes.
+        """
         if not objects and not self._objects:
             return
         self._objects = {key_of(item): item for item in objects}

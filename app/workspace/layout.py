@@ -37,7 +37,11 @@ class Slot:
 
 
 def grid(rows: int, columns: int) -> tuple[Slot, ...]:
-    """Return a grid's slots by row; raise ValueError unless numbers are 1 to 4."""
+    """Return the slots of a grid, row by row.
+
+    Raises:
+        ValueError: A number is not from 1 to 4.
+    """
     if not (1 <= rows <= LARGEST and 1 <= columns <= LARGEST):
         raise ValueError(f"a layout has 1 to {LARGEST} rows and columns, not {rows}x{columns}")
     across, down = 1 / columns, 1 / rows
@@ -72,6 +76,7 @@ class Screen:
     """The viewports of one window.
 
     Attributes:
+        slots: Where each of `viewports` stands, in the same order.
         maximised: The viewport that takes all the room, or None.
     """
 
@@ -100,6 +105,7 @@ class Layout:
         new_viewport: Makes an empty viewport.
 
     Attributes:
+        main: The viewports of the main window.
         second: Those of the second window; None if it is closed.
         pictures: The viewport with the pictures that tools made, or None. It shows no image.
     """
@@ -221,7 +227,10 @@ class Layout:
         return added
 
     def split(self, viewport: Viewport, edge: Edge) -> Viewport | None:
-        """Halve a slot and return the new viewport at its `edge`; None if there are too many."""
+        """Halve a viewport's slot and return a new, empty viewport at its `edge`.
+
+        None if the screen has as many viewports as it can have.
+        """
         screen = self.screen_of(viewport)
         if len(screen.viewports) >= MOST:
             return None
@@ -238,7 +247,10 @@ class Layout:
         return new
 
     def close(self, viewport: Viewport) -> None:
-        """Remove a viewport, but not the main window's last; a second window closes with it."""
+        """Remove a viewport and give its room to its neighbours.
+
+        The main window's last one stays; the second window closes with its last one.
+        """
         screen = self.screen_of(viewport)
         if screen is self.second and screen.viewports == (viewport,):
             self.close_second()
@@ -298,7 +310,11 @@ class Layout:
     # Pictures that tools made
 
     def show_pictures(self, edge: Edge) -> None:
-        """Make the tools' viewport, if none: an empty one beside the active, or new at `edge`."""
+        """Make a viewport the one with the tools' pictures, if none is.
+
+        It is an empty one beside the active viewport, or else a new one at `edge` of that. Where
+        there is no room for more, all are shown again, and it may be the last one.
+        """
         if self.pictures is not None:
             return
         others = [one for one in self.screen.visible if one is not self.active]

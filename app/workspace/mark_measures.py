@@ -97,7 +97,10 @@ def polyline(frame: Frame, points: Sequence[XY]) -> Measured:
 
 
 def cobb(frame: Frame, points: Sequence[XY]) -> Measured:
-    """Return Cobb's angle (0-1 to 2-3); over 90 degrees a note has the smaller one."""
+    """Return Cobb's angle between two lines (0-1 and 2-3); see `geometry.angle_between`.
+
+    Above 90 degrees the note also tells the smaller angle between the lines.
+    """
     if len(points) < 4:
         return Measured()
     found = geometry.angle_between(frame, (points[0], points[1]), (points[2], points[3]))
@@ -162,7 +165,10 @@ def cardiothoracic(frame: Frame, points: Sequence[XY]) -> Measured:
 
 
 def region(frame: Frame, shape: Box | Ellipse | Polygon) -> Measured:
-    """Return outline area and perimeter; no area if it crosses itself: parts cancel out."""
+    """Return area and perimeter of a region, by its outline and not by its pixels.
+
+    The area of a polygon that crosses itself is not told: its parts would cancel out.
+    """
     outline, extremes, pixels = _outline(shape)
     if len(outline) < 3:
         return Measured()

@@ -136,7 +136,10 @@ class MarkStore:
         removed: Iterable[str],
         keys: Mapping[str, Sequence[ImageRef]] = MappingProxyType({}),
     ) -> None:
-        """Keep marks and key images (`key_id`) by study, and remove ids, all at once."""
+        """Keep marks and key images, by Study Instance UID, and remove others by id, at once.
+
+        The id of a key image is given by `key_id`.
+        """
         moment = datetime.now(UTC)
 
         def now() -> str:
@@ -163,7 +166,10 @@ class MarkStore:
         self._write(write)
 
     def purge(self, studies: Iterable[str], images: Iterable[str] = ()) -> None:
-        """Remove studies' marks, overwriting bytes; those saved without a study by `images`."""
+        """Remove all marks of studies, by Study Instance UID; their bytes are overwritten.
+
+        Marks that were saved without their study are removed by their `images`.
+        """
         gone = [(one,) for one in studies]
         nowhere = [(one,) for one in images]
 

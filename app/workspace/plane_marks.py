@@ -43,7 +43,10 @@ def slice_step(source: Series | Instance, plane: FramePlane) -> float:
 
 
 def coincides(one: FramePlane, other: FramePlane, step: float) -> bool:
-    """Return whether planes of one known space are parallel and half a `step` (mm) apart."""
+    """Return whether two planes are the same within half of `step` (mm) and parallel.
+
+    They never are without the same, known frame of reference.
+    """
     if not one.frame_of_reference or one.frame_of_reference != other.frame_of_reference:
         return False
     if abs(float(np.dot(one.normal, other.normal))) < 1 - _PARALLEL:

@@ -35,7 +35,10 @@ def _named(identity: Identity) -> bool:
 
 
 def priors_of(study: Study, studies: Sequence[Study]) -> list[Study]:
-    """Return a patient's dated earlier studies, the latest first."""
+    """Return the earlier studies of a study's patient, the latest first.
+
+    Studies without a date are left out: nothing says that they are earlier.
+    """
     taken = _date(study)
     if taken is None:
         return []
@@ -49,7 +52,10 @@ def priors_of(study: Study, studies: Sequence[Study]) -> list[Study]:
 
 
 def by_patient(studies: Sequence[Study]) -> list[list[Study]]:
-    """Return studies by patient, latest first, patients by their first study."""
+    """Return the studies in groups of one patient each, in each the latest first.
+
+    Patients are in the order in which their first study comes.
+    """
     groups: list[list[Study]] = []
     of_id: dict[str, list[list[Study]]] = {}
     for study in studies:

@@ -40,7 +40,13 @@ def decided(finding: Finding, state: State, reviewer: str) -> Finding:
 
 
 def by_person(finding: Finding, before: Finding | None, reviewer: str) -> Finding:
-    """Return a finding that a person drew or changed, with its state; `before` None: a new one."""
+    """Return a finding that a person drew or changed, with its state and who did it.
+
+    Args:
+        finding: The finding as it is now.
+        before: The same finding before the change; None for a new one.
+        reviewer: The person.
+    """
     if drawing.by_hand(finding):
         return decided(replace(finding, original=None), State.ACCEPTED, reviewer)
     if before is None or _content(finding) == _content(before):

@@ -120,7 +120,11 @@ class Studies:
         return found[1] if found else None
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
-        """Return an instance's series and place from 0, or None; found by file and index."""
+        """Return an instance's series and its position in that series from 0; None if not open.
+
+        Instances are compared by file and index in the file, since the shown one may be from an
+        earlier stage of a scan.
+        """
         found = self._place_of(instance)
         return found[1:] if found else None
 

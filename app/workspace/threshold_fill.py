@@ -65,8 +65,13 @@ class Filler:
     ) -> Filled | None:
         """Return the mask around a pixel, None if it has no value or lies outside `region`.
 
-        `span` is the range of values, used if it holds the pixel's; else the range reaches `reach`
-        (None: a share of the usual values) times `factor` from it.
+        Args:
+            seed: Column and row of the pixel.
+            region: Where the mask must stay; None for the whole image.
+            span: The range of values; used only if the pixel's value lies in it.
+            factor: Scales `reach`.
+            reach: How far from the pixel's value the range reaches, else; None for a share of the
+                usual values of the image.
         """
         units = self.units
         if self._values is None:

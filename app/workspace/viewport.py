@@ -117,8 +117,10 @@ Place = tuple[Instance, int]
 class Viewport:
     """The frame in one viewport and its display. All methods must be called on the GUI thread.
 
-    `sections` are the instances that hold sections, by UID, each with its source; for `scale_key`
-    see `Workspace.scale_key`.
+    Args:
+        scale_key: Returns a key that all images of a series share (see `Workspace.scale_key`).
+        layers: The layers drawn over the image.
+        sections: Filled with the instances that hold sections, by UID, each with its source.
     """
 
     def __init__(
@@ -246,7 +248,10 @@ class Viewport:
         self.set_display(Display(display.window, display.invert, colormap=display.colormap))
 
     def scroll_to(self, frame_index: int) -> None:
-        """Show another frame of the instance in this window and zoom, once it is decoded."""
+        """Show another frame of the same instance.
+
+        Window and zoom are kept, and the old frame stays until the new one has been decoded.
+        """
         if self.instance is not None and frame_index != self.frame_index:
             self._request(frame_index)
 
@@ -358,7 +363,10 @@ class Viewport:
         return self._automatic
 
     def set_automatic(self, windows: Mapping[int, Window]) -> None:
-        """Set windows by channel for frames whose file has none; else each gets its own."""
+        """Set the windows, by channel, for frames whose file has none.
+
+        Without one, each frame gets its own automatic window.
+        """
         if windows == self._automatic:
             return
         self._automatic = dict(windows)
@@ -367,7 +375,11 @@ class Viewport:
             self.frame_changed.emit()
 
     def present(self, state: PresentationState | None) -> None:
-        """Apply a state, None: remove; not another image's; another frame's once shown."""
+        """Apply a presentation state; None removes the current one.
+
+        A state that refers to other images is not applied. A state that refers to other frames of
+        this image applies once one of those is shown.
+        """
         self.presentation = state if self._is_about(state) else None
         self._applied = self.presented(self.frame_index)
         self.set_display(self.own_display(self.frame_index))
@@ -541,7 +553,10 @@ class Pane:
 
 
 class Panes:
-    """Open panes in order, shown again at the end; only beside images of their study."""
+    """The open panes in order; showing a file that is already open moves its pane to the end.
+
+    A picture is shown only beside images of the study that it was made from.
+    """
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []

@@ -42,7 +42,11 @@ class WindowPresets:
         return self.own.get(modality.upper(), presets(modality))
 
     def save(self, modality: str, wanted: Sequence[Window] | None) -> None:
-        """Keep a modality's presets, None: shipped; raise OSError, and they hold until exit."""
+        """Keep the presets of a modality; None for those that are shipped.
+
+        Raises:
+            OSError: They cannot be written; they hold until the program ends.
+        """
 
         def change(known: OwnPresets) -> OwnPresets:
             others = {name: own for name, own in known.items() if name != modality.upper()}
@@ -56,7 +60,11 @@ class WindowPresets:
 
 
 def checked(name: str, center: float, width: float) -> Window:
-    """Return a preset; raise ValueError saying why name or numbers are wrong."""
+    """Return a preset.
+
+    Raises:
+        ValueError: The name is empty or too long, or the numbers are no window; says why.
+    """
     if not 0 < len(name) <= LONGEST:
         raise ValueError(f"A name has 1 to {LONGEST} characters.")
     window = valid_window(Window(center, width, explanation=name))

@@ -55,7 +55,9 @@ class Placed:
 class Workspace:
     """The state of one window: what is open, how it is shown, and what was found.
 
-    `labels` have fixed colours (`LabelColors`); `titles` maps a tool's name to one for its results.
+    Args:
+        labels: Labels with fixed colours (see `LabelColors`).
+        titles: Maps a tool's name to a title for its results, e.g. "Chest segmentation".
     """
 
     def __init__(
@@ -198,7 +200,10 @@ class Workspace:
         return priors_of(study, self.studies.all)
 
     def hang(self, arrangement: Arrangement) -> None:
-        """Show a protocol's choice in the active window, as one undoable step."""
+        """Show what a hanging protocol chose, as one step that can be undone.
+
+        It is shown in the window of the active viewport.
+        """
         screen = self.layout.screen
         before = self._placed(screen)
         after = [
@@ -326,10 +331,13 @@ class Workspace:
     def calibrate(
         self, line: Finding, frame: Frame, mm: float | None, series: bool = False
     ) -> None:
-        """Calibrate an image, or its series, by a line of known length `mm` on it; can be undone.
+        """Calibrate an image, or its series, by the known length of a line on it; can be undone.
 
-        None ends its calibration; `frame` has the file's own scale; see
-        `calibration.can_calibrate`.
+        Args:
+            line: The line; see `calibration.can_calibrate`.
+            frame: Its image, with the file's own scale.
+            mm: Its true length; None ends its calibration.
+            series: Whether the other images of the series with as many pixels have this scale too.
         """
         instance = self.instance_of(line.image.sop_instance_uid)
         own = self.studies.series_of(instance) if instance is not None else None
@@ -378,7 +386,10 @@ class Workspace:
         return self.studies.series_of(instance) or instance
 
     def scale_key(self, instance: Instance) -> ScaleKey:
-        """Return the key of images sharing a grey scale (`scale_source`), kept in a scan."""
+        """Return a key for the images that share an instance's grey scale, as `scale_source` says.
+
+        The key stays the same while a scan adds images to the group.
+        """
         source = self.scale_source(instance)
         if isinstance(source, Instance):
             return str(source.path), f"{source.sop_instance_uid}/{source.part}"
@@ -386,7 +397,10 @@ class Workspace:
         return key_of(study) if study else "", source.key
 
     def lay(self, over: ScaleKey, layer: Layer, *, lift: bool = False) -> None:
-        """Lay a label volume over the images of key `over`, or `lift` it; can be undone."""
+        """Lay a label volume over the images with key `over` (see `scale_key`); can be undone.
+
+        With `lift`, the label volume is removed from the images instead.
+        """
         steps = [lambda: self.layers.lay(over, layer), lambda: self.layers.lift(over, layer)]
         do, undo = reversed(steps) if lift else steps
         verb = "Remove" if lift else "Overlay"
@@ -415,7 +429,11 @@ class Workspace:
         return next((item for item in images if layers_for(item, [instance])), None)
 
     def close_study(self, *keys: str) -> None:
-        """Close studies by key (`studies.key_of`) and their viewports; findings are kept."""
+        """Close the studies with these keys (`studies.key_of`); clear viewports that show them.
+
+        Findings are kept; they are shown again when their image is reopened. Unknown keys are
+        ignored.
+        """
         shown = [(one, self._study_in(one)) for one in self.layout.viewports]
         closed = [item for item in self.studies.all if key_of(item) in keys]
         if not closed:
@@ -641,7 +659,10 @@ class Workspace:
         self._rejected = None
 
     def next_instance(self, step: int, viewport: Viewport | None = None) -> Instance | None:
-        """Return the instance `step` on in the series of `viewport` (None: active), or None."""
+        """Return the instance `step` positions further in a series, or None past its ends.
+
+        The series is that of `viewport`, by default the active one.
+        """
         shown = (viewport or self.viewport).instance
         found = self.studies.place_of(shown) if shown else None
         if found is None:
@@ -665,7 +686,10 @@ def _only_visible(viewport: Viewport, index: int) -> tuple[int, Window | None]:
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:
-    """Return the first image, else with frames, else any; None for `images_only`."""
+    """Return the object to show first: an image, else an object with frames, else any object.
+
+    With `images_only`, None is returned if there is no image.
+    """
     best: Instance | None = None
     for study in result.studies:
         for item in (item for series in study.series for item in series.instances[:1]):

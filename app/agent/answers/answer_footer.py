@@ -33,10 +33,13 @@ class RelevantResults:
 
     Attributes:
         results: The results, in the order in which they arrived.
-        basis_numbers: Numbers of the results it is based on: this run's and those cited, or all.
-        seen: Image notes of the current image and of those asked about, in open order.
+        basis_numbers: The numbers (`LoggedCall.number`) of the results that the answer is based on:
+            those from this run and those that it cites; all if a model's answer cites nothing.
+        seen: The image notes (`RunRequest.image_notes`) of the current image and of those that the
+            question is about, in the order of the open images.
         mirrored: Names of the images that the model saw in a mirrored picture.
-        open: Each open image's name and the paths that it was made from; the current image first.
+        open: Each open image's name, with the paths of the image and of images that it was made
+            from; the current image first.
     """
 
     results: tuple[LoggedCall, ...] = ()
@@ -46,7 +49,10 @@ class RelevantResults:
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def other_image_name(self, item: LoggedCall) -> str:
-        """Return the name of a result's image, or that it was closed; "" if current or unknown."""
+        """Return the name of a result's image; "" if it is the current image or unknown.
+
+        For an image that has been closed, a phrase that says so is returned.
+        """
         if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
             return ""
         others = (name for name, sources in self.open if not item.sources.isdisjoint(sources))
@@ -153,7 +159,10 @@ _LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
 def image_warnings(concerned: RelevantResults, plans: Plans, answer: str = "") -> str:
-    """Return warnings on the images of `concerned` results that `answer` lacks; "" if none."""
+    """Return a paragraph of warnings about the images of the results in `concerned`; "" if none.
+
+    A tool's warning that is already part of the text `answer` is not repeated.
+    """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
     lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans, answer.casefold())
@@ -215,7 +224,10 @@ def answer_footer(
     cited: Collection[int],
     answer: str = "",
 ) -> str:
-    """Return paragraphs behind an answer: missing models, contradictions, image warnings; or ""."""
+    """Return the paragraphs that follow an answer; "" for none.
+
+    They name missing models, contradictions between results, and warnings about the images.
+    """
     concerned = relevant_results(
         director.record,
         director.intent,

@@ -98,6 +98,7 @@ class Figure:
     """A number in a result, a question or an image's note.
 
     Attributes:
+        unit: Its unit, "" if none is given.
         source: Number of the result that holds it; 0 for a question, a note or a failed call.
     """
 
@@ -107,7 +108,13 @@ class Figure:
 
 
 class Claims:
-    """Marks figures and statements in a model's texts that no result supports."""
+    """Marks figures and statements in a model's texts that no result of the conversation supports.
+
+    Args:
+        director: The run's director, with the intent and the finished calls.
+        history: The conversation, with the current question.
+        plans: The packs' plans, which say what their tools can show.
+    """
 
     def __init__(self, director: Director, history: Sequence[Message], plans: Plans) -> None:
         self._director = director

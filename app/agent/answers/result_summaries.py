@@ -42,7 +42,10 @@ class Skipped:
 def summarise(
     results: Sequence[Message], undone: Sequence[str] = (), plans: Plans = NO_PLANS
 ) -> str:
-    """Return the answer of a run that ended early; `undone` names what was not run."""
+    """Return the answer for a run that ended early: what its calls found, and what was not run.
+
+    `undone` names the calls that were not run, and the open steps of the plan.
+    """
     blocks = _blocks(results, [], [], plans)
     open_ = [f"- {name_of_tool(one_line(item), plans)}" for item in dict.fromkeys(undone) if item]
     if open_:
@@ -251,7 +254,11 @@ def _files(message: Message) -> list[str]:
 
 
 def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
-    """Return the lines that answer directly; empty if `wording.answer` is None or fails."""
+    """Return the lines in which a tool's result directly answers the question.
+
+    `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
+    objects that the question is about.
+    """
     if wording.answer is None:
         return []
     try:

@@ -190,7 +190,10 @@ def _fewer_notes(entry: _Entry, _: str) -> Message | None:
 
 
 def with_model_text(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """Return a copy of a tool message whose text is the JSON of `made`; `data` stays whole."""
+    """Return a copy of a tool message whose text for the model is the JSON of `made`.
+
+    The copy also holds `data`, the whole result, for the program's own use.
+    """
     return message.model_copy(update={"text": to_text(made), "data": data})
 
 
@@ -213,7 +216,8 @@ class Prompt:
     Attributes:
         messages: The transcript; every call has its result right after it.
         tokens: Estimated number of tokens in messages and tools together.
-        shortened: How many messages were shortened, not counting single results over the limit.
+        shortened: How many messages were shortened to fit the window, not counting results that
+            exceeded the limit for a single result.
         notice: Text for the user on what was shortened, to show once per run; "" if nothing was.
         use: How full the context is, with what.
         estimate: The value of `tokens` without the correction by `Calibration`.

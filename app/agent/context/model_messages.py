@@ -24,7 +24,11 @@ _TOOL = "TOOL_"
 
 
 def load_prompts(path: Path | None = None) -> dict[str, str]:
-    """Return a prompts file's sections by name; raise FileProblem if it cannot be read."""
+    """Return the text of every section of a prompts file, by name; by default, of the shipped file.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
     source = path or _shipped()
     try:
         parts = _HEADER.split(source.read_text(encoding="utf-8"))
@@ -35,7 +39,11 @@ def load_prompts(path: Path | None = None) -> dict[str, str]:
 
 
 def load_prompt(name: str, path: Path | None = None) -> str:
-    """Return a prompts file's section; raise FileProblem if it is unreadable or lacks that."""
+    """Return the text of the section `name` of a prompts file, by default the shipped one.
+
+    Raises:
+        FileProblem: The file cannot be read or the section is missing or empty.
+    """
     sections = load_prompts(path)
     text = sections.get(name, "")
     if not text:
@@ -142,7 +150,11 @@ def system_prompt(name: str = "", path: Path | None = None) -> str:
 
 
 def tool_texts(path: Path) -> dict[str, str]:
-    """Return what a prompts file adds to tools, by lower-case name; raise FileProblem."""
+    """Return what a prompts file adds to tools' descriptions, by the tool's name in lower case.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
     sections = load_prompts(path)
     return {
         name.removeprefix(_TOOL).lower(): text
@@ -152,7 +164,11 @@ def tool_texts(path: Path) -> dict[str, str]:
 
 
 def prompt_names(path: Path | None = None) -> list[str]:
-    """Return the instruction names in a prompts file; raise FileProblem if it is unreadable."""
+    """Return the names of the instructions that a prompts file offers.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
     own = ("DATA_RULES", "PLANNING", "PICTURES")
     return [n for n in load_prompts(path) if n not in own and not n.startswith(_TOOL)]
 
@@ -187,7 +203,10 @@ def marked(
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
-    """Return the history with a result right after every call, without empty answers."""
+    """Return the history with a result for every call, right after the message with the call.
+
+    Empty answers, which some endpoints refuse, are left out.
+    """
     results = {message.call_id: message for message in history if message.role == "tool"}
     messages: list[Message] = []
     for message in history:
@@ -215,10 +234,13 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
 
 
 def with_note(message: Message, note: str, advice: str = "") -> Message:
-    """Return a tool message with remarks added: `note` as data, as it may quote a file or a tool.
+    """Return a tool message with Sightline's own remarks added.
 
-    `advice`, what the model is asked to do, stands outside the data: nothing in it may come from a
-    file, a tool or a model.
+    Args:
+        message: The result.
+        note: What happened. It becomes part of the data, because it may quote a file or a tool.
+        advice: What the model is asked to do. It is placed outside the data, so it must contain
+            nothing that was written by a file, a tool or a model.
     """
     data = {**message.data, "sightline": note} if note else message.data
     changed = {"data": data, "text": to_text(data), "advice": advice}

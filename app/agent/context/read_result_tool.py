@@ -75,7 +75,10 @@ SPEC = ToolSpec(
 
 
 class ReadResult:
-    """The tool by which a model reads earlier results in pages of `page_chars` characters."""
+    """The tool `read_result`, with which a model reads a conversation's earlier results in pages.
+
+    `page_chars` is the size of a page in characters; see `ContextWindow.page_chars`.
+    """
 
     spec = SPEC
 
@@ -84,7 +87,11 @@ class ReadResult:
         self._page_chars = page_chars
 
     def run(self, args: ReadInput, context: ToolContext) -> ToolResult:
-        """Return a page of a result or a part; raise ToolRetry, listing those there are."""
+        """Return a page of a result, or of a part of one.
+
+        Raises:
+            ToolRetry: The result or part does not exist; the error lists those that do.
+        """
         ref, result = self._result(args.id)
         names = [_unescaped(name) for name in args.path.strip(" /").split("/") if name]
         path, offset = reduce(joined, names, ""), args.offset

@@ -32,7 +32,11 @@ _HEADER_BYTES = 24
 
 
 def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
-    """Return a text's estimated tokens by the model's average `chars_per_token`."""
+    """Return the estimated number of tokens in a text.
+
+    `chars_per_token` is the model's average in English text and JSON (`ModelInfo`); the
+    estimate is inversely proportional to it.
+    """
     counted = _remembered(text) if len(text) in _REMEMBERED else _counted(text)
     return counted * 3.5 / max(chars_per_token, 0.5)
 
@@ -219,7 +223,11 @@ def one_line(text: str, limit: int = _LINE_CHARS) -> str:
 
 
 def between_words(text: str, at: int, *, forward: bool = False) -> int:
-    """Return an index between words near `at`: half a name would not be recognised."""
+    """Return an index between two words at most 63 characters from `at`; `at` if there is none.
+
+    A name or a date that is cut in half would not be recognised when identifiers are removed. The
+    search goes back from `at`, or onwards if `forward`.
+    """
     if not 0 < at < len(text):
         return max(0, min(at, len(text)))
     steps = (

@@ -65,9 +65,12 @@ class Director:
     """Applies the packs' rules to the plan, the calls and the answer of one run.
 
     Attributes:
+        intent: What the question asks for.
         by_rules: Whether rules rather than a model choose the calls of this run.
+        results: The results of this run, in the order in which they arrived.
         notes: Remarks for the answer on names (such as field values) that do not exist.
         model_sees: Whether the model was sent pictures with this question.
+        record: The finished calls of the conversation.
         offered: Names of the tools that the model was told of; it is asked to call no others.
         model_declined_call: Whether the model was asked once to call a needed tool, and did not.
     """
@@ -134,7 +137,9 @@ class Director:
         return self.intent
 
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
-        """Check the model's own plan, in `update_plan`'s thread; return it corrected, and notes.
+        """Check the model's own plan; return the corrected plan and notes on the corrections.
+
+        Called in the thread of the tool `update_plan`.
 
         Raises:
             ToolRetry: The plan cannot be followed.
@@ -274,7 +279,10 @@ class Director:
         return self._enforcer.unmet() if self._enforcer is not None else []
 
     def planned_results(self) -> list[Message]:
-        """Return this run's results, with retried calls but not those that rules inserted."""
+        """Return the results of this run, without those of calls that rules inserted.
+
+        Calls that rules repeated with a corrected argument (`adapted_retry`) are included.
+        """
         return [
             item
             for item in self.results
@@ -287,7 +295,10 @@ class Director:
     def bind(
         self, tool: Tool, arguments: Mapping[str, Any], image: str
     ) -> tuple[dict[str, Any], str]:
-        """Return arguments of a call on one of many images (id or path), and why not, or ""."""
+        """Return the arguments of a call on one of many images, and why it may not be made or "".
+
+        `image` is an id or a path, as a tool is given it.
+        """
         note = next((n for n in self._request.image_notes if image in (n["id"], n.get("path"))), {})
         reference = image_reference(note) or image
         if self._enforcer is not None:

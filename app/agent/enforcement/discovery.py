@@ -87,7 +87,10 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """Return `call` with the nearest existing name by `rule` and listing `found`, or why not."""
+    """Return `call` with an argument set to the nearest existing name, or why it is not repeated.
+
+    `rule` says which argument; `found` is the result of the call made by `listing_call`.
+    """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
         return AdaptedRetry(None, "it was tried again once already")

@@ -64,7 +64,10 @@ def _arguments_after(rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | 
 
 
 class Enforcer:
-    """Decides on each call: proceed, wait, refuse; inserts no excluded or unsuitable tool."""
+    """Decides for each call in a run whether it proceeds, waits for another or is refused.
+
+    It never inserts a tool that its pack or the question excludes, or that does not suit the image.
+    """
 
     def __init__(self, plans: Plans, intent: Intent, tools: Tools, record: CallLog) -> None:
         self._plans = plans
@@ -76,7 +79,10 @@ class Enforcer:
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
-        """Return the ruling on a call before it runs; `coming` were requested with it."""
+        """Return the ruling on a call that is about to run.
+
+        `coming` are the calls that were requested together with it and will run after it.
+        """
         inner = inner_call(call, self._intent.scene.images)
         if inner is not None:
             return self._judge_repeated(call, inner, coming)
@@ -142,7 +148,10 @@ class Enforcer:
     def bind(
         self, tool: Tool, arguments: Mapping[str, Any], image: str
     ) -> tuple[dict[str, Any], str]:
-        """Return the arguments for one of many images (its reference), and why not or ""."""
+        """Return the arguments of a call on one of many images, and why it may not be made or "".
+
+        `image` is the reference of the image.
+        """
         name = tool.spec.name
         call = ToolCall(id=INSERTED, name=name, arguments={})
         refused = self._barred(call) or self._unsuitable(call, (image,))
@@ -176,7 +185,10 @@ class Enforcer:
         return all(call.name in self._leading_to(item) for item in following)
 
     def before_answer(self) -> RunFirst | Refusal | None:
-        """Return the next call that packs require; a `Refusal` if only the model can make it."""
+        """Return the ruling on the next call that packs still require before the answer, or None.
+
+        It is a `Refusal` if only the model can make the call, because its arguments are unknown.
+        """
         for rule, cause in self._pending():
             ruling = self._force(rule, cause)
             if ruling is not None:

@@ -78,7 +78,10 @@ class PlanState:
     If `live`, calls that no plan foresaw become steps of their own.
 
     Attributes:
+        changed: Whether anything has changed since the plan was last shown.
+        overrides: The changes made by the packs' rules, in order.
         goal: "" until the run ends, then "done" or "incomplete".
+        goal_why: The reason for `goal`, such as what is missing.
     """
 
     def __init__(self, *, live: bool = False) -> None:
@@ -93,10 +96,14 @@ class PlanState:
         self.goal_why = ""
 
     def __bool__(self) -> bool:
+        """Return whether there is anything to show."""
         return bool(self._steps or self.overrides)
 
     def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
-        """Replace the plan with `by`'s steps (tool, why); those that have run keep their state."""
+        """Replace the plan with a planner's steps, given as (tool, why).
+
+        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
+        """
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
         planned = [_Step(tool, why, by=by) for tool, why in steps]
@@ -127,9 +134,13 @@ class PlanState:
         self.changed = True
 
     def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
-        """Mark a call as started; return the key of its step, else of the step in progress, or "".
+        """Mark a call with the origin `made` as started.
 
         Pending tool steps before its own become skipped, unless a rule forced the call.
+
+        Returns:
+            A key for the step that the call belongs to: the call's own step, or else the step in
+                progress; "" if there is neither.
         """
         made = made or CallOrigin()
         self._tools[call_id] = tool
@@ -150,7 +161,10 @@ class PlanState:
         return f"{self._current} {self._steps[self._current].tool}"
 
     def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
-        """Mark a call finished as `state`, or by `ok` if that is ""; `verdict` is the reason."""
+        """Mark a call as finished.
+
+        `state` is "done", "incomplete" or "failed"; if "", `ok` decides. `verdict` is the reason.
+        """
         step = self._calls.pop(call_id, None)
         tool = self._tools.pop(call_id, "")
         if step is None:
@@ -189,7 +203,11 @@ class PlanState:
             self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
-        """End open steps: running ones are done if the model answered (`ok`), others skipped."""
+        """End all open steps.
+
+        If the model ended the run with an answer (`ok`), running steps are done. All other open
+        steps are skipped.
+        """
         for step in self._steps:
             if step.state in ("pending", "running"):
                 step.state = "done" if ok and step.state == "running" else "skipped"
@@ -315,6 +333,8 @@ class Checked:
 
     Attributes:
         steps: The steps, ordered so that none waits for a later one.
+        notes: The corrections, for the model.
+        overrides: The changes made by rules.
     """
 
     steps: list[PlannedStep]

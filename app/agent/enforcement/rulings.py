@@ -81,8 +81,10 @@ class CallOrder:
     """Instructions for making one call, or the outcome of a call that must not run.
 
     Attributes:
+        made: Who makes the call, and why.
         outcome: The outcome of a call that will not run; None if it will.
-        note: Text for the model with the result, marked as data, because it may quote a file.
+        note: Text sent to the model with the result. It is marked as data, because it may quote a
+            file.
         advice: Sightline's own advice to the model; contains only tool names and fixed text.
     """
 
@@ -97,7 +99,9 @@ class CallVerdict:
     """The verdict on a finished call.
 
     Attributes:
-        state: "done", "incomplete", "failed", "skipped" (by rules); "" if it was not judged.
+        state: "done", "incomplete", "failed" or, if rules refused the call, "skipped"; "" if it was
+            not judged.
+        verdict: The reason for the state.
         note: Text sent to the model with the result, as in `CallOrder.note`.
         advice: Sightline's own advice to the model, as in `CallOrder.advice`.
     """

@@ -55,7 +55,11 @@ class UpdatePlan:
         self._check = check
 
     def run(self, args: PlanInput, context: ToolContext) -> ToolResult:
-        """Check the model's plan and make it the run's; raise ToolRetry if it can't be followed."""
+        """Check the model's plan and make it the run's plan.
+
+        Raises:
+            ToolRetry: The plan names unknown tools, or its steps wait for each other in a circle.
+        """
         steps, notes = args.steps, list[str]()
         if self._check is not None:
             steps, notes = self._check(steps)

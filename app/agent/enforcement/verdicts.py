@@ -55,7 +55,10 @@ class GoalVerdict:
 def judge_task(
     rule: ToolRule, message: Message, asked: Intent, others: Sequence[CallResult] = ()
 ) -> TaskVerdict:
-    """Return the verdict on a call by its result, rule and question; `others` may contradict it."""
+    """Return the verdict on a call, by its result `message`, its tool's `rule` and the question.
+
+    `others` are the other results of the conversation, which may contradict it.
+    """
     if not message.ok:
         return TaskVerdict("failed", _error(message))
     told = _told_state(message)
@@ -262,7 +265,10 @@ class Goal:
     def verdict(
         self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
-        """Return whether `results` suffice: `needed` intent, `waiting` steps not yet begun."""
+        """Return the verdict on whether `results`, with earlier ones on the same image, suffice.
+
+        `needed` is the intent that must be met; `waiting` are the plan's steps that have not begun.
+        """
         meant = [message for message in results if self._meant(message)]
         verdict = judge_goal(
             needed,

@@ -45,7 +45,10 @@ class CallParts:
     arguments: str = ""
 
     def finished(self, complete: bool) -> Call:
-        """Return the finished call, mended if `complete`; unparsable arguments stay in `raw`."""
+        """Return the finished call; arguments that cannot be parsed are kept as text in `raw`.
+
+        Missing closing brackets are added if the answer is `complete`, not if a limit cut it off.
+        """
         arguments = parse_arguments(self.arguments, complete=complete)
         if arguments is None:
             raw = self.arguments.strip() or "(cut off)"
@@ -54,7 +57,11 @@ class CallParts:
 
 
 class Assembly(ABC):
-    """Assembles a model's streamed answer from its pieces; each API protocol has a subclass."""
+    """Assembles a model's streamed answer from its pieces; each API protocol has a subclass.
+
+    Attributes:
+        started: Whether the endpoint has begun to answer.
+    """
 
     def __init__(self, at: Endpoint, bounds: Bounds) -> None:
         self.started = False
@@ -67,10 +74,18 @@ class Assembly(ABC):
 
     @abstractmethod
     def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """Add a piece; return its text and reasoning (calls: `end`); ModelFailed if too long."""
+        """Add a piece of the stream, and return the text and reasoning in that piece.
+
+        Tool calls are returned later, by `end`. An answer that is too long raises ModelFailed.
+        """
 
     def end(self) -> Iterable[ModelEvent]:
-        """Return the tool calls and usage at the end; raise ModelFailed if it is incomplete."""
+        """Return the remaining events (tool calls and token usage) once the stream has ended.
+
+        Raises:
+            ModelFailed: The stream ended before the answer was complete, or did not contain a
+                model's answer.
+        """
         if not self.started:
             raise unreadable_answer(self._at, "an empty stream")
         if not self._finish:

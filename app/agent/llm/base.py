@@ -49,6 +49,7 @@ class ModelInfo:
     Attributes:
         context_tokens: Maximum number of tokens in a request and its answer together.
         output_tokens: How many of these tokens are reserved for the answer.
+        images: Whether the model accepts pictures.
         own_tools: Whether the agent's own tools (`read_result`, `update_plan`) are offered to it.
         input_price: US dollars per million request tokens; None if unknown.
         output_price: US dollars per million answer tokens; None if unknown.
@@ -146,7 +147,10 @@ _resend_check: ContextVar[Callable[[], None] | None] = ContextVar("resend", defa
 
 
 def set_resend_check(check: Callable[[], None]) -> None:
-    """Set a check called before a repeated request in the stream's task; its error ends it."""
+    """Set a check that runs before a model sends a request again within one call of `stream`.
+
+    `check` is called in the task that is streaming; an error raised by `check` ends the stream.
+    """
     _resend_check.set(check)
 
 
@@ -178,5 +182,9 @@ class LanguageModel(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the answer to `messages`, perhaps calls of `tools`; raise ModelFailed."""
+        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
+
+        Raises:
+            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
+        """
         ...

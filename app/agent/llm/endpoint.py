@@ -30,7 +30,8 @@ class Bounds:
 
     Attributes:
         connect_s: Time until the connection is established.
-        first_s: Time to the first piece; local servers load a model during the first request.
+        first_s: Time until the first piece of the answer; local servers load a model during the
+            first request.
         silence_s: Time between two pieces.
         answer_s: Time for the whole answer.
         note_s: Time without a first piece after which the user gets a note.
@@ -136,7 +137,11 @@ def _no_collection() -> Generator[None]:
 
 
 def host_of(base_url: str) -> str:
-    """Return the host of an http(s) address; raise UsageError for any other."""
+    """Return the host of an http(s) address.
+
+    Raises:
+        UsageError: `base_url` is not an http(s) address.
+    """
     try:
         parts = urlsplit(base_url)
         host, _port = parts.hostname or "", parts.port
@@ -177,7 +182,10 @@ def _ascii_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine by number or "localhost", not "a.localhost"."""
+    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
+
+    A name such as "a.localhost" does not count: many systems look it up on the network.
+    """
     name = host.lower().rstrip(".")
     if name == "localhost":
         return True

@@ -55,7 +55,10 @@ class Endpoint:
 
 
 def model_failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
-    """Return a package's error as `ModelFailed`; `started`: part of the answer had arrived."""
+    """Return an error from the packages `openai`, `anthropic` or `httpx2` as `ModelFailed`.
+
+    `started` says whether part of the answer had arrived.
+    """
     for item in _causes(error):
         if isinstance(item, ModelFailed):
             return item
@@ -104,7 +107,10 @@ def cut_off_answer(at: Endpoint) -> ModelFailed:
 
 
 def silent_endpoint(at: Endpoint, started: bool) -> ModelFailed:
-    """Return the error for an endpoint that falls silent; `started`: part of it had arrived."""
+    """Return the error for an endpoint that sends nothing for too long.
+
+    `started` says whether part of the answer had arrived.
+    """
     return model_failed(
         "the language model stopped in the middle of its answer"
         if started
@@ -212,7 +218,11 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait by retry-after-ms or Retry-After (RFC 9110, 10.2.3), or None."""
+    """Return the seconds that an endpoint asks to wait, or None if it does not say.
+
+    The header retry-after-ms takes precedence over Retry-After, which is a number of seconds or a
+    date (RFC 9110, 10.2.3).
+    """
     for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             value = float(headers.get(name, "")) / scale

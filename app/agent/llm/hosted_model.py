@@ -32,7 +32,11 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """Return the PNG as base64; "" if it is missing, too large or not what its digest names."""
+    """Return the PNG as base64; "" if the file is missing, too large, not a PNG, or was replaced.
+
+    A file named by its digest (`privacy.model_pictures`) must have that digest, so that only the
+    picture that the user was shown and allowed is sent.
+    """
     try:
         with Path(picture.path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -63,6 +67,8 @@ class HostedModel(ABC):
     The arguments are explained in `OpenAIModel`.
 
     Attributes:
+        package: The name of the provider's package.
+        errors: The name of the package's base class for errors.
         list_options: Arguments of the package's call that lists the endpoint's models.
 
     Raises:
@@ -99,7 +105,11 @@ class HostedModel(ABC):
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer to `messages`, perhaps calls of `tools`; raise ModelFailed."""
+        """Yield the model's answer to the transcript `messages`; the model may call `tools`.
+
+        Raises:
+            ModelFailed: The endpoint is down, refuses, stalls or sends unreadable data.
+        """
         answer = self._answer(messages, tools)
         # Imports and pictures take a moment; on the loop they would delay a cancel.
         packages = await asyncio.to_thread(load, self.package)
@@ -117,7 +127,11 @@ class HostedModel(ABC):
             yield event
 
     async def models(self) -> list[str]:
-        """Return the endpoint's model names in its order; raise ModelFailed if it lists none."""
+        """Return the names of the models that the endpoint offers, in the endpoint's order.
+
+        Raises:
+            ModelFailed: The endpoint cannot be reached, or does not list its models.
+        """
         packages = await asyncio.to_thread(load, self.package)
         with self._translated_errors(packages, replace(self._at, model="")):
             async with asyncio.timeout(_LIST_S), self._client(packages) as client:

@@ -151,7 +151,10 @@ def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
-    """Return a message as the endpoint expects it; captions for pictures unless it has `images`."""
+    """Return a message in the form that the endpoint expects.
+
+    Unless the model accepts `images`, a note with the caption replaces each picture.
+    """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.pictures:
         wire["content"] = _with_pictures(message, images)

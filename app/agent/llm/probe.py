@@ -81,7 +81,9 @@ class Report:
     """The result of a test.
 
     Attributes:
-        lines: A line a step: ✓ works, ✕ failed, – unknown; unless `ok`, the last says what to do.
+        ok: Whether the model can be used.
+        lines: One line per step, in order: ✓ it works, ✕ it failed, – not supported or unknown.
+            Unless `ok`, the last line says what to do.
         form: The form of tool calls that works best, to store in the settings; "auto" if unknown.
     """
 
@@ -131,7 +133,13 @@ async def _calls_in_order(ask: Ask, form: ToolForm, values: Sequence[int]) -> in
 
 
 class Probe:
-    """Tests language models for the settings page; `in_use` ones are not closed after a test."""
+    """Tests language models for the settings page.
+
+    Args:
+        build: Returns the model with the given settings.
+        in_use: Returns whether a model is in use for questions, so that it must not be closed.
+        before_request: Called before each request to an endpoint, for the audit log.
+    """
 
     def __init__(
         self,
@@ -278,7 +286,10 @@ def _in_words(size: int) -> str:
 
 
 async def examine(choice: ModelChoice) -> Report:
-    """Test an endpoint up to the first failing step; the report never has the API key."""
+    """Test an endpoint step by step, up to the first step that fails, and return the report.
+
+    The API key is never included in the report.
+    """
     at = Endpoint("", choice.fields.model.strip(), choice.key)
     found = _Examination(choice, at)
     try:

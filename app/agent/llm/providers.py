@@ -22,13 +22,18 @@ from app.tools.pack_plan import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+"""Default addresses of the providers."""
 
 _REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{what}."
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A language model's settings; `key` may be "", `plans` serve the offline planner."""
+    """The settings of a language model.
+
+    `key` is the API key, or "" if unknown. `plans` are the declarations of the tool packs, which
+    only the offline planner uses.
+    """
 
     kind: Kind
     fields: ProviderSettings
@@ -109,7 +114,11 @@ def _check_url(url: str) -> None:
 
 
 def build(choice: ModelChoice) -> LanguageModel:
-    """Return a new language model; raise UsageError if unconfigured or a package is missing."""
+    """Return a new language model with the settings `choice`.
+
+    Raises:
+        UsageError: The model is not configured, or a package that it needs is missing.
+    """
     check(choice.kind, choice.fields)
     return _BUILDERS[choice.kind](choice)
 
@@ -162,7 +171,11 @@ _BUILDERS: Mapping[str, Callable[[ModelChoice], LanguageModel]] = {
 
 
 class Models:
-    """Builds models anew, but keeps local ones, large in memory, until `close`. Thread-safe."""
+    """Builds language models, and keeps the local ones for reuse. Thread-safe.
+
+    A local model needs much memory, so it is built once and kept until `close`; other models hold
+    no resources and are built anew each time.
+    """
 
     def __init__(self) -> None:
         self._local: dict[ProviderSettings, LanguageModel] = {}

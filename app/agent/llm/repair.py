@@ -58,9 +58,11 @@ def parse_arguments(text: str, *, complete: bool = True) -> dict[str, Any] | Non
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of strict JSON; raise ValueError or RecursionError otherwise.
+    """Return the value of strict JSON: no NaN or infinity, no key twice with different values.
 
-    It has no NaN or infinity, and no key twice with different values.
+    Raises:
+        ValueError: The text is not strict JSON.
+        RecursionError: The JSON is nested too deeply.
     """
     value = json.loads(
         text, object_pairs_hook=_unique_keys, parse_constant=_refuse, parse_float=_finite

@@ -142,7 +142,10 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema's types and descriptions, without extra-property and null clauses."""
+    """Return a short form of a tool's argument schema: types and descriptions of its arguments.
+
+    It omits `additionalProperties: false`, and that an optional argument may also be null.
+    """
     short: dict[str, Any] = _without_null(portable(schema))
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
         if "description" in field:
@@ -199,7 +202,10 @@ class SchemaReader:
                 return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the rest, or the call; missing brackets are added only if it is `complete`."""
+        """Return the remaining text, or the call if the answer is a call.
+
+        A call's missing closing brackets are added if the answer is `complete`, not cut off.
+        """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._buffer if self._closed else ""

@@ -84,7 +84,11 @@ class TextCalls:
         return self._emit(len(self._buffer) if self._off else self._candidate(0))
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """Return the remaining text and calls; if cut off, calls without an end tag are text."""
+        """Return the remaining text and the calls in it.
+
+        If not `complete`, the answer was cut off at its length limit, so that a call without an end
+        tag remains text.
+        """
         events: list[ModelEvent] = []
         at = 0
         while not self._off and at < len(self._buffer):

@@ -125,14 +125,20 @@ class AgentLoop:
 
     @property
     def window(self) -> ContextWindow:
-        """Return the object that fits requests into the context, kept while the model stays."""
+        """Return the object that fits requests into the current model's context.
+
+        It is replaced only if the model changes, because it learns how the model counts tokens.
+        """
         info = model_info(self.model)
         if self._window.info != info:
             self._window = ContextWindow(info)
         return self._window
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
-        """Answer one question; yield its events, of which only the last is terminal."""
+        """Answer one question, and yield the run's events.
+
+        The last event is always the only terminal one: run_finished, run_failed or run_cancelled.
+        """
         emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())

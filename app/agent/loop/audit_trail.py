@@ -51,11 +51,17 @@ class Audited:
         """The SOP Instance UID of what a picture shows, by the name of its file."""
 
     def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
-        """Return a recorder of one event that never raises: why the log is incomplete, or ""."""
+        """Return a function that records one event of this run in the audit log, and never raises.
+
+        The function returns, for the user, why the log is incomplete, or "" if it is complete.
+        """
         return _Told(self, request)
 
     def name(self, kind: str, value: str) -> str:
-        """Return a keyed hash of a value with its `kind` ("image"), or "" without the log's key."""
+        """Return a keyed hash of a value, or "" if the log's key is not available.
+
+        `kind` says what the value identifies ("image"); it is hashed together with the value.
+        """
         try:
             return self.log.name(kind, value)
         except SightlineError:

@@ -32,7 +32,11 @@ def utc_now() -> str:
 
 
 class Emitter:
-    """Numbers, records and queues events, on the loop's thread; `record` tells log gaps."""
+    """Numbers, records and queues the events of a run. Call its methods only on the loop's thread.
+
+    `record` is called with each event before the event is queued. It must not raise; it returns why
+    the audit log is incomplete, or "" or None if the log is complete.
+    """
 
     def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
         self._run_id = run_id
@@ -90,7 +94,11 @@ class Emitter:
 
 
 class ProgressGate:
-    """Passes the latest report each interval (20 a second) from a tool's thread, and the last."""
+    """Passes progress reports from a tool's thread to the loop, at most about 20 per second.
+
+    Tools may report progress for each row of pixels. To spare the user interface, only the latest
+    report in each interval is emitted; the last report is always emitted.
+    """
 
     def __init__(
         self,
@@ -124,7 +132,10 @@ class ProgressGate:
             self._closed = True
 
     def close(self) -> None:
-        """Emit the pending report and ignore later ones; on the loop's thread at the call's end."""
+        """Emit the pending report, if any, and ignore later ones.
+
+        Call this on the loop's thread when the tool call ends.
+        """
         self._flush()
         with self._lock:
             self._closed = True

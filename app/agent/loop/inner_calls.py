@@ -35,7 +35,13 @@ def with_image(tool: Tool, arguments: Mapping[str, Any], image: str) -> tuple[di
 
 
 class InnerCallRunner:
-    """Runs inner calls in the outer one's thread; `judge` by the policy, `bind` by the rules."""
+    """Runs inner calls in the thread of the outer one.
+
+    Args:
+        tools: The tools that there are.
+        judge: Returns the policy's judgement of a tool with exactly these arguments.
+        bind: Returns a call's arguments for an image, and why it may not be made or "".
+    """
 
     def __init__(
         self,

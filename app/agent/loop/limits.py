@@ -68,7 +68,10 @@ class Meter:
         return stop
 
     def spent(self, further_tokens: int = 0) -> Stop | None:
-        """Return the reached token or cost limit, counting tokens about to be used, or None."""
+        """Return the token or cost limit that has been reached, or None.
+
+        `further_tokens` are input tokens about to be used, which are counted as if used.
+        """
         limits = self._limits
         total = self.input_tokens + self.output_tokens + further_tokens
         if limits.tokens and total >= limits.tokens:
@@ -79,7 +82,10 @@ class Meter:
         return None
 
     def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
-        """Count a tool call; return the limit reached. If not `counted`, only check repetition."""
+        """Count a tool call; return the limit that forbids the call, or None.
+
+        `counted` is False for the loop's own tools, which are only checked for repetition.
+        """
         stop = self._circle(call)
         if stop is None and counted:
             if self._calls >= self._limits.tool_calls:
@@ -89,7 +95,10 @@ class Meter:
         return stop
 
     def task_call(self, task: str) -> str:
-        """Count a call for plan step `task` ("": none); return why it may not run, or ""."""
+        """Count a call for the plan step `task`; return why the call may not run, or "".
+
+        Without a plan, `task` is "", and nothing is counted.
+        """
         if not task:
             return ""
         self._tasks[task] += 1
@@ -133,7 +142,10 @@ def action_key(call: ToolCall) -> str:
 
 
 class WallClock:
-    """Limits a run's time (0: unlimited), not counting the time spent waiting for the user."""
+    """Limits the time that a run may take, not counting the time spent waiting for the user.
+
+    A limit of 0 means no limit.
+    """
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s

@@ -68,7 +68,8 @@ class Reply:
         later: Notes and plans to emit once the answer is complete.
         tokens: The token counts reported by the endpoint; None if it has reported none.
         over: Whether the stream has ended or was abandoned, so that anything more is ignored.
-        held: The first characters, held back while they may be the program's label "Sightline:".
+        held: The first characters of the text, held back while they may be the label "Sightline:",
+            which is removed because it stands for the program.
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
         stream: Puts the record's dates and names back into the text.
     """
@@ -135,7 +136,10 @@ class ModelTurns:
         self._reader = [item for item in schemas if item.name == READ_RESULT]
 
     def urge(self, text: str, why: str) -> None:
-        """Tell the model by `why` that `text` is not accepted; nothing of it is stored."""
+        """Tell the model in the next request, by `why`, that its answer `text` is not accepted.
+
+        `why` gives the reason and what to do. Nothing of this is stored in the conversation.
+        """
         asked = next(item for item in reversed(self.request.thread.history) if item.role == "user")
         told = asked.model_copy(update={"text": f"{OWN_WORDS} {why}", "pictures": []})
         self._urged = [Message(role="assistant", text=text.strip() or "(no answer)"), told]

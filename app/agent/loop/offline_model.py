@@ -138,6 +138,7 @@ class Finished:
     Attributes:
         topics: Names of the question's kinds, for the summary.
         notes: Remarks on how the question was interpreted.
+        skipped: Steps that could not run.
     """
 
     topics: frozenset[str] = frozenset()
@@ -209,7 +210,10 @@ class RuleAnswers:
         return self._next() is not None
 
     async def answer(self) -> str | Stop | None:
-        """Make the calls that rules choose; return answer or limit, None if a model is needed."""
+        """Make the calls that rules choose; return the answer or the limit that was reached.
+
+        Return None if a model is needed to go on.
+        """
         self.director.by_rules = True
         if self.own_text:
             return self._say(self.own_text)

@@ -29,7 +29,8 @@ class Retry:
         base_s: The longest wait before the second request; it doubles with each attempt.
         cap_s: The longest wait, unless the endpoint asks for a longer one by Retry-After.
         patience_s: The longest Retry-After to wait for; a request with a longer one is given up.
-        random: Returns 0 to 1; waits last 50 to 100 %, so that many clients do not retry at once.
+        random: Returns a number from 0 to 1; each wait lasts 50 to 100 % of its full time, so that
+            many clients do not retry at once.
         sleep: Waits; returns early when the run is cancelled.
         now: Returns the local time, used to say when to ask again.
     """

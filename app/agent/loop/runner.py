@@ -32,7 +32,11 @@ class _Job:
 
 
 class AgentRunner:
-    """A queue of questions and its thread, where `on_event` runs; its errors are only logged."""
+    """A queue of questions and the worker thread that answers them.
+
+    All methods may be called from any thread. `on_event` is called on the worker thread. An
+    exception that `on_event` raises is logged and does not stop the run.
+    """
 
     def __init__(self, loop: AgentLoop, on_event: Callable[[RunEvent], None]) -> None:
         self._agent = loop
@@ -61,7 +65,11 @@ class AgentRunner:
         self._agent = loop
 
     def ask(self, question: Question, run_id: str = "") -> str:
-        """Queue a question; return its run id. Raise RuntimeError if not running."""
+        """Queue a question and return its run id. It runs after the questions queued before it.
+
+        Raises:
+            RuntimeError: The runner has not been started or is closed.
+        """
         job = _Job(run_id or uuid4().hex, question, self._agent)
         with self._lock:
             if self._thread is None or self._closing:

@@ -74,6 +74,10 @@ class ImageConfirmations:
     """Asks the user whether a tool may use an unsuitable image, and remembers the answers of a run.
 
     Use an instance on the loop's thread only, except for the function that `of` returns.
+
+    Attributes:
+        clock: The run's clock; paused while waiting for the user.
+        grants: Remembers a yes for the conversation.
     """
 
     request: RunRequest
@@ -84,7 +88,10 @@ class ImageConfirmations:
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def of(self, call_id: str, tool: str, token: CancelToken, waited: WaitClock) -> Confirm:
-        """Return a tool thread's question about an image; `waited` counts, `token` cancels it."""
+        """Return a function by which a tool, in its own thread, asks about an unsuitable image.
+
+        `waited` measures the waiting; if `token` is cancelled, the function raises Cancelled.
+        """
         loop = asyncio.get_running_loop()
 
         def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
@@ -139,7 +146,10 @@ def _end(answer: Future[bool]) -> None:
 
 
 async def with_record(outcome: Outcome, watch: WatchedRecords) -> Outcome:
-    """Return the outcome with the record content read; it fails if that cannot be found out."""
+    """Return the outcome with what it holds of patients' records, as far as the tool read any.
+
+    If that cannot be found out, the call fails: nobody would know what identifies a patient.
+    """
     if not watch.touched:
         return outcome
     data = [outcome.summary, outcome.output, outcome.metadata, outcome.error, outcome.remedy]
@@ -166,6 +176,7 @@ class Ready:
         args: The validated arguments; None only if there is an `outcome`.
         outcome: The outcome of a call that will not run, with the reason; otherwise None.
         alone: Whether the call must not run at the same time as another.
+        order: How the rules want the call to be made.
     """
 
     call: ToolCall
@@ -187,12 +198,17 @@ class ToolCalls:
 
     Attributes:
         running: The cancel token of each running call, by call id.
+        director: Decides how each call is made, and judges its result.
         begun: The ids of the calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
-        unclean: Why calls may not be made, by id: nobody knows what in them identifies a patient.
+        confirmations: Asks the user on behalf of running tools.
+        unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
+            patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
+        past: The earlier results of the conversation.
+        store: Values that tools keep for the conversation.
     """
 
     request: RunRequest
@@ -223,7 +239,11 @@ class ToolCalls:
         self.confirmations = ImageConfirmations(self.request, self.emitter, self.clock, grants)
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
-        """Run a message's calls; return a limit reached. Raise Cancelled, keeping results."""
+        """Run the calls in one message; return the limit that was reached, or None.
+
+        Raises:
+            Cancelled: The user stopped the run; finished results are kept.
+        """
         waiting = deque([await self._cleaned(call) for call in calls])
         while waiting:
             group, stop = self._group(waiting)

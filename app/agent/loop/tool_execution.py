@@ -111,7 +111,10 @@ def failed(error: str, remedy: str = "") -> Outcome:
 
 
 def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
-    """Return the outcome of a refused call; `why` is for the user if worded differently."""
+    """Return the outcome for a call that was refused by a rule, the policy or the user.
+
+    `error` and `remedy` are for the model; `why` is for the user, if it is worded differently.
+    """
     return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
 
@@ -142,7 +145,11 @@ def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
 
 
 def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
-    """Run `work` in a daemon thread that never delays an end; the future has (value, error)."""
+    """Run the blocking function `work` in a new thread; the future's result is (value, error).
+
+    The thread is a daemon and is never joined. Unlike a pool's thread, it cannot delay the end of
+    the run or of the program if a tool ignores its cancel token.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
 

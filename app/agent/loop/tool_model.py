@@ -23,7 +23,15 @@ def _end(answer: Future[str]) -> None:
 
 
 class ToolModelOf:
-    """Asks the model on the loop's thread, for a tool in its own; `token` cancels the request."""
+    """Asks the model on the loop's thread, for a tool in its own.
+
+    Args:
+        turns: Sends requests, counts and cleans them.
+        consent: Asks the user whether the conversation may be sent.
+        token: Cancels the request with the call.
+        loop: The loop of the run.
+        records: The records as the call reads them.
+    """
 
     def __init__(
         self,

@@ -16,7 +16,11 @@ INTERRUPTED_ANSWER = "[This answer was interrupted.]"
 
 
 class Transcript:
-    """Writes the messages of one run into its conversation, a `Thread`."""
+    """Writes the messages of one run into its conversation, a `Thread`.
+
+    Attributes:
+        not_run: The names of the tools whose calls were not run.
+    """
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread

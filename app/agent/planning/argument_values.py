@@ -49,7 +49,10 @@ _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 def find_values(
     rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
 ) -> dict[str, list[Any]]:
-    """Return values for arguments by the words in `rule`, in order, without those in `denied`."""
+    """Return the values that a question (`tokens`) gives for a tool's arguments, by argument name.
+
+    They are found by the words in `rule`, in the order of the question, without those in `denied`.
+    """
     found: dict[str, list[Any]] = {}
     for item, match in _value_matches(rule, tokens):
         if _is_excluded(match, denied):
@@ -81,7 +84,10 @@ def usual_values(
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
-    """Return `values` as the schema `field` wants: a list, or the first, as float for a number."""
+    """Return `values` in the form required by an argument's schema, `field`: a list, or the first.
+
+    If the schema requires a number, the first value is converted to float.
+    """
     described = str(field)
     if "array" in described:
         return list(values)

@@ -35,12 +35,14 @@ class Reading:
 
     Attributes:
         intent: What the question asks for, as far as rules can tell from its words.
-        mentions: The tools that the question mentions by name, without those by a phrase.
+        mentions: The tools that the question mentions by name; tools mentioned by a phrase are not
+            included.
         tokens: The question's words with spelling corrected.
         kinds: The question's kinds by (pack, name), each with the matches that identify it.
         denied: The exclusions in the question, such as "without a report".
         action_matches: Matches of words for what a tool does ("segment"), excluded or not.
-        spans: By kind with `beats` or `greedy`: indices of its words in `tokens` (`words_by_kind`).
+        spans: For each kind that has `QuestionKind.beats` or is `greedy`, the indices in `tokens`
+            of the words that belong to it, as `words_by_kind` returns them.
     """
 
     intent: Intent
@@ -52,7 +54,10 @@ class Reading:
     spans: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
 
     def text_for(self, kinds: Collection[Key], text: str) -> str:
-        """Return the part of `text` (or a same-length copy) for these kinds; all if none."""
+        """Return the part of `text` that belongs to these kinds of question; if none, all of it.
+
+        `text` is the question, or a copy of the same length with quoted contents blanked.
+        """
         words = frozenset[int]().union(*(self.spans.get(key, frozenset()) for key in kinds))
         texts: list[str] = []
         for place in sorted(words):
@@ -62,7 +67,10 @@ class Reading:
         return "".join(texts).strip() or text
 
     def denials_for(self, tool: str) -> list[Denial]:
-        """Return the exclusions that affect a tool, not those of another tool's action."""
+        """Return the exclusions that affect a tool.
+
+        An exclusion of another tool's action does not: "don't classify" if this tool outlines.
+        """
         found: list[Denial] = []
         for denial in self.denied:
             owners = {
@@ -74,7 +82,10 @@ class Reading:
 
 
 def read_question(blank: str, plans: Plans, tools: Mapping[str, ToolSchema]) -> Reading:
-    """Return a question's words, kinds and intent; `blank` has quoted contents blanked."""
+    """Return a question's words, kinds and intent.
+
+    `blank` is the question with the contents of quoted strings blanked.
+    """
     book = pack_words(plans.packs)
     named = find_mentions(blank, tools)
     mentions = with_phrases(blank, named, tools)
@@ -128,7 +139,10 @@ def _of_owner(
 
 
 def corrected_tokens(blank: str, book: PackWords) -> tuple[list[Token], dict[int, str]]:
-    """Return words corrected to the packs', and {index: correction}; `blank` has no quotes."""
+    """Return a text's words, with spelling corrected, and {index of a word: its correction}.
+
+    Words are corrected to those of the packs (`book`). In `blank`, quoted contents are blanked.
+    """
     mended: dict[int, str] = {}
     done: list[Token] = []
     for token in in_standard_german(tokens_of(blank)):

@@ -166,7 +166,10 @@ def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:
 def unanswerable_matches(
     tokens: Sequence[Token], matches: Sequence[Match], recorded: Collection[Match] = ()
 ) -> frozenset[Match]:
-    """Return matches of general knowledge or viewer help; `recorded` ask for a record."""
+    """Return the matches that only ask for general knowledge, everyday matters or viewer help.
+
+    `recorded` are those that ask for what a patient's record says, such as the blood pressure.
+    """
     world = everyday_words(tokens)
     found = {
         match
@@ -203,7 +206,10 @@ def unanswerable_matches(
 
 
 def viewer_help(tokens: Sequence[Token], note: Mapping[str, Any] | None) -> str:
-    """Return a line on how to do it in the viewer, "" for none; facts of `note` if asked."""
+    """Return one line on how the user can do in the viewer what a question asks; "" if nothing.
+
+    If it asks only for facts about the current image that are in `note`, the line gives these.
+    """
     said = dict.fromkeys(match.owner for match in _viewer_requests(tokens))
     if said.keys() <= FACTS:
         with contextlib.suppress(KeyError):
@@ -257,7 +263,10 @@ def _asks_definition(
 
 
 def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
-    """Return words that only give history as context: "known cardiomegaly"; by `parts`."""
+    """Return the indices of words that state the patient's history: "known cardiomegaly".
+
+    These words provide context and do not ask for anything. `parts` divides the question.
+    """
     stated = {parts.part_numbers[match.first] for match in _STATEMENTS.find(tokens)}
     found = {
         place
@@ -277,7 +286,11 @@ def history_words(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 
 
 def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
-    """Return words that introduce a quotation, 'the tag says'; in `blank` quotes are NUL."""
+    """Return the indices of the words in `tokens` that introduce a quotation: 'the tag says "..."'.
+
+    These words do not ask for anything. In `blank`, the contents of quoted strings are NUL
+    characters.
+    """
     found: set[int] = set()
     # "With a title saying ..." requests a title; "the title says ..." reports one.
     titles = {
@@ -302,7 +315,10 @@ def reported_speech(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
 
 
 def is_unanswerable_word(token: Token) -> bool:
-    """Return whether a word is on a subject no tool covers, so never taken as misspelt."""
+    """Return whether a word is about a subject that no tool covers.
+
+    Such a word is never treated as misspelt.
+    """
     return bool(_UNANSWERABLE.word_numbers(token.forms))
 
 

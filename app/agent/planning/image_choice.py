@@ -89,9 +89,12 @@ class ImageChoice:
     """The images that a question is about.
 
     Attributes:
-        ids: Ids of the open images that the question names; () means the current image.
-        unclear: Words for several images, or for an unnamed other one; "" if there are none.
-        many: Ids of the images on each of which the work is wanted; () if it is wanted once.
+        ids: The ids of the open images that the question names ("image-2"); () if it names none,
+            which means the current image.
+        unclear: The question's words for several images, or for another, unnamed image; "" if
+            there are none.
+        many: The ids of the images on each of which the work is wanted ("in each image", "in the
+            control group"); () if it is wanted once.
         group: The name of the group that these are.
     """
 
@@ -110,7 +113,11 @@ class ImageChoice:
 
 
 def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
-    """Return the images a question is about, also by quoted file names; current one first."""
+    """Return the images that a question is about.
+
+    `images` are notes on the open images, the current one first. A file name counts even in
+    quotation marks.
+    """
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
     for match in _numbered_mentions(blank):
@@ -147,7 +154,10 @@ def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, .
 
 
 def named_groups(blank: str, images: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the images of two or more named groups, else (); see `QuestionKind.over_groups`."""
+    """Return the ids of the images of two or more groups that a question names; () for fewer.
+
+    A comparison that names none is about all of them; see `QuestionKind.over_groups`.
+    """
     grouped = [note for note in images if note.get("group")]
     groups = dict.fromkeys(str(note["group"]) for note in grouped)
     named = [g for g in groups if re.search(rf"(?<!\w){re.escape(g)}(?!\w)", blank, re.IGNORECASE)]

@@ -51,6 +51,7 @@ class Mention:
         start: Offset of the mention's first character in the question.
         end: Offset after the mention's last character.
         known: Whether a tool with that name exists.
+        negated: Whether the question says to leave the tool out.
         about_tool: Whether the question is about the tool itself ("what does X do").
     """
 
@@ -63,7 +64,11 @@ class Mention:
 
 
 def find_mentions(text: str, tools: Mapping[str, ToolSchema]) -> list[Mention]:
-    """Return mentions of tools in any spelling, in order; unknown ones only as "run X"."""
+    """Return the mentions of tools by name in a text, in the order in which they appear.
+
+    A known tool's name may be written with underscores, spaces or hyphens. An unknown name counts
+    only if it is used like a call ("run X").
+    """
     found = [
         _mention(text, match, name, known=True)
         for name, tool in tools.items()
@@ -104,7 +109,11 @@ def with_phrases(
 
 
 def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
-    """Blank the parts (sentences, "and", "then") with a tool's phrase; None without any."""
+    """Return the text with spaces in place of each part that contains a tool's phrase.
+
+    Sentence ends, line breaks and the words "and", "then" and "also" separate parts. Return None if
+    the text contains no tool's phrase.
+    """
     said = with_phrases(text, [], tools)
     if not said:
         return None

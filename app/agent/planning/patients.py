@@ -36,7 +36,10 @@ class NamedPatients:
     spans: tuple[tuple[int, int], ...] = ()
 
     def without_names(self, text: str) -> str:
-        """Replace names, which may be ordinary words, by "patient", in the same length."""
+        """Return the question with "patient" in place of names, which may be ordinary words.
+
+        Its length stays the same.
+        """
         whole: list[tuple[int, int]] = []
         for start, end in sorted(self.spans):
             if whole and not text[whole[-1][1] : start].strip():
@@ -106,7 +109,10 @@ def _identifiers(patient: Patient) -> set[str]:
 
 
 def for_patient(plan: Decision, named: NamedPatients, scene: Scene) -> Decision:
-    """Return the plan with the patient meant (by default the one in use), or ask which."""
+    """Return the plan with the patient whom the question means, or a reply that asks which one.
+
+    A question that names nobody is about the patient whose record is in use.
+    """
     if not isinstance(plan, ToolPlan):
         return plan
     slots = {step.tool: _patient_slot(step.tool, scene) for step in plan.steps}

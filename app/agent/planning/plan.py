@@ -28,7 +28,8 @@ class Output:
     Attributes:
         step: Number of that step, counted from 1.
         key: Key in the step's output.
-        fallback: Whether the open image, which shows the same, will do if the step gave nothing.
+        fallback: Whether the open image may be used if the step returned nothing, because both show
+            the same (a DICOM file and the PNG converted from it).
     """
 
     step: int
@@ -60,8 +61,10 @@ class Step:
 
     Attributes:
         arguments: The value of each argument: a literal, a `Source`, or a list of these.
+        why: A few words for the plan shown to the user.
         skip: The reason why the step cannot run, if known beforehand; otherwise "".
-        target: The image that it works on, for "the same image" in a later step; None for none.
+        target: The image that the step works on, for "the same image" in a later step; None for no
+            image.
     """
 
     tool: str
@@ -84,6 +87,7 @@ class ToolPlan:
 
     Attributes:
         topics: Names of the question's kinds, for the summary ("disease", "heart_size", ...).
+        notes: Remarks for the user about the plan itself.
     """
 
     steps: tuple[Step, ...]
@@ -93,7 +97,10 @@ class ToolPlan:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A fixed text as answer; `certain` if the question asks for nothing else."""
+    """The decision to answer a question with a fixed text, without tools.
+
+    `certain` is True if the question asks for nothing but this text.
+    """
 
     text: str
     certain: bool = False
@@ -101,7 +108,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """No rule matches the question; `text` says what could be asked instead."""
+    """The decision that no rule matches the question, so that rules cannot answer it.
+
+    `text` tells the user what could be asked instead.
+    """
 
     text: str = ""
 
@@ -116,7 +126,9 @@ class Scene:
     Attributes:
         images: Notes on the open images, the current one first.
         tools: Schemas of the available tools, by name.
+        earlier: Messages of earlier questions in the conversation.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
+        records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
     """
 
@@ -153,9 +165,13 @@ class Intent:
     """The interpretation of a question, as determined by `Planner.interpret` once per run.
 
     Attributes:
-        kinds: Names of its kinds, the most specific first, without overridden ones.
+        question: The user's text.
+        scene: The open images, the tools and the earlier results.
+        kinds: Names of the question's kinds, the most specific first, without those that another
+            kind overrides.
         named: The tools that the question mentions by name or by one of their phrases.
-        left_out: The tools that the question excludes, each with the words ("don't classify").
+        left_out: The tools that the question excludes, each with the words that exclude it ("don't
+            classify").
         wanted: The fewest tools that suffice, in running order; never any that are in `left_out`.
         only: Whether the question forbids all other tools ("only segment the lungs").
         in_order: Whether it gives the order in which `wanted` run ("first ..., then ...").
@@ -166,12 +182,17 @@ class Intent:
         certain: Whether every word is understood, so that rules alone may answer the question.
         expects_data: Whether an empty result would be suspicious.
         needs_image: Whether the question is about an open image.
-        images: Ids of the open images that the question names; () means the current image.
-        unclear_image: Words for several images or another one that is not identified; "" if none.
-        may_concern_other_images: Whether the question may be about another than the current image.
+        images: The ids of the open images that the question names; () if it names none, which means
+            the current image.
+        unclear_image: The question's words for several images, or for another image that could not
+            be identified; "" if there are none.
+        may_concern_other_images: Whether the question might be about an image other than the
+            current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
-        viewer: A line on how the user can do in the viewer what no tool can do; "" for none.
-        plan: The calls with which rules answer, a reply without calls, or `NoRule`.
+        viewer: One line that says how the user can do in the viewer what the question asks for and
+            no tool can do; "" if it asks for nothing of the kind.
+        plan: The tool calls with which rules answer the question, a reply without calls, or
+            `NoRule`.
     """
 
     question: str = ""
@@ -208,6 +229,7 @@ class ReadyStep:
 
     Attributes:
         arguments: Literal values by argument.
+        notes: Remarks for the user on how the values were chosen.
     """
 
     arguments: dict[str, Any]
@@ -233,7 +255,10 @@ class _Missing(Exception):
 def resolve(
     step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
 ) -> ReadyStep | BlockedStep:
-    """Return a step's arguments from `results` by step number, or why it cannot run."""
+    """Return a step's arguments with each source replaced by its value, or why the step cannot run.
+
+    `steps` is the whole plan; `results` are the results so far, by the number of the step, from 1.
+    """
     if step.skip:
         return BlockedStep(step.skip)
     notes: list[str] = []

@@ -26,7 +26,10 @@ def normalised(question: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Replace quoted contents by NUL in the same length, so they never read as instructions."""
+    """Return `text` with the contents of quoted strings replaced by NUL characters.
+
+    The length stays the same. Quoted text is thus never read as an instruction.
+    """
 
     def blank(match: re.Match[str]) -> str:
         found = match.group()
@@ -36,7 +39,11 @@ def masked(text: str) -> str:
 
 
 def read_value(text: str) -> tuple[Any, str] | None:
-    """Return (value, source) at the start: quotes, lists, numbers, bare words; or None."""
+    """Return the value at the start of `text` as (value, its source text), or None.
+
+    Quoted strings, [lists], (tuples), <placeholders>, numbers, true, false, null and bare words are
+    recognised.
+    """
     stripped = text.lstrip()
     if not stripped:
         return None

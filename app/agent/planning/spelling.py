@@ -19,7 +19,10 @@ from app.paths import resources_dir
 
 
 def edit_distance(word: str, other: str, *, most: int | None = None) -> int:
-    """Return letters wrong, added, missing or swapped; faster: `most + 1` for more than `most`."""
+    """Return the number of letters that are wrong, added, missing or swapped between two words.
+
+    A distance above `most` is returned as `most + 1`, which is faster.
+    """
     from rapidfuzz.distance import OSA  # loaded on first use, to start faster
 
     return int(OSA.distance(word, other, score_cutoff=most))
@@ -35,7 +38,10 @@ def closest(word: str, words: Iterable[str], *, most: int = 2) -> list[tuple[str
 
 
 def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
-    """Return up to three similar names, the best first; `likeness` 0 to 1, as in `difflib`."""
+    """Return up to three names similar to `name`, the most similar first.
+
+    `likeness` is the minimum similarity, 0 to 1, as `difflib` computes it.
+    """
     return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)
 
 

@@ -130,7 +130,11 @@ def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
 
 
 def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """Return the image by default: for converters the current, else by `feeds` or the latest."""
+    """Return the image that a tool works on if the user names none.
+
+    A converting tool takes the current image. Others take the earlier output that their pack names
+    (`ToolRule.feeds`), else the latest converted or generated image, else the current one.
+    """
     rule = scene.plans.rule(tool)
     if rule.converts:
         return OpenImage()
@@ -146,7 +150,10 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
 def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
-    """Return an argument's source by `rule.feeds`: a step before or, if `earlier`, a result."""
+    """Return the source of an argument by `rule.feeds`: an earlier output; None if there is none.
+
+    `steps` are the steps before. If `earlier`, results of earlier questions are used as well.
+    """
     feeds = [feed for feed in rule.feeds if feed.argument == argument]
     for number in range(len(steps), 0, -1):
         for feed in feeds:
@@ -168,7 +175,10 @@ def feeding_source(
 def title_of(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
 ) -> tuple[str, str] | None:
-    """Return (title argument, title) of a picture by the packs' word; None without either."""
+    """Return (argument for the title, title) for the picture that `argument` takes.
+
+    The title is the packs' word for it. None if the tool takes no title, or there is no such word.
+    """
     for feed in rule.feeds:
         if feed.argument == argument and feed.title:
             tools = [step.tool for step in steps]

@@ -139,7 +139,11 @@ _DEPTH = 16
 def with_prerequisites(
     wanted: Sequence[str], intent: Intent, scene: Scene
 ) -> list[tuple[str, str]]:
-    """Return the tools in order, with why; prerequisites not yet run before, successors after."""
+    """Return the tools to run, in order, each as (tool, a few words on why it runs).
+
+    Prerequisites of a tool in `wanted` come before it, unless an earlier question has run them; the
+    successors that the packs declare come after it.
+    """
     done = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
     order: dict[str, str] = {}
     for tool in wanted:

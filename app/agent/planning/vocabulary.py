@@ -148,7 +148,11 @@ def tokens_of(blank: str) -> list[Token]:
 
 
 def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
-    """Return forms with variants: singular, no genitive or apostrophe, "w0" for "w3"."""
+    """Return the given word forms together with their variants.
+
+    Variants are the singular, the form without genitive s or apostrophes, and the form with its
+    number replaced by 0 ("w0" for "w3").
+    """
     found = list(forms)
     for form in forms:
         bare = re.sub(r"['’]s$", "", form)
@@ -288,7 +292,10 @@ def _next_position(
 
 
 def longest_matches(matches: Sequence[Match]) -> list[Match]:
-    """Return matches that are no part of longer ones: "heart size" is not about the heart."""
+    """Return the matches without those that are only part of a longer one.
+
+    "heart" in "heart size" does not ask for the heart itself.
+    """
     held: dict[int, list[Match]] = {}
     for match in matches:
         if len(match.positions) > 1:
@@ -308,7 +315,10 @@ _GERMAN_MARKERS = frozenset(
 
 
 def in_standard_german(tokens: Sequence[Token]) -> list[Token]:
-    """Replace German dialect ("net" is "nicht"); English, with its neural "net", is unchanged."""
+    """Return a German question's words with dialect replaced by standard German ("net" is "nicht").
+
+    English questions are returned unchanged: there, "net" is a neural network.
+    """
     if not any(token.text in _GERMAN_MARKERS for token in tokens):
         return list(tokens)
     return [

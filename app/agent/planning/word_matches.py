@@ -119,11 +119,14 @@ class WordMatches:
     """The matches of the packs' words in one question.
 
     Attributes:
-        strict: Whether weak cues ("no comparison") exclude; False on a second reading.
+        strict: Whether a weak cue that begins a request excludes any words ("no comparison"). It is
+            False on a second reading, which is made if the first finds no tool to run.
         kind_matches: The matches that identify kinds of question, by kind.
         subject_mentions: All matches of words for the subjects of tools, such as "nuclei".
-        subject_matches: `subject_mentions` without excluded ones and parts of longer matches.
+        subject_matches: `subject_mentions` without matches that are excluded or part of a longer
+            match.
         action_matches: Matches of words for what tools do, excluded or not.
+        values: Matches of words for argument values.
         phrases: For each phrase of several words that identifies a kind, its words' indices.
     """
 
@@ -433,7 +436,10 @@ class WordMatches:
         )
 
     def spans(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
-        """Return the words of each kind that is not excluded and is greedy or beats others."""
+        """Return the indices of the words that belong to each kind in `found`.
+
+        Left out are excluded kinds, and kinds with neither `QuestionKind.beats` nor `greedy`.
+        """
         kinds = {
             key: kind for key in found if (kind := self.pack_words.kinds[key]).beats or kind.greedy
         }

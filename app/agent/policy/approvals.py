@@ -81,8 +81,12 @@ def tool_request(
 ) -> dict[str, Any]:
     """Return the fields of the `ApprovalRequested` event that asks whether a call may run.
 
-    `arguments` are the validated ones, None for those of `call`; `remember` offers an answer for
-    the whole conversation.
+    Args:
+        spec: The tool.
+        call: The call as the model wrote it.
+        arguments: The validated arguments; None for those of `call`.
+        judged: The judgement of the call, for the files and hosts that it would reach.
+        remember: Whether to offer an answer that holds for the whole conversation.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
     touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
@@ -135,7 +139,10 @@ class PolicyVerdict:
     told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
-        """Return whether the call is exactly the allowed one; check it right before the call."""
+        """Return whether this tool with these arguments is exactly the call that was allowed.
+
+        To be checked right before the call is made.
+        """
         return self.granted and self.allowed == fingerprint(spec, arguments)
 
 
@@ -144,7 +151,9 @@ class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
     Attributes:
-        grants: The user's answers for a conversation; shared by all runs of the program.
+        policy: The rules of the user and the site about tools.
+        grants: The user's answers that hold for a whole conversation; shared by all runs of the
+            program.
     """
 
     policy: Policy
@@ -239,7 +248,10 @@ class Gate:
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
-    """Emit a request and its answer, which is no if an error prevents one; return it."""
+    """Emit an approval request with the fields `wanted`, and return the answer of `approve`.
+
+    The answer is emitted, too. If an error prevents an answer, the answer is no.
+    """
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
 

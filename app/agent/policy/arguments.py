@@ -143,7 +143,10 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str) -> Judgement:
 
 
 def pieces(input_type: type[BaseModel], arguments: Mapping[str, Any]) -> list[Piece]:
-    """Return every text, number, list and table in arguments; `input_type` has defaults."""
+    """Return every text, number, list and table in arguments (plain JSON), and the tables' keys.
+
+    `input_type` is the tool's argument type, which holds the default values.
+    """
     found: list[Piece] = []
     for name, value in arguments.items():
         field = input_type.model_fields.get(name)

@@ -31,7 +31,11 @@ def fingerprint(
     arguments: BaseModel | Mapping[str, Any],
     touches: Sequence[Touch] = (),
 ) -> str:
-    """Return the SHA-256 of a call and `touches`, as a path may lead elsewhere tomorrow."""
+    """Return the SHA-256 (hex) of a call: tool, version, effect, exact arguments and `touches`.
+
+    `touches`, the files and hosts that the call would reach, are included because the same path may
+    lead elsewhere tomorrow.
+    """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
     whole += [[item.what, item.argument, item.shown] for item in touches]
     return hashlib.sha256(_canonical(whole).encode("utf-8", "surrogatepass")).hexdigest()
@@ -82,7 +86,10 @@ class Grants:
 
     @property
     def strict(self) -> Strict:
-        """The rule until the end: "ask", "deny" (both ask for all; that refuses acting), or ""."""
+        """The user's rule for all tools until the program ends: "ask", "deny", or "" for none.
+
+        Both make every tool ask; "deny" also refuses those that do more than read and compute.
+        """
         return self._strict
 
     @strict.setter

@@ -48,7 +48,11 @@ class AmbiguousHost(ValueError):
 
 
 def parse_host(raw: str) -> Host:
-    """Return the host of a URL, mail or IP address; raise AmbiguousHost if that is unclear."""
+    """Return the host to which a URL, a mail address, "name:port" or an IP address leads.
+
+    Raises:
+        AmbiguousHost: Programs may read the address differently, or it does not name a host.
+    """
     text = raw.strip()
     if any(unicodedata.category(sign)[0] in "CZ" for sign in text):
         raise AmbiguousHost("it contains blank or invisible characters")
@@ -137,7 +141,11 @@ def _address_notes(address: Address) -> list[str]:
 
 
 def is_listed(host: Host, patterns: Iterable[str]) -> bool:
-    """Return whether a pattern (name, "*.name", network, each with a port) matches."""
+    """Return whether one of the patterns matches the host.
+
+    A pattern is a host name, "*.name" for all hosts below a name, or a network ("10.0.0.0/8"); a
+    name may be followed by a port.
+    """
     return any(_matches(host, pattern.strip().lower()) for pattern in patterns)
 
 

@@ -45,6 +45,7 @@ class Judgement:
     """The rule that applies to a call, with its reason.
 
     Attributes:
+        rule: Allow, ask or deny.
         reason: A sentence for the model and the approval card; "" if there is nothing to say.
         argument: The argument that the reason is about ("files[2].name"); "" for the whole call.
         remedy: What the model should do instead of a call that is denied.

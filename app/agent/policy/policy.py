@@ -37,6 +37,7 @@ DEFAULTS: Mapping[Approval, Rule] = {
     Approval.SEND: Rule.ASK,
     Approval.EXECUTE: Rule.ASK,
 }
+"""The default rule for each effect."""
 
 _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "execute": "deny"}
 """Rules used if a site's cannot be read; they are strict because the site's may be as well."""
@@ -44,7 +45,10 @@ _STRICT = {"read": "ask", "compute": "ask", "write": "deny", "send": "deny", "ex
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Judges calls by `DEFAULTS` and stricter `rules`, and by `also`, such as the site's."""
+    """Judges tool calls by the rules in `DEFAULTS` and by stricter ones in `rules`.
+
+    `also` are further policies that apply, such as the site's in addition to the user's.
+    """
 
     rules: PolicySettings = field(default_factory=PolicySettings)
     also: tuple[Policy, ...] = ()
@@ -56,7 +60,11 @@ class Policy:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Policy:
-        """Return the policy in a site's file or settings; raise UsageError if not understood."""
+        """Return the policy described by a site's file or by the settings; see `policy.site_rules`.
+
+        Raises:
+            UsageError: Part of the data is not understood.
+        """
         return cls(parse_rules(data))
 
     def rule(self, spec: ToolSpec) -> Rule:

@@ -21,8 +21,10 @@ class Scope:
     Attributes:
         folder: The run's own output folder; None if it has none.
         names: Ids and paths of the open images, and of pictures made in the run.
-        knows: Reports whether a text names an open image by a link or file name; None: no images.
-        made: Reports whether the run made a resolved path in the folder; None: every file in it.
+        knows: Reports whether a text names an open image in another way (a link, a file name);
+            None if there are no images.
+        made: Reports whether a resolved path in the folder is of a file made by the run; None if
+            every file in it is.
         protected: Folders of the program itself, where no tool may write.
     """
 
@@ -56,7 +58,11 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.contains(wanted)
 
     def contains(self, name: str) -> bool:
-        """Return whether the run made the resolved path; a relative one must exist there."""
+        """Return whether a path, with links resolved, is a file that the run made in its folder.
+
+        A relative path counts only if its file exists there: otherwise, a tool might find it in the
+        folder in which the program was started.
+        """
         if self.folder is None or "\0" in name:
             return False
         try:

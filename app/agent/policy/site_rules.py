@@ -24,6 +24,7 @@ from app.errors import UsageError
 from app.settings import FolderSettings, HostSettings, PolicySettings
 
 EVERY = "*"
+"""The name that stands for every tool."""
 
 ALWAYS = (
     "Files: a tool is given the open images and files of the run's own folder, no other, whatever "

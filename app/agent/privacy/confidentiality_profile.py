@@ -48,13 +48,17 @@ REST = GROUPS["REST"]
 "Iodine") are ordinary words and numbers: only uncommon words are looked for elsewhere."""
 
 PROFILE = PERSONS | NUMBERS | TEXTS | DATES | UIDS | REST
+"""All of them."""
 
 _TEXT_VRS = ("AE", "CS", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT")
 
 
 @lru_cache(maxsize=4096)
 def is_coded(key: str) -> bool:
-    """Return whether such a value leaves only if a code list has it: all with a text VR."""
+    """Return whether a value under this key may leave this machine only if a code list has it.
+
+    True for the keyword of each attribute with a text VR, and for the keys of `code_lists`.
+    """
     from pydicom.datadict import dictionary_VR, tag_for_keyword
 
     tag = tag_for_keyword(key) if key[:1].isupper() else None

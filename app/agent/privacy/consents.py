@@ -37,7 +37,8 @@ class Shown:
     Attributes:
         picture: The PNG with its caption.
         image: Identifies the image: its SOP Instance UID, frame, and hash of its pixels.
-        risk: Why it may show who the patient is ("risky"), for the user; "" if unlikely.
+        risk: Why it may show who the patient is, for the user; "" if that is unlikely. With a
+            reason, the picture is called risky.
     """
 
     picture: Picture
@@ -51,7 +52,10 @@ class Shown:
 
 
 class Consents:
-    """The user's consents by conversation and remote model, in memory only. Thread-safe."""
+    """The user's consents, by conversation and remote model. Thread-safe.
+
+    They are kept in memory only, so the program asks again after a restart.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,7 +94,10 @@ class Consents:
             return True if (to, shown.key) in self._yes else None
 
     def allow(self, to: Target, shown: Shown) -> None:
-        """Remember that a picture may be sent; if not risky, other pictures of its image too."""
+        """Remember that this picture may be sent.
+
+        If it is not risky (`Shown.risk`), the user is not asked about its image again.
+        """
         with self._lock:
             self._yes.add((to, shown.key))
             self._sees.add((to, digest_from_name(shown.picture)))
@@ -123,7 +130,11 @@ class Consents:
 
 
 def digest_from_name(picture: Picture) -> str:
-    """Return a picture's file name, from its SHA-256, which is compared before sending."""
+    """Return the name of a picture's file: the first digits of the SHA-256 of its bytes.
+
+    Before the file is sent, its bytes are compared with its name (`llm.hosted_model`), so that
+    nothing else can take the place of what was on the screen.
+    """
     return Path(picture.path).stem
 
 
@@ -165,7 +176,10 @@ def consent_request(
 
 
 def record_request(model: str, host: str, *, notes: bool = False) -> dict[str, Any]:
-    """Return the approval request for a record; `notes`: free text goes, cleaned, too."""
+    """Return the fields of the approval request for sending what a patient's record says.
+
+    `notes`: whether free text is sent, cleaned, rather than held back.
+    """
     free = (
         "Notes and reports, without every word that is neither ordinary nor clinical"
         if notes

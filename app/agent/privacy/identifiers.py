@@ -113,7 +113,10 @@ def _names_one(key: str) -> bool:
 
 
 def attribute_of(key: str) -> str:
-    """Return a key's attribute: a DICOM tag's keyword, else the text after it or the key."""
+    """Return the attribute that a key names: for a key that begins with a DICOM tag, its keyword.
+
+    For an unknown tag, it is the text after the tag; for any other key, the key itself.
+    """
     tag = _TAG.match(key)
     return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
 
@@ -137,7 +140,11 @@ def is_prose(key: str) -> bool:
 
 
 def smoothed(text: str) -> str:
-    """Return a text as read: nothing invisible, no wide letters, divided words joined."""
+    """Return a text as a person reads it.
+
+    Invisible characters are removed, wide letters are replaced by normal ones, and words divided at
+    the end of a line are joined.
+    """
     if "-\n" in text or "-\r" in text:
         text = _BROKEN.sub("", text)
     return readable(text)

@@ -52,6 +52,7 @@ class ShownPictures:
 
     Attributes:
         shown: The pictures, the current image first.
+        problems: Reasons why images have no picture, for the user.
     """
 
     shown: tuple[Shown, ...] = ()
@@ -152,13 +153,20 @@ async def _settle(
 
 
 def wanted_images(named: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names of the current image and of open ones in `named`, at most four."""
+    """Return the names of the current image and of the open images in `named`, at most four.
+
+    Of the images `names`, those called "image-1" and so on are open; the first is the current one.
+    """
     opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
     return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
 
 
 def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
-    """Write an image's PNG into `folder` and return it captioned; raise OSError."""
+    """Write a PNG of an image, as displayed, into `folder`; return the picture with its caption.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     shown = snapshot.display
     if snapshot.inverted:
         shown = pipeline.render(snapshot.frame, snapshot.window, invert=True)
@@ -177,7 +185,10 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
-    """Return (width, height) in px at most 1024 in true shape; `aspect` is height by width."""
+    """Return the (width, height) in pixels of a picture in true proportions, each at most 1024.
+
+    `aspect` is the height of a pixel divided by its width.
+    """
     low, high = _ASPECTS
     tall = rows * (aspect if low <= aspect <= high else 1.0)
     scale = min(1.0, LONG_SIDE / max(columns, tall))
@@ -185,7 +196,11 @@ def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int
 
 
 def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
-    """Return `shown` as a PNG of this size, each pixel the mean of those that it covers."""
+    """Return the pixels `shown`, [rows, columns] or [rows, columns, 3], as a PNG of this size.
+
+    Each pixel of the PNG is the mean of the pixels that it covers, so that fine structures fade
+    instead of aliasing.
+    """
     image = Image.fromarray(np.ascontiguousarray(shown))
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BOX)
@@ -195,7 +210,10 @@ def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
 
 
 def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
-    """Return a caption of codes and numbers only: a file's free text could name the patient."""
+    """Return a picture's caption: image, view, frame, window, patient directions, pixel scale.
+
+    Only codes and numbers are taken from the file, because its free text could name the patient.
+    """
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
     parts = [f"{name}: {_code('Modality', instance.get('Modality')) or 'picture'}"]

@@ -208,7 +208,10 @@ class Redactor:
             self._cleaned = {}
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Learn from messages, return clean copies; the same objects until more is learnt."""
+        """Call `learn` with the messages, and return copies of them without identifiers.
+
+        The same objects are returned for the same messages until something new is learnt.
+        """
         self.learn(messages)
         made: list[Message] = []
         for message in messages:

@@ -120,7 +120,10 @@ def _known_before(request: RunRequest) -> Known:
 
 @dataclass(slots=True)
 class SendConsent:
-    """Asks for consent and adds the question; `eyes`: model takes pictures, `look` once made."""
+    """Asks the user to consent to sending a run's question; adds the question to the transcript.
+
+    `eyes` says whether the model accepts pictures; `look` are the pictures once they are made.
+    """
 
     request: RunRequest
     model: LanguageModel
@@ -153,7 +156,10 @@ class SendConsent:
         return bool(pictures)
 
     async def keep(self, images: Sequence[str] = ()) -> None:
-        """Add the question without consent, for rules that send nothing; `images` as in `ask`."""
+        """Add the question to the transcript without asking for consent; `images` as in `ask`.
+
+        For questions that rules answer without a language model, so that nothing is sent.
+        """
         pictures: list[Picture] = []
         known = Known()
         try:
@@ -166,12 +172,20 @@ class SendConsent:
             self._say(known, pictures)
 
     async def go_on(self) -> bool:
-        """Ask what `keep` left out; return if pictures may go. Raise ModelFailed on a no."""
+        """Ask for the consents that `keep` left out; return whether pictures may be sent.
+
+        Raises:
+            ModelFailed: The user does not allow the conversation to be sent.
+        """
         await self._consent()
         return bool(await self._allowed())
 
     async def may_send(self) -> None:
-        """Ask for consent to send unless it was given; raise ModelFailed on a no."""
+        """Ask for consent to send the conversation, unless it was given.
+
+        Raises:
+            ModelFailed: The user does not allow it.
+        """
         await self._consent()
 
     async def may_send_record(self, *, notes: bool) -> bool:

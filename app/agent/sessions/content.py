@@ -44,6 +44,7 @@ class PastRun:
             skip numbers. Unless `state` is "running", the last event is terminal and every started
             call has finished.
         state: How the run ended; "interrupted" if the program ended first.
+        next_seq: The number for the next event.
         start: Index of the run's first entry in the file, not counting the header.
     """
 
@@ -63,6 +64,8 @@ class Content:
         messages: The transcript as it was written; calls may lack a result.
         calls: The tool calls that ended, with their complete results, by call id.
         run_facts: The "run" entry for each run (model, images, output folder), by run id.
+        runs: The questions with their events, the oldest first.
+        problems: Sentences for the user about what could not be read.
         folder: The folder that contains the file; None for a thread in memory.
     """
 

@@ -27,6 +27,7 @@ from app.tools import picture_sources
 from app.tools.api import Artifact
 
 Form = Literal["md", "html", "json", "calls"]
+"""Forms of exported conversations; "calls" is MedRAX's log of tool calls (`tool_calls_*.json`)."""
 DISCLAIMER = "AI results are not for diagnosis."
 WARNING = "This file may contain patient data: names in paths, images and findings. Keep it safe."
 _MAX_PICTURE_BYTES = 8 * 1024**2  # of one picture that is embedded
@@ -39,7 +40,10 @@ def export(
     target: Path,
     decisions: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write the thread in a `form`, all or nothing; `decisions` are its findings' states now."""
+    """Write the thread to `target` in a `form`, all or nothing; an existing file is replaced.
+
+    `decisions` are the fields state, reviewer and reviewed of findings by id, as they are now.
+    """
     content = _reviewed(content, decisions or {})
     match form:
         case "json":
@@ -102,7 +106,10 @@ def as_json(content: Content) -> dict[str, Any]:
 
 
 def as_calls(content: Content) -> list[dict[str, Any]]:
-    """Return the calls as in MedRAX's log; `content` is JSON of output, or error and status."""
+    """Return the thread's tool calls with the keys of MedRAX's log, in the order of their ends.
+
+    `content` is a JSON text: [output, metadata], or [{"error": ...}, {"status": ...}].
+    """
     return plain([_logged_call(call) for call in content.calls.values()])
 
 

@@ -60,7 +60,8 @@ class ReplayedCall:
     Attributes:
         status: "same", "differs", or "left out" if the call was not made again.
         reasons: The differences, or why the call was left out.
-        harmless: Whether it was left out on purpose (it acts, or never ran).
+        harmless: Whether the call was left out on purpose (it writes or sends, or was stopped or
+            refused when it was recorded), not because something is missing.
     """
 
     call_id: str
@@ -91,8 +92,12 @@ def _recorded(entry: Entry, content: Content) -> RecordedCall:
 class Replay:
     """Repeats the recorded tool calls of a thread with the current tools.
 
-    `renamed` maps old names of files and images to current ones. A call that would need a question
-    to the user is refused.
+    Args:
+        context_of: Returns the context for a call, or the reason why the call cannot be made.
+        old_dir: The thread's output folder; a run's own `out_dir` takes precedence.
+        new_dir: The folder that the repeated calls write to.
+        renamed: Maps old names of files and images to the current ones.
+        policy: The current rules; a call that would require asking the user is refused.
     """
 
     tools: Tools

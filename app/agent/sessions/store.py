@@ -80,7 +80,10 @@ class SessionStore:
         return thread
 
     def threads(self, words: str = "") -> tuple[ThreadInfo, ...]:
-        """Return readable threads with questions, newest first, that contain all `words`."""
+        """Return every readable thread in which something was asked, the newest first.
+
+        If there are `words`, only threads with all of them in their name or in what was said.
+        """
         found = [_info(folder) for folder in self._root.glob("[!.]*")]
         wanted = words.casefold().split()
         listed = [
@@ -89,7 +92,11 @@ class SessionStore:
         return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
 
     def rename(self, thread_id: str, title: str) -> None:
-        """Set a thread's title, "" for its first question; raise FileProblem."""
+        """Set a thread's title; if it is empty, the thread is listed by its first question again.
+
+        Raises:
+            FileProblem: There is no such thread, or its name cannot be written.
+        """
         folder = self._folder(thread_id)
         try:
             write_atomic(folder / _TITLE, short_title(title).encode())

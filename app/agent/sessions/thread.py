@@ -159,7 +159,10 @@ class Thread:
                 self._logged.clear()
 
     def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
-        """Write facts (JSON-ready) on a run; study UIDs of `images` are added."""
+        """Write facts about a run (model, images, output folder); they update earlier facts.
+
+        `facts` must be JSON-ready; the study UIDs of `images`, a `RunImages`, are added to them.
+        """
         studies = _listed(images, "studies")
         known = {**facts, "studies": studies} if studies else facts
         with self._guard:
@@ -169,7 +172,11 @@ class Thread:
             self._put(encode(entry))
 
     def result(self, call_id: str) -> dict[str, Any] | None:
-        """Return a call's complete result, or None; of one that did not run, its message's."""
+        """Return the complete result of a call, or None if there is none.
+
+        Keys are status, summary, output, metadata, error, findings and artifacts. For a call that
+        did not run, only those in its message (`Message.data`).
+        """
         found = self._results.get(call_id)
         if found is not None:
             return found
@@ -188,7 +195,10 @@ class Thread:
 
     @property
     def content(self) -> Content:
-        """Return the file's content, in memory only messages; what a crash left open is closed."""
+        """The content of the file, read anew; for a thread in memory, only its messages.
+
+        Runs and calls that a crash left open are closed; a run in progress is left as it is.
+        """
         if self.folder is None:
             return Content(messages=list(self._history))
         with self._guard:

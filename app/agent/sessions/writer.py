@@ -74,7 +74,10 @@ class LineWriter:
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
-        """Write the missing lines and close the file; the next `put` opens it again."""
+        """Write the lines that are still missing, and close the file.
+
+        The next `put` opens it again.
+        """
         with self._guard:
             if self._unwritten:
                 self._try(sync=True)
@@ -137,7 +140,11 @@ class LineWriter:
 
 
 class ThreadLock:
-    """Keeps other programs from writing a conversation; raises ThreadInUse if held."""
+    """Lets only this program write a conversation, until `release` or until the program ends.
+
+    Raises:
+        ThreadInUse: Another program holds the lock.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._lock = FileLock(folder / _LOCK, mode=0o600, blocking=False, thread_local=False)

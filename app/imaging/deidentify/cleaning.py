@@ -159,7 +159,11 @@ _NUMBER_WORD = re.compile(r"\d{1,2}([.,]\d)?(mm|cm|ms|s|kv|t)?|[a-z]\d?")
 
 
 class Pseudonyms:
-    """New UIDs, ids and shifts by a `secret` of 16 bytes or more, whose holder could guess."""
+    """New UIDs, ids and shifts of dates; the same for the same secret, so no map is kept.
+
+    Args:
+        secret: At least 16 random bytes; whoever has them can test guesses of old values.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -220,10 +224,15 @@ def _most_values(multiplicity: str) -> int | None:
 
 
 class Cleaner:
-    """Cleans data sets under options that do not exclude each other.
+    """Cleans data sets under some options.
 
-    `words` are those of names, ids and places, in small letters, which do not stay in texts;
-    `person`, of names and ids, not in codes and technical texts either.
+    Args:
+        options: The profile's options, without those that exclude each other.
+        pseudonyms: Source of what takes the place of UIDs and ids.
+        patient: What identifies the patient, for the shift of dates.
+        words: Words of names, ids and places, in small letters, which do not stay in texts.
+        person: Those of names and of the patient's ids, which do not stay in codes and technical
+            texts either.
     """
 
     def __init__(

@@ -19,9 +19,12 @@ _RLE_HEADER = 64
 
 
 def clean_encapsulated(value: bytes, frames: int = 1, rle_bytes: int = 0) -> bytes:
-    """Return encapsulated pixel data (PS3.5 A.4) without texts in its streams, a fragment a frame.
+    """Return encapsulated pixel data (PS3.5 A.4) without texts in its streams.
 
-    `rle_bytes` is what a segment of RLE unpacks to (rows x columns); 0 if it is not RLE.
+    Args:
+        value: The pixel data.
+        frames: Number of frames; a frame that lies in several fragments becomes one.
+        rle_bytes: Bytes that a segment of RLE unpacks to (rows x columns); 0 if it is not RLE.
 
     Raises:
         ValueError: The fragments are damaged.

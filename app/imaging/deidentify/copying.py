@@ -93,10 +93,14 @@ _IMPLEMENTATION = "2.25.231408124713961726583071240716309325"
 
 
 class Copier:
-    """Makes de-identified copies in the folder `out`, with a secret from `folder_secret`.
+    """Makes de-identified copies in one folder.
 
-    With `burnt_in`, files that declare text in their pixels are copied too; `blanks` are
-    overwritten boxes.
+    Args:
+        out: The output folder, which exists.
+        secret: From `folder_secret`.
+        options: The profile's options.
+        burnt_in: Whether files that are declared to have burnt-in text are copied all the same.
+        blanks: Boxes that are overwritten in pixels.
     """
 
     def __init__(
@@ -116,7 +120,11 @@ class Copier:
         self._seen: dict[str, bytes] = {}
 
     def copy(self, path: Path) -> Outcome:
-        """Copy one file, with faults in its outcome; raise FileProblem if `out` isn't writable."""
+        """Copy one file; whatever is wrong with it is in the outcome.
+
+        Raises:
+            FileProblem: The output folder cannot be written to.
+        """
         try:
             dataset, digest = _read(path)
             name, warnings = self._clean(path, dataset)
@@ -492,9 +500,13 @@ def deidentify(
     progress: Callable[[int, Outcome], object] = lambda _number, _outcome: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Summary:
-    """Copy files one after the other with `copy`, and return what became of each.
+    """Copy files one after the other with `Copier.copy`, and return what became of each.
 
-    `progress` gets the number done and the outcome; when `cancelled`, made copies stay.
+    Args:
+        files: Files or members of archives.
+        copy: Copies one of them.
+        progress: Called after each with the number done and its outcome.
+        cancelled: Asked before each; copies that were made stay.
     """
     summary = Summary()
     for number, path in enumerate(files, 1):

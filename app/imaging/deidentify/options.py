@@ -45,7 +45,11 @@ class Blank:
 
 
 def check_options(options: Collection[Option]) -> frozenset[Option]:
-    """Return the options; raise UsageError for both full and modified dates (PS3.15 E.3.6)."""
+    """Return the options as a set.
+
+    Raises:
+        UsageError: Full and modified dates are both asked for (PS3.15 E.3.6).
+    """
     if {Option.FULL_DATES, Option.MODIFIED_DATES} <= set(options):
         raise UsageError(
             f"{Option.FULL_DATES} and {Option.MODIFIED_DATES} exclude each other",
@@ -74,8 +78,12 @@ class Outcome:
     """What became of one file.
 
     Attributes:
+        path: The source.
         copy: The copy's path below the output folder; "" if there is none.
         reason: Why there is no copy; "" otherwise.
+        remedy: What the user can do about it; "" if nothing.
+        warnings: What could not be removed from the copy.
+        fault: Whether the file is damaged or unreadable, not left out by a rule.
     """
 
     path: Path
@@ -88,7 +96,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of all files."""
+    """What became of all files.
+
+    Attributes:
+        outcomes: One a file, in their order.
+        cancelled: Whether the user stopped before the last file.
+    """
 
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     cancelled: bool = False

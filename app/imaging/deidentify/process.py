@@ -34,10 +34,16 @@ def deidentify_apart(
     cancelled: Callable[[], bool],
     blanks: Sequence[Blank] = (),
 ) -> Summary:
-    """Copy files in a process of their own as `Copier` does; return what became of each.
+    """Copy files to a folder, one after the other, and return what became of each.
 
-    `progress` is called on this thread with the numbers of files done and of all. `cancelled` is
-    asked every 0.1 s; a copy under way is finished, or given up after 5 s.
+    Args:
+        sources: Files or members of archives.
+        out: The folder for the copies; it is created.
+        options: The profile's options.
+        burnt_in: Whether files that are declared to have burnt-in text are copied.
+        progress: Called on this thread with the numbers of files done and of all.
+        blanks: Boxes that are overwritten in pixels.
+        cancelled: Asked every 0.1 s; a copy that is being made is finished, or given up after 5 s.
 
     Raises:
         SightlineError: The folder cannot be written to, options exclude each other, or the process

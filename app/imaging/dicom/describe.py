@@ -24,7 +24,10 @@ _LONGEST_S = 86_400.0  # from injection to scan
 
 
 def suv_map(attributes: FrameAttributes, rescale: Rescale) -> RealWorldMap | None:
-    """Return the map to SUVbw (g/ml) or None; `rescale` leads to the Units (0054,1001)."""
+    """Return the map from stored values to SUVbw (g/ml), or None if it cannot be computed.
+
+    `rescale` leads from stored values to those in the Units (0054,1001) of the image.
+    """
     if attributes.text("Modality") != "PT":
         return None
     units = attributes.text("Units").upper()

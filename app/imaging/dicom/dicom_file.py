@@ -94,7 +94,8 @@ class PixelSpan:
     Attributes:
         keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
         vr: VR of the element; "" in a file with implicit VRs.
-        offset: Position of the value's first byte in the file, or in `Header.inflated`.
+        offset: Position of the value's first byte in the file; for a deflated file, in
+            `Header.inflated`.
         length: Number of bytes that exist: the declared length, cut at the end of the file.
         declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
     """
@@ -161,7 +162,11 @@ class Header:
         return value_of(self.dataset, keyword)
 
     def count(self, keyword: str, default: int) -> int:
-        """Return a whole number, `default` if absent; raise FileProblem for any other value."""
+        """Return an element's value as a whole number; `default` if it is absent or empty.
+
+        Raises:
+            FileProblem: The value is not a whole number.
+        """
         raw = self.value(keyword)
         if raw is None:
             return default
@@ -235,7 +240,10 @@ def value_text(value: Any) -> str:
 
 
 def silence_pydicom() -> None:
-    """Silence pydicom's warnings, which quote patients, and its slow validation of values."""
+    """Silence pydicom's warnings, which quote values that may identify a patient.
+
+    Validation of values is turned off too, since it takes longer than reading the values.
+    """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
     logging.getLogger("pydicom").setLevel(logging.CRITICAL + 1)
@@ -257,7 +265,11 @@ def looks_like_dicom(start: bytes) -> bool:
 
 
 def read_header(path: Path) -> Header:
-    """Return a DICOM file's header up to the pixels; raise FileProblem if it is damaged."""
+    """Return the header of a DICOM file, which is read up to the pixels.
+
+    Raises:
+        FileProblem: The file is unreadable, empty, not DICOM, or damaged.
+    """
     size = sources.status(path).size
     try:
         with sources.open_file(path) as file:

@@ -92,14 +92,20 @@ def frames_of(reference: Dataset) -> tuple[int, ...]:
 
 
 def property_text(item: Dataset, prefix: str) -> str:
-    """Return "Organ: Liver" or ""; `prefix` of the keywords is "Segmented" or "Annotation"."""
+    """Return an item's property category and type as text, e.g. "Organ: Liver", or "".
+
+    `prefix` begins the keywords of the two code sequences: "Segmented" or "Annotation".
+    """
     codes = [f"{prefix}PropertyCategoryCodeSequence", f"{prefix}PropertyTypeCodeSequence"]
     texts = (text_of(first_item(item, code), "CodeMeaning") for code in codes)
     return ": ".join(dict.fromkeys(text for text in texts if text))
 
 
 def maker_text(name: str, how: str) -> str:
-    """Return "Made by TotalSegmentator (automatic)"; `how` it was made; "" if both are."""
+    """Return the text that names an object's maker, e.g. "Made by TotalSegmentator (automatic)".
+
+    `how` says how the object was made. Either argument may be ""; the result is "" if both are.
+    """
     if name:
         return f"Made by {name} ({how})" if how else f"Made by {name}"
     return f"Made: {how}" if how else ""

@@ -48,7 +48,13 @@ class Fragments:
 
 
 def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
-    """Locate all fragments in `length` bytes from `position`, reading only their first bytes."""
+    """Locate all fragments by stepping from item to item; only their first bytes are read.
+
+    Args:
+        source: The open file.
+        position: Position of the pixel data element's value.
+        length: Length of that value in bytes; nothing beyond it is read.
+    """
     end = position + length
     spans: list[tuple[int, int]] = []
     starts: list[bool] = []
@@ -101,9 +107,13 @@ def whole_frames(fragments: Fragments, frames: int, extended: tuple[Any, Any]) -
 def frame_spans(
     fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
 ) -> tuple[tuple[int, int], ...]:
-    """Return a frame's fragments as (position, length) in bytes; () if it is missing.
+    """Return (position, length) in bytes of each fragment of a frame; () if the frame is missing.
 
-    `index` counts from 0; `extended` are the Extended Offset Table and its Lengths, or None.
+    Args:
+        fragments: All fragments in the pixel data.
+        frames: The declared number of frames.
+        index: Frame index from 0.
+        extended: Values of Extended Offset Table and Extended Offset Table Lengths, or None.
     """
     spans = fragments.spans
     if not spans:

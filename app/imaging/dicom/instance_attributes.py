@@ -63,7 +63,11 @@ _MOST = 16
 
 
 def view_code(dataset: Dataset) -> str:
-    """Return "scheme value" or ""; of several items the first that is not a frontal view."""
+    """Return the view code as its coding scheme and value, with a space between; "" if none.
+
+    If there are several items, which the standard forbids, the first one that is not a frontal view
+    is used; if all are frontal, the first one.
+    """
     found = [code for item in items_of(dataset, KEYWORD)[:_MOST] if (code := _code(item))]
     return next(filter(_not_frontal, found), found[0] if found else "")
 

@@ -25,7 +25,11 @@ from app.imaging.types import Lut
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
     """Return the table in a LUT Sequence item, or None if it cannot be used.
 
-    `inputs` are the lowest and highest value to look up; see `signed_first`.
+    Args:
+        item: Sequence item with LUT Descriptor and LUT Data.
+        inputs: Lowest and highest value to look up, by which `signed_first` decides whether the
+            table begins at a negative value.
+        little: Whether the file is little endian.
     """
     descriptor = _descriptor(item)
     if descriptor is None:
@@ -127,7 +131,10 @@ def has_palette(header: Header) -> bool:
 
 
 def is_supplemented(attributes: FrameAttributes) -> bool:
-    """Return whether a palette colours a grey frame (C.7.6.19); if MIXED, the frame decides."""
+    """Return whether a palette colours some values of a grey frame (C.7.6.19).
+
+    If Pixel Presentation is MIXED, that of the frame itself decides (C.8.13.3.1, C.8.15.3.2).
+    """
     whole = attributes.text("PixelPresentation").upper()
     if whole != "MIXED":
         return whole == "COLOR"
@@ -142,7 +149,10 @@ def is_supplemented(attributes: FrameAttributes) -> bool:
 
 
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
-    """Return 8-bit RGB [entries, 3] and the value of entry 0; None if missing or damaged."""
+    """Return the palette as 8-bit RGB [entries, 3] and the stored value that maps to its entry 0.
+
+    The result is None if the palette is missing or damaged.
+    """
     channels: list[NDArray[np.uint16]] = []
     declared = 8
     first = 0
@@ -185,9 +195,14 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
 
 
 def expand_segments(words: list[int], entries: int, *, small: bool = False) -> list[int]:
-    """Expand a segmented table to at most `entries` values, up to a bad segment (PS3.3 C.7.9.2).
+    """Expand a segmented table to at most `entries` plain values (PS3.3 C.7.9.2).
 
-    `small` words are bytes; the offset in an indirect segment then takes four of them.
+    A malformed segment ends the table, so the result may have fewer values.
+
+    Args:
+        words: Segmented data as 16-bit words or bytes.
+        entries: Number of values in the full table.
+        small: Whether `words` are bytes; the offset in an indirect segment then takes four of them.
     """
     values: list[int] = []
     begins: set[int] = set()

@@ -32,6 +32,8 @@ class Layout:
         rows: Rows that can be shown; fewer than declared if the file is cut short.
         allocated: Bits that a sample takes in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
         stored: How many of these bits form the value.
+        signed: Whether the value is a two's complement number.
+        photometric: Photometric Interpretation in upper case.
         high: Position of the value's most significant bit.
         planar: Whether colour is stored plane by plane (Planar Configuration 1).
         subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
@@ -71,7 +73,11 @@ class Layout:
 
 
 def layout_of(header: Header) -> Layout:
-    """Return the pixels' checked layout; raise FileProblem if it is missing or impossible."""
+    """Return the layout of a file's pixels, checked against impossible values.
+
+    Raises:
+        FileProblem: There are no pixels, or an element is missing, damaged or impossible.
+    """
     path = header.path
     if header.pixels is None:
         raise guards.problem(path, "it contains no pixels, only a header", guards.COPY_AGAIN)
@@ -131,7 +137,10 @@ def _without_missing_rows(header: Header, layout: Layout) -> Layout:
 
 
 def pixel_header_notes(header: Header, layout: Layout) -> tuple[str, ...]:
-    """Return notes on odd pixel descriptions, none if they obey PS3.3 C.7.6.3, PS3.5 8.1.1."""
+    """Return notes for the user on how pixels are read if their description is incomplete or wrong.
+
+    Empty if the header obeys PS3.3 C.7.6.3 and PS3.5 8.1.1 (High Bit is Bits Stored - 1).
+    """
     notes: list[str] = []
     photometric = header.text("PhotometricInterpretation").upper()
     if layout.samples == 1 and photometric not in _GREY:
@@ -195,7 +204,10 @@ def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
 
 
 def complete_frames(header: Header, layout: Layout) -> int:
-    """Return the complete frames from the first on; a single compressed one counts as one."""
+    """Return the number of complete frames from the first on; below `layout.frames` if cut short.
+
+    A single compressed frame counts as complete: only decoding shows whether it is.
+    """
     span = header.pixels
     if span is None or span.length == 0:
         return 0

@@ -60,6 +60,8 @@ class Slide:
     """A tiled image: the size of its matrix, and its tiles grouped into frames to show.
 
     Attributes:
+        rows: Rows of the Total Pixel Matrix.
+        columns: Columns of the Total Pixel Matrix.
         sections: The sections, each shown as one frame; () if the tiles are not stitched.
         stitched: False if the matrix is too large; each tile is then shown as a frame.
     """
@@ -185,8 +187,14 @@ def stitch(
 ) -> Array | None:
     """Stitch the tiles in a section into one image; parts beyond the matrix are cut off.
 
-    `tile_of` takes a frame number (from 0) and returns its stored values, None if damaged. The
-    result is [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
+    Args:
+        slide: The slide, for its size.
+        section: The section to stitch.
+        header: Header of the file, for the value of pixels that no tile covers.
+        tile_of: Takes a frame number (from 0), returns its stored values; None if damaged.
+
+    Returns:
+        [rows, columns] or [rows, columns, 3]; None if all tiles are damaged.
     """
     image: Array | None = None
     for tile in section.tiles:

@@ -75,7 +75,8 @@ class Archive:
 
     Attributes:
         files: Maps names (with "/") to the members that can be read, in archive order.
-        refused: (name, reason) of members not read; "" for an unsafe name or too many files.
+        refused: (name, reason) for members that are not read. The name is "" if it is unsafe, or if
+            the archive contains too many files.
 
     Raises:
         FileProblem: The file is not a zip archive, or its directory is damaged.
@@ -152,7 +153,11 @@ def looks_like_archive(path: Path, start: bytes) -> bool:
 
 
 def open_archive(path: Path) -> Archive:
-    """Return the cached zip archive; raise FileProblem if it is not one."""
+    """Return the zip archive at `path`; the last few archives are cached.
+
+    Raises:
+        FileProblem: The archive cannot be read, or is not a zip archive.
+    """
     try:
         found = path.stat()
     except (OSError, ValueError) as error:
@@ -161,7 +166,11 @@ def open_archive(path: Path) -> Archive:
 
 
 def find_member(path: Path) -> Member | None:
-    """Return the member a path names, or None without an archive; raise FileProblem."""
+    """Return the archive member that a path names; None if no part of the path is an archive.
+
+    Raises:
+        FileProblem: The archive is damaged, or does not contain the member.
+    """
     for parent in path.parents:
         try:
             found = parent.stat()

@@ -30,6 +30,8 @@ class CodeStreamFigures:
     """Image size and sample format declared by a code stream.
 
     Attributes:
+        rows: Number of rows; 0 if not declared.
+        columns: Number of columns.
         components: Samples per pixel; 0 if not declared.
         precision: Bits per sample; 0 if not declared.
         may_transpose: Whether rows and columns may be exchanged (JPEG XL orientation).

@@ -42,7 +42,11 @@ class FileStatus:
 
 
 def status(path: Path) -> FileStatus:
-    """Return a file's or member's state; raise FileProblem if missing, empty or unreadable."""
+    """Return the state of a regular file or a member of an archive.
+
+    Raises:
+        FileProblem: The file is missing, empty, not readable, or a folder or device.
+    """
     member = None
     try:
         found = path.stat()
@@ -103,7 +107,10 @@ def _member(path: Path, error: OSError) -> Member:
 
 
 class OneEntryCache:
-    """A cache of one value, dropped before the next is made to save memory; one thread."""
+    """Cache of one value, which is dropped before the next one is made, to save memory.
+
+    Not thread-safe: a worker process runs one call at a time.
+    """
 
     def __init__(self) -> None:
         self._key: object = None

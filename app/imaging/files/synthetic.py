@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 KEYWORD = "Sightline-Synthetic"
+"""Keyword of the chunk; its text is the model's title."""
 ATTRIBUTE = "SyntheticBy"
 """Name under which an `Instance` carries the model's title (`Instance.get`)."""
 
@@ -74,7 +75,10 @@ def _text(kind: bytes, data: bytes) -> str:
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
     """Mark a PNG that has no mark yet as made by a model, atomically and without changing pixels.
 
-    `model` is its title; `more` maps keywords (1 to 79 characters) of further text chunks to texts.
+    Args:
+        path: A PNG written by this program.
+        model: Title of the model that made it.
+        more: Further text chunks to add: maps keywords (1 to 79 characters) to texts.
 
     Raises:
         OSError: The file cannot be read or written.

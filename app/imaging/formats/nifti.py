@@ -65,7 +65,11 @@ _SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
-    """Return a NIfTI's header and voxel position; raise FileProblem if not supported."""
+    """Return the parsed header of a NIfTI file, with the position of its voxels.
+
+    Raises:
+        FileProblem: The header is damaged, or the voxel type is not supported.
+    """
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
     fields = _fields(path, _header_bytes(path, packed))
     sizes = _dimension_sizes(path, fields)

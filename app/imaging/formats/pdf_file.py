@@ -82,7 +82,11 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
-    """Return a PDF's pages, rows and columns; raise FileProblem if damaged or locked."""
+    """Return the number of pages in a PDF, and the rows and columns of the first page in pixels.
+
+    Raises:
+        FileProblem: The document is damaged or locked.
+    """
     with _document(path, data) as document:
         # By its number: to load a page is to go through all that is drawn on it.
         width, height = document.get_page_size(0)

@@ -79,7 +79,11 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return plane `index` of series `part`, from 0; raise FileProblem if it can't be read."""
+    """Return plane `index`, in display order, of series `part`, both from 0.
+
+    Raises:
+        FileProblem: The plane does not exist, or cannot be decoded.
+    """
     digest = file_digest((path, sources.status(path)))
     with _parsed_file(path) as parsed:
         stack = _stack_of(path, parsed, part, index)

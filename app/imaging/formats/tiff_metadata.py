@@ -43,7 +43,10 @@ class Metadata:
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
+        name: Name of the series, or "".
+        spacing: Pixel spacing of the largest resolution level.
         turn: TIFF Orientation tag, 1 to 8.
+        attributes: Keywords and texts to add to `Instance.attributes`.
         channels: What is known of each channel.
         ranges: The (lowest, highest) value to display for each channel.
         z_step_mm: Distance between depths in mm, or None if unknown.
@@ -80,7 +83,10 @@ def safe_xml(path: Path, text: str) -> ET.Element:
 
 
 def check_ome(path: Path, text: str) -> None:
-    """Refuse unsafe OME-XML, or more planes than supported: each becomes an object."""
+    """Refuse OME-XML that is unsafe or declares more planes than the viewer supports.
+
+    The TIFF library creates an object for each declared plane, even if the file lacks the plane.
+    """
     for element in safe_xml(path, text).iterfind(".//{*}Pixels"):
         sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
         if math.prod(sizes) > guards.MAX_FRAMES:

@@ -45,7 +45,10 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """Return the axes of frames in file order, ("Z", 30); raises FileProblem for odd types."""
+    """Return the axes whose positions are separate frames, as (letter, length), e.g. ("Z", 30).
+
+    The axes are in the file's order. Raises FileProblem for pixels of an unsupported type.
+    """
     page = level.keyframe
     _check_kind(path, page)
     lead: str = level.axes
@@ -96,9 +99,13 @@ def _check_kind(path: Path, page: Any) -> None:
 
 
 def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
-    """Decode one plane (in the file's order, from 0) of one resolution level of a TIFF series.
+    """Decode one plane of one resolution level of a TIFF series.
 
-    `sample` is the sample (from 0) of each pixel to return; None for colour or the only sample.
+    Args:
+        path: The TIFF file.
+        level: The resolution level, a tifffile series.
+        plane: Number of the plane in the file's order, from 0; it has all samples of its pixels.
+        sample: The sample (from 0) of each pixel to return; None for colour or the only sample.
 
     Raises:
         FileProblem: The plane is missing, damaged, or of an unsupported kind.

@@ -95,7 +95,10 @@ _volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """Return an instance per volume; raises FileProblem for damaged or implausible files."""
+    """Return an instance for each volume in the file (time points, components).
+
+    Raises FileProblem for a file that is damaged, implausibly large, or of an unsupported kind.
+    """
     status = sources.status(path)
     header = read_header(path)
     axes = slice_axes(header)
@@ -151,7 +154,11 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Return slice `index` of volume `part`, from 0; raise FileProblem."""
+    """Return slice `index`, in display order, of volume `part` of the file, both from 0.
+
+    Raises:
+        FileProblem: The slice does not exist, or the file is damaged.
+    """
     status = sources.status(path)
     header = read_header(path)
     if not 0 <= part < header.parts:
@@ -202,7 +209,10 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceAxes:
-    """The axes (0: i, 1: j, 2: k) of columns, rows and slices; `flips` reverses the file's."""
+    """The volume axes (0: i, 1: j, 2: k) shown as columns, rows and slices.
+
+    `flips` says for columns, rows and slices in turn whether the file's order is reversed.
+    """
 
     columns: int = 0
     rows: int = 1

@@ -42,20 +42,25 @@ class VolumeHeader:
     """Parsed header of a volume file.
 
     Attributes:
+        format: "NIfTI", "NRRD" or "MetaImage".
         sizes: Number of samples along each axis in the file, fastest-varying axis first.
         space_axes: Numbers of the file axes that are i, j and k; fewer than three for a flat image.
         dtype: Type of a sample, in the file's byte order; uint8 for NIfTI's RGB.
         data: File that holds the samples.
-        offset: Byte offset of the samples in that file, or in its content if `packed`.
+        offset: Byte offset of the samples in that file; if the whole file is gzipped (`packed`), in
+            its decompressed content.
         encoding: "raw", "gzip", "zlib", "bzip2", "text" or "hex".
         packed: Whether the whole file `data` is gzipped, header included.
         colour_axis: Axis that holds red, green and blue, or None if the volume is not in colour.
-        affine: [4, 4] from (i, j, k, 1) to patient coordinates (mm, LPS); None without orientation.
+        affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates (mm, LPS); None if the file
+            gives no orientation.
         spacing: Distance between voxel centres along i, j, k in mm; 0.0 where unknown.
-        standard: Name of the standard space of the coordinates; "" for the patient's own.
+        standard: Name of the standard space that the coordinates refer to; "" for the patient's
+            own.
         rescale: Real value = stored value * slope + intercept.
         window: Range of values to display (lowest, highest) as given by the file, or None.
         axis_names: Name of what each axis counts, e.g. "time point"; "" for space and colour.
+        notes: Warnings that the user must see.
         rows: Header fields for the attributes panel.
     """
 
@@ -106,7 +111,10 @@ class VolumeHeader:
 
 
 def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
-    """Raise FileProblem for implausible sizes or more samples than `data_size` bytes hold."""
+    """Raise FileProblem if a header's sizes are implausible, or exceed what its file can hold.
+
+    `data_size` is the size in bytes of the file with the samples; `path` is for error messages.
+    """
     if not header.space_axes or any(size <= 0 for size in header.sizes):
         raise guards.problem(path, "the volume has no voxels", guards.COPY_AGAIN)
     if header.parts > MAX_PARTS:
@@ -143,7 +151,11 @@ def damaged_header(path: Path, what: str) -> FileProblem:
 
 
 def sibling_file(path: Path, name: str) -> Path:
-    """Return a header's data file; raise FileProblem unless in the header's own folder."""
+    """Return the path of the data file named by a header; it must be in the header's own folder.
+
+    Raises:
+        FileProblem: The name points to another folder, or is not a file name.
+    """
     plain = name.strip().removeprefix("./").removeprefix(".\\")
     if not plain or plain in (".", "..") or any(sign in plain for sign in "/\\:\0"):
         reason = "its voxels are in a file of another folder, which is not opened for it"
@@ -163,7 +175,9 @@ def checked_affine(
 ) -> NDArray[np.float64] | None:
     """Return the [4, 4] affine with these steps and origin; None if the geometry is impossible.
 
-    `directions` [3, 3] has the steps in mm of one voxel along i, j, k as columns; `origin` is [3].
+    Args:
+        directions: [3, 3] matrix whose columns are the steps in mm of one voxel along i, j, k.
+        origin: [3] position of the first voxel's centre in mm.
     """
     affine = np.eye(4)
     affine[:3, :3], affine[:3, 3] = directions, origin

@@ -33,6 +33,7 @@ from app.imaging.types import Instance, Rescale
 
 Floats = NDArray[np.float64]
 Key = tuple[int, int]
+"""Part of the file, and value of the label in it."""
 
 MOST_LABELS = 512
 _PART = 2**16  # the number of an item is this times the part, plus the label's value
@@ -56,10 +57,15 @@ class _Labels:
 
 
 def read_labels(instance: Instance, over: Instance, slices: int) -> Layer:
-    """Return a label volume as a layer of labels over a series; raise FileProblem if none fits.
+    """Return a label volume as a layer to be laid over a series; its items are the labels.
 
-    `over` is an image of the series with its geometry (`STACK_KEYWORD`), `slices` its number of
-    images or frames.
+    Args:
+        instance: The label volume.
+        over: An image of the series; its attribute `STACK_KEYWORD` has the series' geometry.
+        slices: Number of images or frames in the series.
+
+    Raises:
+        FileProblem: The volume has no labels, or none of them lies within the series.
     """
     path = instance.path
     header = read_header(path)

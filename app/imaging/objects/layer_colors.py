@@ -13,7 +13,11 @@ _SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
 
 
 def palette_color(number: int) -> RGB:
-    """Return the colour for item number from 1; lighter, then darker past the first twelve."""
+    """Return the default colour for the layer item with this number (from 1).
+
+    Beyond the first twelve, lighter and then darker shades are used: a whole-body segmentation has
+    over a hundred items.
+    """
     turn, place = divmod(number - 1, len(_PALETTE))
     toward, share = _SHADES[turn % len(_SHADES)]
     red, green, blue = (round(v + (toward - v) * share) for v in _PALETTE[place])

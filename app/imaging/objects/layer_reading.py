@@ -271,7 +271,11 @@ _BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 
 
 def read_layer(instance: Instance) -> Layer:
-    """Return a SEG, RTSTRUCT or annotation as a layer; raise FileProblem if it is none."""
+    """Return a segmentation, RT structure set or microscopy annotation as a layer.
+
+    Raises:
+        FileProblem: The object cannot be read, or is not of a kind that draws over images.
+    """
     if instance.content is Content.SEGMENTATION:
         return read_segmentation(instance)
     annotations = _annotations_header(instance)
@@ -279,7 +283,11 @@ def read_layer(instance: Instance) -> Layer:
 
 
 def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
-    """Return shapes on frame `index` of `target`, and warnings; raise FileProblem."""
+    """Return the shapes that `instance` draws on frame `index` of the image `target`, and warnings.
+
+    Raises:
+        FileProblem: The object or the image cannot be read, or the frame does not exist.
+    """
     if target.kind == _MADE_HERE:
         return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
     frame = frame_target(target, index)

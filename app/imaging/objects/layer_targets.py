@@ -103,6 +103,8 @@ class Matrix:
     """The size of a tiled image's total pixel matrix, and the position of one frame in it.
 
     Attributes:
+        rows: Number of rows in the whole matrix.
+        columns: Number of columns in the whole matrix.
         x: Matrix column at which the frame starts, from 0.
         y: Matrix row at which the frame starts, from 0.
     """
@@ -156,7 +158,11 @@ class Target:
 
 
 def frame_target(instance: Instance, index: int) -> Target:
-    """Return frame `index` (from 0) of an image as a `Target`; raise FileProblem."""
+    """Return frame `index` (from 0) of an image, with its position, as a `Target`.
+
+    Raises:
+        FileProblem: The frame does not exist, or the file cannot be read.
+    """
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
     if instance.kind != "dicom":
@@ -179,7 +185,11 @@ def frame_target(instance: Instance, index: int) -> Target:
 
 
 def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
-    """Return why it must not be drawn: another patient or frame of reference, or ""."""
+    """Return the reason why `instance` must not be drawn on `target`, or "" if it may be.
+
+    The reason is another patient or frame of reference, if both state it; `frame_of_reference` is
+    that of `instance`.
+    """
     mine, its = instance.get("PatientID"), target.instance.get("PatientID")
     if mine and its and mine != its:
         return "it names this image, but belongs to another patient: not drawn"
@@ -209,9 +219,13 @@ def pixel_grid(
     spacing: Sequence[float],
     thickness: float = 0.0,
 ) -> PixelGrid | None:
-    """Return the grid of these ImagePositionPatient (mm), -Orientation and PixelSpacing (mm).
+    """Return the grid with this position, direction and spacing; None if a value is impossible.
 
-    None if a value is impossible; `thickness` is the slab's in mm, 0 if unknown.
+    Args:
+        position: ImagePositionPatient in mm.
+        cosines: ImageOrientationPatient, six direction cosines.
+        spacing: PixelSpacing (between rows, between columns) in mm.
+        thickness: Slab thickness in mm; 0 if unknown.
     """
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None

@@ -50,7 +50,11 @@ Key = tuple[str, int]
 
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """Return a state's settings, warnings for the rest; raise FileProblem if unreadable."""
+    """Return a presentation state's settings; parts that cannot be applied become warnings.
+
+    Raises:
+        FileProblem: The file cannot be read.
+    """
     header = read_header(instance.path)
     return _StateReader(header).state(instance)
 

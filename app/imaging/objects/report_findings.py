@@ -147,9 +147,13 @@ def _with_basis(one: Measurement) -> str:
 
 
 def read_report_findings(instance: Instance, images: Sequence[Instance]) -> ReportMarks:
-    """Return the marks in a report as findings on `images`, open ones of the same patient.
+    """Return the marks in a report as findings on open images.
 
-    They have no pixel hash, which a report does not hold.
+    The references to images have no pixel hash, which a report does not hold.
+
+    Args:
+        instance: The report.
+        images: The open images that it names, of the same patient.
 
     Raises:
         FileProblem: The file cannot be read, or holds no report.

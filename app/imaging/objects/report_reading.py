@@ -44,7 +44,11 @@ _REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
 
 
 def read_report(instance: Instance) -> Report:
-    """Return a report's tree with damage as text; raise FileProblem without a content tree."""
+    """Return a report as a tree of items; damaged parts become text or a warning.
+
+    Raises:
+        FileProblem: The file cannot be read, or does not contain a content tree.
+    """
     header = read_header(instance.path)
     dataset = header.dataset
     if "ContentSequence" not in dataset and "ValueType" not in dataset:

@@ -147,7 +147,11 @@ def _spatial_text(item: Dataset) -> str:
 
 
 def is_on_whole_slide(item: Dataset) -> bool:
-    """Return whether an SCOORD is of a whole slide (C.18.6): VOLUME and perhaps tiled."""
+    """Return whether an SCOORD's pixels are those of a whole slide (C.18.6), not of one frame.
+
+    Pixel Origin Interpretation VOLUME counts only if the image may be tiled, since some writers
+    state it for every image.
+    """
     if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
         return False
     for child in items_of(item, "ContentSequence"):

@@ -52,12 +52,16 @@ class SegmentIndex:
         kind: BINARY, FRACTIONAL or LABELMAP.
         segments: [frames] segment number of each frame; 0 in a label map; -1 if unknown.
         sources: For each frame, the image frames that it references.
-        frames_by_source: Referenced image frame -> the segmentation frames that reference it.
+        frames_by_source: Maps each referenced image frame to the segmentation frames that reference
+            it.
+        images: SOP Instance UIDs of all images that the file references as sources.
         grids: Position of each frame, or None if unknown.
         origins: [frames, 3] position of each frame in mm; NaN if unknown.
         matrix: Size of the total pixel matrix if the frames are tiles, else None.
+        matrix_grid: Position of that matrix on the slide, or None if unknown.
         tiles: [frames, 2] (x, y) of each tile in the matrix, from 0; -1 if unknown.
         half_slab: A frame applies to planes at most this far (mm) from its own, on either side.
+        warnings: Messages about parts of the file that cannot be drawn.
     """
 
     header: Header
@@ -82,7 +86,11 @@ class SegmentIndex:
 
 
 def segment_index(path: Path) -> SegmentIndex:
-    """Return a SEG's frames by segment and image; raise FileProblem without pixels."""
+    """Return the index of a SEG file: which frames show which segment on which image.
+
+    Raises:
+        FileProblem: The file has no usable pixels.
+    """
     return _build_index(path, sources.status(path))
 
 

@@ -56,7 +56,11 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A multiplex group's description; `rate` per second, `samples` per channel, its `item`."""
+    """Description of a multiplex group (channels recorded together), without samples.
+
+    `rate` is the number of samples per second and `samples` the number of samples in each channel;
+    `item` is the group's item in the Waveform Sequence.
+    """
 
     label: str
     rate: float
@@ -145,7 +149,11 @@ def short_name(name: str) -> str:
 
 
 def physical_values(header: Header, group: Group) -> Floats:
-    """Return [channels, samples] in units, NaN padding; raise FileProblem if damaged."""
+    """Return a group's samples as [channels, samples] in each channel's units; NaN for padding.
+
+    Raises:
+        FileProblem: The sample format is unknown, or samples are missing.
+    """
     form = value_text(value_of(group.item, "WaveformSampleInterpretation")).upper()
     code = _FORMATS.get(form)
     bits = whole_number(group.item, "WaveformBitsAllocated") or 0

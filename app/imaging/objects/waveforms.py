@@ -94,7 +94,11 @@ def extent(header: Header) -> tuple[int, int, int]:
 
 
 def read_frame(header: Header, index: int) -> Frame:
-    """Draw multiplex group `index` (from 0); raise FileProblem if it cannot be."""
+    """Draw multiplex group `index` (from 0) as a frame.
+
+    Raises:
+        FileProblem: The group does not exist, is damaged, or is in an unknown format.
+    """
     group = waveform_group(header, index)
     values = physical_values(header, group)
     notes = group_annotations(header, index)

@@ -30,7 +30,11 @@ from app.imaging.objects.writing import (
 
 
 def make(sources: Sources) -> Dataset:
-    """Return a presentation state; raise FileProblem for mixed series or colours."""
+    """Return a presentation state of an export's views and findings.
+
+    Raises:
+        FileProblem: The images are of several series, or grey and colour are mixed.
+    """
     export, images = sources.export, list(sources.datasets)
     if len({(one.SeriesInstanceUID, one.SamplesPerPixel) for one in images}) > 1:
         raise FileProblem(

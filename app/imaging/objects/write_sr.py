@@ -53,7 +53,11 @@ _KNOWN = frozenset({"mm", "cm", "s", "ms", "%", "ml", "Hz", "deg", "cm/s", "m/s"
 
 
 def make(sources: Sources) -> Dataset:
-    """Return an export's report; raise FileProblem if it can express no finding."""
+    """Return the report of an export's findings.
+
+    Raises:
+        FileProblem: No finding can be expressed in it.
+    """
     export = sources.export
     if export.verifier and any(not by_hand(f) and f.state == "proposed" for f in export.findings):
         raise FileProblem(

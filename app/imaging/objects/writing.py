@@ -119,7 +119,11 @@ def series_number(kind: str) -> int:
 
 
 def write_object(export: DicomExport, stale: Collection[str] = ()) -> WrittenObject:
-    """Return an object as a DICOM file without findings that do not fit or have `stale` pixels.
+    """Return an object as a DICOM file; findings that it cannot hold are left out.
+
+    Args:
+        export: What is to be written.
+        stale: Ids of findings that were made on other pixels than those of the image.
 
     Raises:
         FileProblem: highdicom is missing, the images are no DICOM, do not fit the object, or none
@@ -304,7 +308,10 @@ def _code_items(made: Dataset) -> Iterator[Dataset]:
 
 
 def uid_of_id(finding_id: str) -> str:
-    """Return a finding's Tracking UID by its id, which `report_findings` recovers."""
+    """Return the Tracking UID of a finding: always the same for an id.
+
+    `report_findings` makes the id of it again where that is a UUID or a UID.
+    """
     if re.fullmatch(r"[0-9a-f]{32}", finding_id):
         return f"2.25.{int(finding_id, 16)}"
     if len(finding_id) <= 64 and re.fullmatch(r"[0-2](\.(0|[1-9]\d*))+", finding_id):

@@ -57,7 +57,10 @@ def without_channel(frame: Frame, axes: Axes | None) -> Frame:
 
 
 def render(tints: Sequence[Tint], invert: bool = False) -> NDArray[np.uint8]:
-    """Return one or more channels as uint8 [rows, columns, 3] RGB; `invert` the sum."""
+    """Return channels in one picture at the image's own size: uint8 [rows, columns, 3] RGB.
+
+    There is at least one. `invert` exchanges light and dark in the sum.
+    """
     words = _words(tints, invert)
     return np.stack([(words >> shift & 0xFF).astype(np.uint8) for shift in (16, 8, 0)], axis=-1)
 
@@ -132,9 +135,14 @@ Tables = tuple[Sums, ...]
 
 
 class CompositeLevels:
-    """Smaller copies of channels for which `can_average` holds, as one picture; see `StoredLevels`.
+    """The smaller copies of several channels, drawn as one picture; see `StoredLevels`.
 
-    `known` are earlier copies, of which those of the same pixels are used again.
+    `can_average` must hold for every channel.
+
+    Args:
+        tints: The channels that are shown.
+        known: Earlier copies, of which those of the same pixels are used again.
+        sparing: As for `StoredLevels`.
     """
 
     def __init__(

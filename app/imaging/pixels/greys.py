@@ -158,10 +158,16 @@ def stored_table(
     invert: bool,
     extremes: tuple[int, int] | None = None,
 ) -> Bytes:
-    """Return uint8 greys for 8- or 16-bit stored integers, indexed by `unsigned_view`.
+    """Return a table of greys for 8- or 16-bit stored integers, indexed by `unsigned_view`.
 
-    `window` None is the frame's first VOI LUT; `invert` exchanges black and white; `extremes` are
-    the lowest and highest stored value, or None. Values that do not occur are undefined.
+    Args:
+        frame: The image.
+        window: A valid window; None for the frame's first VOI LUT.
+        invert: Whether black and white are exchanged.
+        extremes: Lowest and highest stored value in the image, or None if unknown.
+
+    Returns:
+        uint8, one entry for each value of the type; undefined for values that do not occur.
     """
     stored = frame.stored
     if not stored.size:

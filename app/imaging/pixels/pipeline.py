@@ -78,7 +78,11 @@ def render_part(
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
-    """Return the window `render` applies, None for a VOI LUT; raise ValueError if invalid."""
+    """Return the window that `render` would apply; None if it applies the file's VOI LUT.
+
+    Raises:
+        ValueError: The window is invalid.
+    """
     chosen = window if window is not None else windows.default_window(frame)
     if chosen is None:
         return None
@@ -183,7 +187,10 @@ class Grey:
 
 
 def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
-    """Return the pixel at (x, y), centres at integers, or None outside the image."""
+    """Return the value of the pixel that covers column x, row y, or None outside the image.
+
+    Pixel centres are integers.
+    """
     # round() would round halves to even, and so to the wrong pixel.
     column, row = math.floor(x + 0.5), math.floor(y + 0.5)
     if not (0 <= column < frame.columns and 0 <= row < frame.rows):

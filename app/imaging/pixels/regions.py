@@ -13,6 +13,7 @@ from app.imaging.files.identity import pixel_sha256
 from app.imaging.types import Frame
 
 Box = tuple[int, int, int, int]
+"""(left, top, right, bottom) in pixels; right and bottom are the first pixels outside."""
 
 MAX_REGION_PIXELS = 2**26
 """Most pixels of a region: 67 million, e.g. 8,192 x 8,192."""
@@ -23,7 +24,8 @@ class PixelRegion:
     """A part of an image.
 
     Attributes:
-        frame: The part as a frame with its level's spacing; no findings can be bound to its `ref`.
+        frame: The part's pixels as a frame, with the spacing of its level. Its `ref` names the
+            image, with the digest of the part: no findings can be bound to it.
         x: Column of the part's left edge, in pixels of its level, from 0.
         y: Row of its top edge.
         level: The level, 0 for the largest.
@@ -38,7 +40,11 @@ class PixelRegion:
 
 
 def clipped(path: Path, box: Box, level: int, levels: Sequence[tuple[int, int]]) -> Box:
-    """Return a box within a level of sizes `levels`; raise FileProblem if empty or too large."""
+    """Return the part of a box that lies in a level of the sizes (columns, rows) `levels`.
+
+    Raises:
+        FileProblem: There is no such level, nothing of the box lies in it, or it is too large.
+    """
     if not 0 <= level < len(levels):
         count = "one level, 0" if len(levels) == 1 else f"levels 0 to {len(levels) - 1}"
         raise guards.problem(path, f"it has {count}, not {level}", "Name another level")

@@ -8,7 +8,10 @@ from PIL import Image
 
 
 def shrink(pixels: NDArray[np.uint8], size: int, aspect: float = 1.0) -> NDArray[np.uint8]:
-    """Shrink [rows, columns(, 3)] to `size` px in true shape; `aspect` is height by width."""
+    """Shrink a picture so that its longer side is at most `size` pixels, correcting its aspect.
+
+    `pixels` is [rows, columns(, 3)]; `aspect` is the height of a pixel divided by its width.
+    """
     height, width = pixels.shape[0] * aspect, float(pixels.shape[1])
     scale = min(1.0, size / max(height, width))
     target = max(1, round(width * scale)), max(1, round(height * scale))

@@ -66,7 +66,10 @@ def valid_window(window: Window) -> Window | None:
 
 
 def default_window(frame: Frame) -> Window | None:
-    """Return the opening window: file's, 40/400 for HU, automatic; None: colour or VOI LUT."""
+    """Return the window an image opens with: the file's first, else 40/400 for HU, else automatic.
+
+    None for a colour image, or if there is a VOI LUT but no window (`render` applies the LUT).
+    """
     if frame.is_color:
         return None
     if frame.voi.windows:
@@ -128,7 +131,10 @@ def has_own_scale(instance: Instance) -> bool:
 
 
 def sample_frames(source: Series | Instance, channel: int = 0) -> list[tuple[Instance, int]]:
-    """Return up to nine evenly spread (image, frame) pairs, of `channel`, for a window."""
+    """Return up to nine evenly spread (image, frame) pairs from which to compute a window.
+
+    Of an image with several channels they are those of `channel`.
+    """
     count, channels = len(source.instances) if isinstance(source, Series) else source.frames, 1
     if isinstance(source, Instance) and source.axes is not None:
         channels = len(source.axes.channels)
@@ -205,6 +211,8 @@ class Misfit:
     Attributes:
         share: Share of the pixels that are shown in few greys; or that lie outside the window.
         greys: In how many of 256 greys they are shown; 0 where they lie outside.
+        better: A window that fits the pixels.
+        window: The useless one.
     """
 
     share: float
@@ -296,7 +304,10 @@ def value_histogram(frame: Frame) -> Histogram | None:
 
 
 def useful_range(frame: Frame) -> tuple[float, float]:
-    """Return the modality range of 99.8% of a grey frame's sampled pixels, padding left out."""
+    """Return the range of modality values of nearly all (99.8%) pixels of a grey frame.
+
+    Padding is left out, and single pixels far from all others hardly count; a sample is measured.
+    """
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _USEFUL_SAMPLES)))
     values = modality_values(frame, _drop_padding(frame, frame.stored[::step, ::step].reshape(-1)))
     return _range([values[np.isfinite(values)]], _USEFUL_PERCENTILES)
@@ -316,7 +327,10 @@ def grey_limits(window: Window) -> tuple[float, float]:
 
 
 def window_between(low: float, high: float, function: VoiFunction = VoiFunction.LINEAR) -> Window:
-    """Return the window with these `grey_limits`; LINEAR is 1 wide at least, others above 0."""
+    """Return the window whose `grey_limits` are `low` and `high`, set by hand.
+
+    LINEAR has a width of 1 at least; for the others, `high` must be above `low`.
+    """
     if function is VoiFunction.LINEAR:
         return Window((low + high + 1) / 2, max(high - low, 0.0) + 1, function, MANUAL)
     return Window((low + high) / 2, high - low, function, MANUAL)

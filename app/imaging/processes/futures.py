@@ -83,7 +83,10 @@ def settle_future(future: Future[T], outcome: T | BaseException) -> None:
 
 
 def converted_reply(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """Return a reply's future by `convert`; cancelling ends the call; errors: `FileProblem`."""
+    """Return a future for a worker's reply, converted by `convert`; cancelling it cancels the call.
+
+    Any error but a cancellation becomes a `FileProblem` for the file `path`.
+    """
     pending = Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
@@ -144,7 +147,10 @@ def mapped_future(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
 
 
 def gathered_future(given: Sequence[Future[T]]) -> Future[list[T]]:
-    """Return a future of all results or the first error; cancelling it cancels all."""
+    """Return a future for the results of all; it fails with the first error.
+
+    Cancelling it cancels all of them.
+    """
     gathered: Future[list[T]] = Future()
     lock = threading.Lock()
     left = len(given)

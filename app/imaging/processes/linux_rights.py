@@ -88,7 +88,11 @@ def _add_rule(ruleset: int, path: str, rights: int) -> None:
 
 
 def restrict_calls(steps: Iterable[Step]) -> None:
-    """Filter system calls for good (Linux, seccomp_filter.rst); raise OSError if refused."""
+    """Install a filter of system calls; it cannot be removed. Source: Linux, seccomp_filter.rst.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     packed = [struct.pack("=HBBI", *step) for step in steps]
     code = ctypes.create_string_buffer(b"".join(packed))
     program = struct.pack("@HP", len(packed), ctypes.addressof(code))
@@ -108,12 +112,20 @@ def machine_steps(numbers: Mapping[str, Any]) -> list[Step]:
 
 
 def control(option: int, value: int) -> None:
-    """Call prctl(2) with one value; raise OSError if the kernel refuses."""
+    """Call prctl(2) with one value.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     _call(_libc().prctl(*map(ctypes.c_ulong, (option, value, 0, 0, 0))))
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities in this thread; raise OSError if the kernel refuses."""
+    """Give up all capabilities of root in this thread.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     header = struct.pack("=Ii", 0x2008_0522, 0)  # version 3, this thread
     _call(_libc().capset(header, bytes(24)))
 

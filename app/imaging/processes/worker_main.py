@@ -34,11 +34,14 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
+        env: Environment variables, set before any large module is imported.
         preload: Modules to import at the start, so that the first call is quick.
         memory_limit_bytes: Limit on the address space beyond that of a bare interpreter, or None.
         nice: Unix niceness to add to that of the app's own process (0 to 19).
-        quiet: Whether libraries' output is dropped: codecs complain about files that they decode.
-        confined: Whether it keeps only rights to read and calculate (`confinement`); Linux only.
+        quiet: Whether to drop the output of libraries rather than pass it on to standard error;
+            codecs complain about files that they can decode.
+        confined: Whether the process gives up all rights but those to read files and to calculate,
+            once it has imported `preload` (`confinement`); on Linux only.
     """
 
     env: Mapping[str, str]

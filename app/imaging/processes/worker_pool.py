@@ -44,7 +44,11 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 
 
 class Answer(Future[dict[str, Any]]):
-    """A reply's future; cancelled while running it goes on `UNWANTED_S`, as it is usually near."""
+    """The future for a request's reply.
+
+    A cancelled request that is already running is stopped only when `UNWANTED_S` seconds have
+    passed since it began, as its reply is usually near and worth keeping.
+    """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
         super().__init__()

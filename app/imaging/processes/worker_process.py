@@ -105,7 +105,12 @@ class Process:
         return not self._killed and self._process.is_alive()
 
     def ready(self, call: Call | None) -> None:
-        """Wait until the process is ready; raise Cancelled if `call` is, else ProcessLostError."""
+        """Wait until the process is ready; if `call` is given and cancelled, only the waiting ends.
+
+        Raises:
+            Cancelled: The call was cancelled.
+            ProcessLostError: The process did not start in time, or ended.
+        """
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._ready:
             if call is not None and call.cancelled:

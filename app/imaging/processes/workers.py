@@ -76,7 +76,12 @@ class Worker:
             self._running()
 
     def start(self) -> None:
-        """Start the process unless it runs and wait for it; raise WorkerDied, or Cancelled."""
+        """Start the process if none is running, and wait until it is ready.
+
+        Raises:
+            WorkerDied: The process does not start.
+            Cancelled: The worker was closed.
+        """
         with self._turn_of(None):
             try:
                 self._running().ready(None)

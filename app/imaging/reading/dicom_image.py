@@ -216,7 +216,10 @@ def _frame(
 def frame_without_pixels(
     header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
 ) -> Frame:
-    """Return frame `index` without pixel data; `photometric` and `dtype` once decoded."""
+    """Return frame `index` (from 0) with all fields but pixels, digest, overlays, shutter and time.
+
+    `photometric` and `dtype` are those of its decoded pixels.
+    """
     attributes, colour = FrameAttributes(header, index), layout.samples > 1
     spacing, calibration = spacing_and_calibration(attributes)
     icc = icc_note(header) if colour else ""
@@ -237,7 +240,10 @@ def frame_without_pixels(
 
 
 def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
-    """Return (values, photometric) of frame `index`, from 0; colour always becomes RGB."""
+    """Return (values, photometric interpretation after decoding) of frame `index`, from 0.
+
+    Colour values are converted to RGB, whatever the photometric interpretation.
+    """
     words, photometric = decode_words(header, layout, index)
     return _stored(header, layout, words, photometric), photometric
 
@@ -365,7 +371,11 @@ _TO_PARTIAL = np.array(
 
 
 def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> Array:
-    """Convert [rows, columns, samples] to RGB of up to 16 bits; raise FileProblem."""
+    """Convert unsigned colour pixels [rows, columns, samples] to RGB with at most 16 bits a sample.
+
+    Raises:
+        FileProblem: The colour model is not supported.
+    """
     if photometric in _RETIRED or layout.samples != 3:
         raise guards.problem(
             header.path,

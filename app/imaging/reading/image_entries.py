@@ -86,7 +86,10 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """Return "pixels" of a file's "frame" in "size", with "channels" (frame, colour) together."""
+    """Return as "pixels" frame "index" of a payload's file, shrunk to at most "size" pixels.
+
+    "channels" are, if given, the frame and the colour of each channel to show together.
+    """
     silence_pydicom()
     tints = [
         Tint(_frame_of({**payload, "index": index}), None, (red, green, blue))

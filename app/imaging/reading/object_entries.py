@@ -42,7 +42,10 @@ def labels_entry(payload: Message) -> Message:
 
 
 def labels_plane_entry(payload: Message) -> Message:
-    """Return "frame" of labels on "plane" (`PixelGrid` arguments) of "shape" (rows, columns)."""
+    """Return as "frame" what the label volume "instance" draws on a plane, by `read_labels_frame`.
+
+    `payload["plane"]` holds the arguments of `PixelGrid`, and "shape" is (rows, columns).
+    """
     from app.imaging.objects.label_volumes import read_labels_frame
     from app.imaging.objects.layer_targets import PixelGrid
 
@@ -103,7 +106,10 @@ def presentation_entry(payload: Message) -> Message:
 
 
 def export_entry(payload: Message) -> Message:
-    """Return "file", the DICOM bytes of "export", and "left_out" as (label, reason)."""
+    """Return as "file" the bytes of the DICOM object that `payload["export"]` describes.
+
+    "left_out" are (label, reason) of findings that are not in it.
+    """
     from app.imaging.objects.writing import write_object
 
     silence_pydicom()

@@ -41,7 +41,11 @@ def reader_of(path: Path) -> ModuleType:
 
 
 def sniff(path: Path) -> str:
-    """Return a file's kind in `READERS` by content; raise FileProblem that says what it is."""
+    """Return the kind of a file (a key of `READERS`), judged by its content.
+
+    Raises:
+        FileProblem: No reader supports the file; the error says what the file is, if known.
+    """
     start = sources.read_start(path, _START)
     # DICOM first: its preamble may hold the start of a TIFF, for readers of either (PS3.10 7.1).
     if start[128:132] == b"DICM":
@@ -67,7 +71,10 @@ def sniff(path: Path) -> str:
 
 
 def depends_on_other_file(path: Path, found: Sequence[Instance]) -> bool:
-    """Return whether a second file (header, voxels) was needed; `found` empty: refused."""
+    """Return whether what is read from a file depends on a second file: its header or its voxels.
+
+    `found` are the instances read from `path`; empty if the file was refused.
+    """
     if found:
         return found[0].kind == "volume" and reader_of(path).has_separate_voxels(path)
     try:

@@ -30,9 +30,11 @@ class Comparison:
     """The instances of a scan that remain once copies of the same file are left out.
 
     Attributes:
-        kept: The remaining instances; different files of one UID and size have their digest.
+        kept: The remaining instances. Different files that share UID and size have their digest as
+            an attribute, so that no later step takes them for copies.
         problems: Messages about copies that were left out, one for each folder.
-        final: Whether another scan would give the same: all could be read, none had to be compared.
+        final: Whether another scan would give the same result: all files could be read, and no open
+            file had to be compared with them.
     """
 
     kept: list[Instance]

@@ -46,7 +46,11 @@ _LINKS = ("OffsetOfTheNextDirectoryRecord", "OffsetOfReferencedLowerLevelDirecto
 
 
 def files_named_by(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return a DICOMDIR's files in order, and problems; raise FileProblem if it is damaged."""
+    """Return the files that a DICOMDIR names, in its order, and problems for those left out.
+
+    Raises:
+        FileProblem: The DICOMDIR cannot be read, or holds more records than `MAX_RECORDS`.
+    """
     silence_pydicom()
     with sources.open_file(path) as file:
         if file.read(MAX_BYTES).count(_ITEM_SIGN) > MAX_RECORDS or file.read(1):
@@ -171,8 +175,10 @@ class Listing:
 
     Attributes:
         files: (root, folder or archive, names below it), in order.
+        problems: (root, problem).
         todo: Remaining tasks: [kind, path, root, depth] of each path to be listed.
         archives: Maps each archive to its status before it was opened.
+        links: Links that were not followed.
         unsure: Whether another listing may differ though no file changes, e.g. after an error.
     """
 

@@ -35,7 +35,10 @@ def empty_path_problems(paths: Sequence[Path], fruitful: set[int]) -> list[Probl
 
 
 def is_slow(files: int, seconds: float) -> bool:
-    """Return whether a drive gave under `FILES_PER_S`; not within the first `PATIENCE_S`."""
+    """Return whether a drive is slow: it gave fewer than `FILES_PER_S` files a second.
+
+    False while `seconds` is at most `PATIENCE_S`.
+    """
     return seconds > PATIENCE_S and files < seconds * FILES_PER_S
 
 

@@ -176,8 +176,15 @@ _Batch = list[tuple[int, Path]]
 class Scan:
     """One scan, on its own thread: reads the files in the opened paths and groups the images.
 
-    `found` gets grown studies with all instances read so far; `opened` returns the series that are
-    already open, whose copies are left out (`copies.compare`).
+    Args:
+        pool: Workers that list and read files.
+        paths: Absolute paths of files and folders.
+        cancel: Token that ends the scan.
+        progress: Called with the number of files read and the number found so far.
+        found: Called with the studies that have grown, each with all instances read so far.
+        index: Folder of the index, or None to use no index.
+        opened: Returns the series that are already open; called once all files are read. Copies of
+            their files are left out (`copies.compare`).
     """
 
     def __init__(
@@ -439,7 +446,11 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """Scan results on disk by opened paths; other readers' are deleted, disk errors logged."""
+    """Scan results on disk, one for each set of opened paths; not thread-safe.
+
+    Results stored by another version of the program's file readers are deleted. Disk errors are
+    only logged.
+    """
 
     def __init__(self, folder: Path, version: str | None = None) -> None:
         self._folder = folder / _digest(version or reader_version())

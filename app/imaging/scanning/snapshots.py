@@ -31,7 +31,8 @@ class Snapshot:
     Attributes:
         mark: Result of `FolderState.mark` when the files were read.
         pages: Compressed lines of JSON: one for the problems, then one for each study.
-        blocks: Packed instances (`pack_block`): each series' first by study, then the others.
+        blocks: Instances packed by `instance_lists.pack_block`: for each study the first instance
+            of each series, then for each series the others.
         uids: Hashes (`uid_hashes`) of all SOP Instance UIDs, in series order.
     """
 

@@ -231,7 +231,11 @@ def _display_letters(letters: str) -> str:
 def edge_letters(
     orientation: Orientation, flip_h: bool = False, flip_v: bool = False, quarter_turns: int = 0
 ) -> tuple[str, str, str, str]:
-    """Return letters at (left, right, top, bottom): mirrored, then turned clockwise; or ""."""
+    """Return the patient letters at the (left, right, top, bottom) edges of an image as displayed.
+
+    The image is mirrored (`flip_h`: left-right, `flip_v`: top-bottom), then rotated clockwise by
+    `quarter_turns`. A letter is "" if the file does not give the direction.
+    """
     row, column = orientation.row, orientation.column
     # Letters of the file (PatientOrientation) win: a projection has no cosines.
     if orientation.cosines is not None and not (row or column):

@@ -29,7 +29,11 @@ def _dot(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 def image_plane(
     orientation: Orientation, spacing: Spacing, frame_of_reference: str = ""
 ) -> FramePlane | None:
-    """Return an image's plane, None if unknown; detector spacing does not count."""
+    """Return the plane of an image, or None if position, direction or spacing is unknown.
+
+    A spacing measured on a detector or film scanner does not count, as it is not a distance in the
+    patient. For an image in a standard space, coordinates are those of that space.
+    """
     cosines, position = orientation.cosines, orientation.position
     # Without all three, points of two images must not be compared.
     if cosines is None or position is None or spacing.source not in IN_SPACE:
@@ -80,7 +84,10 @@ def instance_plane(instance: Instance) -> FramePlane | None:
 
 
 def sorting_plane(instance: Instance) -> FramePlane | None:
-    """Return an instance's first plane for sorting; None if unknown, NaN for spacing."""
+    """Return the plane of an instance's first frame for sorting; None if unknown.
+
+    Unlike for `instance_plane`, the spacing need not be known; an unknown spacing is NaN.
+    """
     get = instance.get
     return _plane_from_texts(
         get("ImageOrientationPatient"),

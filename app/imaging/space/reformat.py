@@ -93,7 +93,10 @@ class SectionCut:
     right: int
 
     def orient(self, plane: NDArray[Any]) -> NDArray[Any]:
-        """Return a [k, j, i] slice turned for display: transposed, then flipped."""
+        """Return the section's voxels turned for display: transposed, then flipped.
+
+        `plane` is a slice of a [k, j, i] array, with its two remaining axes in this order.
+        """
         seen = plane.T if self.transposed else plane
         return np.ascontiguousarray(seen[:: self.down, :: self.right])
 
@@ -105,7 +108,10 @@ def section_cut(cut: SectionAxes, counts: tuple[int, ...], index: int) -> Sectio
 
 
 def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
-    """Return planes a series can be shown in, by headers; assembling may still fail."""
+    """Return the planes in which a series can be shown: all if it is a volume, else `ACQUIRED`.
+
+    Only header attributes are examined; assembling the volume from its frames may still fail.
+    """
     instances = source.instances if isinstance(source, Series) else (source,)
     if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
         return (Plane.ACQUIRED,)
@@ -113,7 +119,10 @@ def available_planes(source: Series | Instance) -> tuple[Plane, ...]:
 
 
 def section_axes(volume: Volume, plane: Plane) -> SectionAxes:
-    """Return voxel axes for `plane` sections, each a patient axis by largest cosines."""
+    """Return the voxel axes along which to cut sections in `plane`, any plane but `ACQUIRED`.
+
+    Each axis of the volume is assigned to one patient axis, for the largest sum of cosines.
+    """
     direction: Floats = volume.direction
     best = max(
         itertools.permutations(range(3)),
@@ -214,7 +223,10 @@ def slice_at(source: Series | Instance, volume: Volume | None, point: XYZ) -> in
 
 
 class SlicePlanes:
-    """Planes of a series to find the nearest at once: 5 ms for 500 images, 10 µs a search."""
+    """The planes of a series' images, in which the nearest to a point is found at once.
+
+    5 ms to make for 500 images, 10 µs a search.
+    """
 
     def __init__(self, series: Series) -> None:
         planes = [(at, sorting_plane(one)) for at, one in enumerate(series.instances)]

@@ -160,7 +160,8 @@ class SpacingAttributes:
         magnification: EstimatedRadiographicMagnificationFactor.
         calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
         aspect: PixelAspectRatio (vertical, horizontal).
-        cross_sectional: Whether the pixels lie in a plane in the patient and not on a detector.
+        cross_sectional: Whether the pixels lie in a plane in the patient (with a position or
+            orientation) and not on a detector.
         specimen: Whether the pixels lie on a slide, so that measurements are not of a patient.
         object: ObjectPixelSpacingInCenterOfBeam of an enhanced X-ray image.
         regions: Ultrasound regions.
@@ -182,7 +183,10 @@ class SpacingAttributes:
 
 
 def image_spacing(attributes: SpacingAttributes) -> Spacing:
-    """Return the file's most reliable spacing (PS3.3 10.7.1.3); absurd is unknown, no default."""
+    """Return the most reliable spacing that a file states, with its source (PS3.3 10.7.1.3).
+
+    A zero, negative or implausible value counts as unknown; there is no default.
+    """
     a = attributes
     bad: list[str] = []
     pixel = _valid_pair(a.pixel, "PixelSpacing", bad)

@@ -96,7 +96,8 @@ class VoxelGrid:
         shape: Numbers of (slices, rows, columns).
         affine: [4, 4] matrix from (i, j, k, 1) to patient coordinates in mm.
         along: [slices] distance along the normal from the first acquired slice, in mm.
-        corner: Where voxel (0, 0) lies in the first slice, (x, y) in pixels; negative if tilted.
+        corner: Where voxel (0, 0) lies in the first slice, as (x, y) in pixels; negative in a
+            tilted stack.
     """
 
     shape: tuple[int, int, int]
@@ -114,7 +115,8 @@ class StackGeometry:
         spacing: Voxel distances in mm from column to column, row to row and slice to slice.
         direction: [3][3] matrix whose columns are the unit vectors of i, j and k (patient LPS).
         origin: Patient coordinates of voxel (0, 0, 0) in mm.
-        regular: Whether the volume keeps the acquired voxels; False if it is resampled.
+        regular: Whether the volume keeps the acquired voxels; False if it is resampled to this
+            grid.
     """
 
     size: tuple[int, int, int]
@@ -222,7 +224,11 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
 
 
 def volume_geometry(stack: Stack) -> StackGeometry:
-    """Return a volume's grid as in SimpleITK; raise NotAStackError if shifted too far."""
+    """Return the grid of a stack's volume in SimpleITK's terms.
+
+    Raises:
+        NotAStackError: The slices are shifted too far from each other.
+    """
     grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
@@ -296,8 +302,11 @@ def stack_warnings(
 ) -> tuple[str, ...]:
     """Return warnings for the user on uneven, overlapping or shifted slices; () if there are none.
 
-    `descending`: slice 1, as displayed, is the last along the normal. `tilt` is GantryDetectorTilt;
-    `thickness`, in mm, is that of all slices.
+    Args:
+        stack: The stack.
+        descending: Whether slice 1, as displayed to the user, is the last along the normal.
+        tilt: GantryDetectorTilt as stored in the file.
+        thickness: SliceThickness in mm if it is the same in all slices.
     """
     gaps = stack.gaps[::-1] if descending else stack.gaps
     found: list[str] = []

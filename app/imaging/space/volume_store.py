@@ -68,7 +68,11 @@ _PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.84
 
 
 def file_key(instance: Instance) -> FileKey:
-    """Return an image's cache key: a file may be swapped for one of equal size and time."""
+    """Return the cache key of an image.
+
+    The key contains more than the path, since a file may be replaced by another patient's file with
+    the same size and modification time.
+    """
     one = instance
     state = one.mtime_ns, one.changed_ns, one.size_bytes
     return (str(one.path), one.sop_instance_uid, *state, one.part)
@@ -130,9 +134,15 @@ _Events = SimpleQueue[tuple[_Batch, Reply]]
 
 
 class SliceGathering:
-    """Fetches all slices of one volume into `assembly`; `run` raises `Cancelled` once `stopped`.
+    """Fetches all slices of one volume.
 
-    `kept` returns a frame if it is already decoded, else None.
+    Args:
+        pool: Workers that parse headers and decode pixels.
+        kept: Returns a frame if it is already decoded, else None.
+        slices: Image and frame of each slice.
+        assembly: Receives the slices.
+        progress: Called from time to time with the number of slices done and the total.
+        stopped: Event that ends the fetching once it is set; `run` then raises `Cancelled`.
     """
 
     def __init__(
@@ -323,7 +333,10 @@ def _patient_and_space(instance: Instance) -> Instance:
 class VolumeStore:
     """Makes and keeps volumes, and sections through them; thread-safe.
 
-    `kept` returns a decoded frame or None; beyond `budget` bytes the least recently used go.
+    Args:
+        pool: Workers that read and decode slices.
+        kept: Returns a frame if it is already decoded, else None.
+        budget: Maximum bytes of voxels to keep; the least recently used volumes are dropped first.
     """
 
     def __init__(self, pool: WorkerPool, kept: FrameLookup, budget: int = BUDGET_BYTES) -> None:

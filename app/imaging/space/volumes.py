@@ -61,7 +61,11 @@ class PlainLayout:
 
 
 def read_plain(instance: Instance, layout: PlainLayout, out: Array) -> None:
-    """Read contiguous [rows, columns] in native order; raise FileProblem if the file changed."""
+    """Read a frame's pixels into a contiguous [rows, columns] array of native byte order.
+
+    Raises:
+        FileProblem: The file is missing, truncated, or has changed since it was scanned.
+    """
     try:
         _read_bytes(instance, layout.offset, out.reshape(-1).view(np.uint8).data)
     except OSError as error:
@@ -110,9 +114,14 @@ Floats = NDArray[np.float32]
 
 
 class Assembly:
-    """Builds a volume from `count` frames of one stack, which may be added in any order.
+    """Builds a volume from the frames in one stack, which may be added in any order.
 
-    `path` is for error messages; pixels of `labels` must not be interpolated.
+    Args:
+        path: A file in the stack, used only in error messages.
+        count: Number of frames that will be added.
+        frame_of_reference: FrameOfReferenceUID that the frames share, if any.
+        max_bytes: Maximum size of the voxels in bytes.
+        labels: Whether the pixels are labels, which must not be interpolated.
     """
 
     def __init__(
@@ -137,9 +146,11 @@ class Assembly:
         self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
 
     def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Add frame `place` (from 0); return the array for its pixels, to be filled before another.
+        """Add frame `place` (from 0) and return the array into which the caller writes its pixels.
 
-        It is contiguous [rows, columns], of the pixels' type or, where types differ, a wider one.
+        Returns:
+            A contiguous [rows, columns] array, to be filled before the next frame is added. Its
+            type is that of the pixels, or a wider type if the types in the stack differ.
 
         Raises:
             FileProblem: The frame is in colour or differs in size from the others, or the volume

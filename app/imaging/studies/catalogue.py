@@ -176,7 +176,10 @@ def group(
 
 @dataclass(frozen=True, slots=True)
 class StudyGroup:
-    """Studies of one UID, one per patient; `problems` of copies, `first` path in order."""
+    """The studies that share one Study Instance UID: one per patient, so normally a single study.
+
+    `problems` report copies that were left out; `first` is the file path that sorts first.
+    """
 
     studies: tuple[Study, ...]
     problems: tuple[Problem, ...]

@@ -33,7 +33,10 @@ class TableError(ValueError):
 
 
 class SharedTexts(Mapping[str, str]):
-    """A compact mapping of keywords to texts; instances with equal keywords share `places`."""
+    """A read-only mapping of attribute keywords to texts, made to take little memory.
+
+    `places` maps a keyword to a position in `texts`; instances with equal keywords share `places`.
+    """
 
     __slots__ = ("_places", "_texts")
 
@@ -104,7 +107,11 @@ class TableReader:
         self._texts: dict[str, str] = {}
 
     def instances(self, table: Any, paths: Sequence[Path]) -> list[Instance]:
-        """Return an `instance_table`'s instances, one per path; raise TableError otherwise."""
+        """Return the instances in a table made by `instance_table`, one for each path.
+
+        Raises:
+            TableError: The table is invalid, or there are not as many instances as paths.
+        """
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]
             keys = [self._shared_keys(_all_of(str, names)) for names in table["keys"]]
@@ -202,9 +209,16 @@ def unpack_block(data: bytes | memoryview, reader: TableReader) -> tuple[Instanc
 class StoredInstances(Sequence[Instance]):
     """The instances of a series restored from the index; thread-safe.
 
-    They are created block by block on first access and then kept: a position always gives the same
-    object. `blocks` hold all but the first (`pack_block`); `reader` is shared by the series of a
-    scan.
+    The instances are created, block by block, on first access, and then kept: the same position
+    always gives the same object.
+
+    Args:
+        first: The first instance.
+        blocks: The other instances packed by `pack_block`, `PER_BLOCK` in each block but the last.
+        count: Number of instances.
+        frames: Total number of frames in all instances.
+        uid_hashes: [count] results of `uid_hashes` for the SOP Instance UIDs.
+        reader: Reads the blocks; shared by all series in a scan, which have texts in common.
     """
 
     __slots__ = ("_blocks", "_count", "_first", "_lock", "_reader", "frames", "uid_hashes")
@@ -286,7 +300,10 @@ def uid_hashes_of(instances: Sequence[Instance]) -> UidHashes:
 def instances_with_uids_of(
     opened: Sequence[Sequence[Instance]], instances: Sequence[Instance]
 ) -> list[Instance]:
-    """Return opened instances whose UID is in `instances`; only these become objects."""
+    """Return the instances in the series `opened` whose SOP Instance UID occurs in `instances`.
+
+    Of stored instances, only the returned ones are created as objects.
+    """
     uids = {one.sop_instance_uid for one in instances}
     hashes: UidHashes | None = None
     found: list[Instance] = []
@@ -313,7 +330,10 @@ def frame_count(instances: Sequence[Instance]) -> int:
 
 
 def frame_ends(instances: Sequence[Instance]) -> list[int]:
-    """Return the running total of frames; stored single-frame instances are not created."""
+    """Return a running total: the number of frames up to and including each instance in a series.
+
+    Stored instances are not created if each has a single frame.
+    """
     if isinstance(instances, StoredInstances) and instances.frames == len(instances):
         return list(range(1, len(instances) + 1))
     return list(accumulate(max(one.frames, 1) for one in instances))

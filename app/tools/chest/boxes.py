@@ -64,7 +64,11 @@ class InputRectangle:
         )
 
     def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
-        """Return "12 % at the left" for each side where the image is cut by 0.5 % or more."""
+        """Return a text for each side where a part of the image is outside the rectangle.
+
+        The text is like "12 % at the left", in per cent of the image's width or height; less than
+        0.5 % gives no text.
+        """
         shares = {
             "left": self.left / columns,
             "right": 1 - self.right / columns,
@@ -82,7 +86,8 @@ class GroundedPhrase:
 
     Attributes:
         phrase: The model's own words; "" if it gave none.
-        boxes: Corners of each box as fractions (0..1) of the model's input.
+        boxes: The corners of each box as fractions (0..1) of the width and height of the model's
+            input.
     """
 
     phrase: str
@@ -95,6 +100,7 @@ class ParsedText:
 
     Attributes:
         groups: Phrases with their boxes; only MAIRA-2 also writes phrases without boxes.
+        text: The whole text without markup.
         refused: One sentence for each box or piece of text that cannot be used, with the reason.
     """
 
@@ -109,7 +115,10 @@ def whole_image(rows: int, columns: int) -> InputRectangle:
 
 
 def padded_square(rows: int, columns: int) -> InputRectangle:
-    """Return the padded square (MedGemma's example): centred, odd pixel right or below."""
+    """Return the square that an image becomes by padding, as in MedGemma's published example.
+
+    The image is centred; an odd pixel of padding is added at the right or below.
+    """
     side = max(rows, columns)
     left, top = (side - columns) // 2, (side - rows) // 2
     return InputRectangle(-left, -top, side - left, side - top)
@@ -146,7 +155,10 @@ def rounded_corners(box: Box) -> list[float]:
 
 
 def read_maira(text: str) -> ParsedText:
-    """Parse "<obj>phrase<box><x10><y20>...": numbers are centres of 100 equal steps."""
+    """Parse MAIRA-2's text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
+
+    Each number is one of 100 equal steps of the width or height and is read as the step's centre.
+    """
     groups: list[GroundedPhrase] = []
     refused: list[str] = []
     for body, end in _OBJECT.findall(text):

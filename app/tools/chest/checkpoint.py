@@ -53,7 +53,11 @@ def load_state(path: Path) -> State:
 
 
 def load_into(model: nn.Module, state: State, path: Path) -> None:
-    """Load tensors whose names and shapes all agree; raise ToolFailed for another model."""
+    """Load tensors into a model; all names and shapes must agree.
+
+    Raises:
+        ToolFailed: The names or shapes differ, so the file (`path`) belongs to a different model.
+    """
     try:
         model.load_state_dict(state)
     except RuntimeError as error:

@@ -47,7 +47,10 @@ _PHI_KEYS: tuple[str, ...] = tuple(shipped_table("chest", "chexagent")["phi_keys
 
 
 class Visual(nn.Module):
-    """CheXagent-2's image encoder and projection; published names lack "model.visual."."""
+    """CheXagent-2's image encoder and the projection of its features to the language model's width.
+
+    Parameters have their published names without the prefix "model.visual.".
+    """
 
     def __init__(self, config: Any, width: int) -> None:
         super().__init__()
@@ -62,7 +65,11 @@ class Visual(nn.Module):
         self.proj = nn.Parameter(torch.empty(width, width))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Return SigLIP features [images, patches, width] before its final norm, as published."""
+        """Return the features [images, patches, width] of images [images, 3, size, size].
+
+        They come from the output of the SigLIP encoder before its final layer norm, because the
+        published model does not apply that norm.
+        """
         seen = self.model.encoder(inputs_embeds=self.model.embeddings(pixels)).last_hidden_state
         return self.ln_post(self.attn_pool(seen + self.pos_embed)) @ self.proj
 
@@ -86,7 +93,10 @@ class CheXagent:
         return (levels - self.mean) / self.std
 
     def prompt(self, count: int, text: str) -> list[int]:
-        """Return the prompt's tokens for `count` images, one placeholder token per patch."""
+        """Return the prompt's tokens for a question about `count` images.
+
+        Each image is represented by one placeholder token per patch.
+        """
         places = self.visual.pos_embed.shape[0]
         end = str(self.tokenizer.eos_token)
         tokens = self._tokens(f"<|system|>\n{SYSTEM}{end}\n<|user|>\n")
@@ -97,7 +107,10 @@ class CheXagent:
         return tokens + self._tokens(f"{text}{end}\n<|assistant|>\n")
 
     def embed(self, tokens: Sequence[int], images: Sequence[Image.Image]) -> Tensor:
-        """Return embeddings [1, tokens, width] with image features at `prompt`'s placeholders."""
+        """Return the prompt as embeddings [1, tokens, width], with the images' features in it.
+
+        The features replace the placeholder tokens that `prompt` put into `tokens`.
+        """
         device = self.visual.proj.device
         ids = torch.tensor([list(tokens)], device=device)
         found = self.language.get_input_embeddings()(ids)
@@ -157,7 +170,12 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """Load the published model, telling the fraction loaded; raise OtherLayout or ToolFailed."""
+    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
+
+    Raises:
+        OtherLayout: The folder's layout differs from that of the published model.
+        ToolFailed: A file is missing or damaged.
+    """
     parts = build_network(folder, device, dtype)
     fill_parameters(parts, folder, tell=tell)
     image_settings = read_config(folder, "vision/preprocessor_config.json")
@@ -255,5 +273,9 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Return {"parameters": number} by the weights' headers; raise ToolFailed if damaged."""
+    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
+
+    Raises:
+        ToolFailed: A file is missing, is damaged or does not fit.
+    """
     return check_weights(payload, build_network)

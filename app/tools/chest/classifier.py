@@ -34,6 +34,7 @@ LABELS: tuple[str, ...] = tuple(shipped_table("chest", "labels")["all"])
 """The labels of torchxrayvision's densenet121-res224-all, in the order of its outputs."""
 
 MOST_LABELS = 6
+"""Largest number of labels with heat maps in one call: each map is as large as the image."""
 
 _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
@@ -79,7 +80,10 @@ x -> 2x + 0.5), the 3 x 3 maximum and the 7 x 7 convolution (each x -> 2x) give 
 
 
 def central_square(shape: tuple[int, int]) -> tuple[int, int, int]:
-    """Return (left, top, side) px of torchxrayvision's `XRayCenterCrop` in [rows, columns]."""
+    """Return (left, top, side), in pixels, of the central square that torchxrayvision looks at.
+
+    `shape` is the image's [rows, columns]. torchxrayvision's function is `XRayCenterCrop`.
+    """
     rows, columns = shape
     side = min(rows, columns)
     return columns // 2 - side // 2, rows // 2 - side // 2, side

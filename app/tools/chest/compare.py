@@ -117,7 +117,8 @@ class Alignment:
     Attributes:
         figures: Dice coefficients, rotation, scale and acceptance of the registration, as JSON.
         degrees: Clockwise rotation from the current image to the prior one, both upright.
-        scale: Chest size on the prior divided by the current one; None if unknown.
+        scale: Size of the chest on the prior image divided by that on the current one; None if a
+            pixel spacing is unknown.
         problem: The reason that the registration cannot be trusted, or "".
         to_prior: Matrix [3, 3] from pixels (x, y, 1) of the current file to those of the prior.
         registered: The prior image resampled to the pixels of the current file.

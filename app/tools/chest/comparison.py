@@ -18,6 +18,7 @@ from app.tools.chest.mask_figures import area_cm2
 
 Mask: TypeAlias = NDArray[np.bool_]
 Corners: TypeAlias = tuple[float, float, float, float]
+"""(x0, y0, x1, y1) of a box."""
 
 MOST_DEGREES = 5.0
 """Angle between the two images, in degrees, above which widths are not compared."""
@@ -66,7 +67,9 @@ class Row:
         current: The value on the current image, or None if it was not measured.
         prior: The value on the prior image, or None if it was not measured.
         change: current - prior, or None if the two values cannot be compared.
-        beyond_error: Whether it exceeds the error (a score: crosses 0.5); None if unknown.
+        comparable: Whether the two values can be compared.
+        beyond_error: Whether the change is larger than the method's own error (for a score: whether
+            it crosses 0.5); None if there is no change or the error is unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
     """
 
@@ -81,7 +84,11 @@ class Row:
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
-    """Return days from prior to current by StudyDate, negative if newer; None if unknown."""
+    """Return the number of days from the prior to the current image, by StudyDate.
+
+    Returns:
+        Negative if the prior image is the newer one; None if a date is missing or invalid.
+    """
     first, second = _date(prior), _date(current)
     return None if first is None or second is None else (second - first).days
 
@@ -103,7 +110,11 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 def change_table(
     current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
 ) -> list[Row]:
-    """Return rows for ratio, areas and scores; `degrees` between images, `scale` in mm or None."""
+    """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
+
+    `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
+    image divided by its size on the current one, in mm. Each is None if unknown.
+    """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     areas = [*sizes, *_scale_reasons(scale)]
@@ -113,7 +124,10 @@ def change_table(
 
 
 def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | None) -> list[str]:
-    """Return why lengths can't be compared; `change_table`'s arguments, equal PA or AP views."""
+    """Return the reasons why lengths cannot be compared between two images; empty if they can be.
+
+    `degrees` and `scale` are as for `change_table`. Known views must be equal (PA or AP).
+    """
     return [
         *_view_reasons(current, prior, strict=False),
         *_turn_reasons(degrees),
@@ -345,7 +359,10 @@ def box_row(
 
 
 def registration_problem(degrees: float, scale: float, overlap: float) -> str:
-    """Return why a registration can't be trusted, or ""; arguments as in `registration.Fit`."""
+    """Return the reason why a registration cannot be trusted, or "" if there is none.
+
+    The arguments have the same names and meanings as in `registration.Fit`.
+    """
     if overlap < 0.8:
         return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"
     if not 0.7 <= scale <= 1.4:

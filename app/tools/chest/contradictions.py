@@ -44,9 +44,11 @@ class Topic:
     """A finding about which two tools can contradict each other: one says present, one absent.
 
     Attributes:
+        name: Name shown to users.
         label: The classifier's label for the finding.
         words: Regular expression that matches mentions of the finding in texts.
-        absent: Regular expression of words that say it is absent ("normal heart"); "" for none.
+        absent: Regular expression for words that by themselves say that it is absent ("normal
+            heart"); "" for none.
     """
 
     name: str
@@ -131,7 +133,12 @@ class Claim:
 
 
 def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
-    """Return contradictions between results about one image; of equal calls the last counts."""
+    """Return the contradictions between results about the same image.
+
+    Args:
+        results: The results to compare, in the order of their calls. If a tool was called
+            repeatedly with equal arguments, only its last result counts.
+    """
     claims = [
         Claim(topic, present, words, index)
         for index in _latest_calls(results)
@@ -161,7 +168,11 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
 
 
 def contradicts(sentence: str, result: CallResult) -> str | None:
-    """Return words of a result that contradict a sentence; "" if they agree, None if off topic."""
+    """Return the words in which a tool's result contradicts a sentence of a language model.
+
+    Returns:
+        "" if they agree; None if they do not speak of the same finding.
+    """
     read = _CLAIM_READERS.get(result.tool)
     if read is None or _SCORED.search(sentence):
         return None

@@ -51,6 +51,7 @@ class CardiothoracicRatio:
         thorax: The inner width of the thorax in the row where it is largest.
         heart_mm: Width of the heart in mm; None if no column spacing was given.
         thorax_mm: Width of the thorax in mm; None if no column spacing was given.
+        warnings: Reasons that make the ratio less reliable.
         refused: The reason that there is no ratio, or None.
     """
 
@@ -86,7 +87,11 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Return the x midway between the lungs' inner edges, upper third; else of `thorax`."""
+    """Return the x coordinate, in pixels, of the line midway between the lungs' inner edges.
+
+    Only the upper third of the rows that contain both lungs is used, because further down the heart
+    pushes the edges aside. If no row contains both lungs, the middle of `thorax` is returned.
+    """
     r_rows, _, inner_right = _edges(right_lung)
     l_rows, inner_left, _ = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)

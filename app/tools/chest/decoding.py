@@ -43,6 +43,8 @@ class SpecialIds:
     """The special token ids that generation needs.
 
     Attributes:
+        end: Ids that end a text.
+        pad: Id of the padding token.
         start: Id that a decoder begins with; None for a model that continues a given prompt.
     """
 
@@ -70,7 +72,10 @@ class GeneratedTokens:
 
 
 def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
-    """Return uint8 [rows, columns] or [rows, columns, 3] as RGB, grey as three channels."""
+    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as RGB.
+
+    Grey images get three equal channels.
+    """
     return Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
 
 

@@ -33,7 +33,11 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 def load(path: Path) -> Any:
-    """Return the classifier on the CPU; raise ToolFailed for a damaged or other file."""
+    """Return the classifier loaded from a weights file, on the CPU and ready for inference.
+
+    Raises:
+        ToolFailed: The file is damaged or belongs to a different model.
+    """
     state = load_state(path)
     # The state dict of a loaded model contains operating points, the published file does not.
     thresholds = state.pop("op_threshs", None)
@@ -105,7 +109,11 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
 
 
 def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
-    """Return five inputs, a mirror image and corner crops, that should hardly alter a score."""
+    """Return five inputs made from an image by changes that should hardly alter a score.
+
+    They are the mirror image and four corner crops. `whole` is the result of `preprocess` for
+    `pixels`; each variant has the same shape as `whole`.
+    """
     wide = preprocess(pixels, INPUT_SIZE + MARGIN)
     ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
     corners = [wide[..., down, across] for down in ends for across in ends]

@@ -184,7 +184,10 @@ class ChestXRayExpert:
 
 @cache
 def tasks() -> dict[str, dict[str, Any]]:
-    """Return CheXagent-2's training prompts: task -> {"text", "images": possible numbers}."""
+    """Return the prompts that CheXagent-2 was trained on, by task.
+
+    Each is {"text": prompt, "images": list of the possible numbers of images}.
+    """
     path = resources_dir() / "prompts" / "chexagent_tasks.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 

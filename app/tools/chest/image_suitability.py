@@ -61,6 +61,7 @@ class StatedView:
         position: "PA", "AP" or "lateral"; "unknown" for other views, for none, and for PA and AP.
         frontal: True if an attribute calls the film frontal and none calls it anything else.
         objection: Why the film cannot be used as a frontal one, or "" if it can.
+        warnings: Reasons for the user to doubt the view: a decubitus film, or contradictions.
     """
 
     position: Position
@@ -154,7 +155,8 @@ class PictureJudgement:
             network could not run.
         certainty: The network's probability for that view, 0..1, not calibrated; 0 for "unknown".
         why: Why the picture should not be used, for the user; "" for a frontal film.
-        mirrored: The network's probability, 0..1, that the film is mirrored once flipped as stated.
+        mirrored: The network's probability, 0..1, that the film is mirrored although it was first
+            flipped as its file's orientation requires (`Hanging`).
     """
 
     view: PictureView
@@ -264,6 +266,8 @@ class Admission:
     """The result of the checks for an image that may be used.
 
     Attributes:
+        position: The view stated by the file's attributes.
+        warnings: Reasons to doubt results, in plain words.
         overridden: Reasons against using the image, despite which the user wants to use it.
     """
 

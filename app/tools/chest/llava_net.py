@@ -71,7 +71,10 @@ _PUBLISHED = {
 
 
 def build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
-    """Return {"": network} of a folder, uninitialised; published names have no prefix."""
+    """Return {"": network} for a model's folder, with uninitialised parameters.
+
+    The key is "" because the weights' published names have no common prefix.
+    """
     config = _config(path, read_config(path))
     with uninitialised_modules(device, dtype):
         return {"": LlavaForConditionalGeneration(config)}
@@ -166,7 +169,8 @@ class Tokenizer:
     Attributes:
         begin: Id of the token that begins a prompt, `<s>`.
         end: Id of the token that ends an answer, `</s>`.
-        ids: Returns a text's ids without `begin`; control tokens count as plain text.
+        ids: Function that returns a text's ids, without `begin`; control tokens in the text are
+            treated as plain text.
         text: Function that returns the text for ids, without control tokens.
     """
 
@@ -177,7 +181,11 @@ class Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Load tokenizer.model, else tokenizer.json; raise ToolFailed if there is neither."""
+    """Load the tokenizer in a model's folder: tokenizer.model, or else tokenizer.json.
+
+    Raises:
+        ToolFailed: The folder contains no tokenizer, or it cannot be read.
+    """
     if (path / "tokenizer.model").is_file():
         return _sentencepiece(path)
     if (path / "tokenizer.json").is_file():
@@ -236,7 +244,11 @@ class Llava:
 
 
 def load(path: Path, work: Work) -> Llava:
-    """Load LLaVA-Med as `work` says; raise ToolFailed for a damaged or other model."""
+    """Load LLaVA-Med from a folder, on the device and in the precision of `work`.
+
+    Raises:
+        ToolFailed: The folder is damaged, or contains a different model.
+    """
     tokenizer = load_tokenizer(path)
     about = read_config(path)
     model = load_model(
@@ -261,7 +273,11 @@ def _processor(path: Path, model: Any) -> Any:
 
 
 def pad_to_square(pixels: NDArray[np.uint8], mean: list[float]) -> Image.Image:
-    """Return uint8 [rows, columns(, 3)] as an RGB square padded in `mean` (0..1), or its grey."""
+    """Return an image, uint8 [rows, columns] or [rows, columns, 3], as an RGB square with padding.
+
+    The padding has the colour `mean` (red, green, blue in 0..1). For a grey image it is grey, with
+    the mean of these three values.
+    """
     image = Image.fromarray(np.ascontiguousarray(pixels))
     width, height = image.size
     side = max(width, height)

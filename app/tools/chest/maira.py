@@ -101,7 +101,11 @@ class Maira:
     image_token: int
 
     def preprocess(self, grey: NDArray[np.uint8]) -> Tensor:
-        """Return a grey image as float32 [1, 3, size, size] with stretched levels."""
+        """Return a grey image [rows, columns] as the network's input, with stretched grey levels.
+
+        Returns:
+            float32 [1, 3, size, size].
+        """
         picture = Image.fromarray(stretch_levels(grey))
         return self.images(picture, return_tensors="pt")["pixel_values"]
 
@@ -151,12 +155,19 @@ class Maira:
         return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
 
     def seen(self, rows: int, columns: int) -> InputRectangle:
-        """Return the part that the model sees, in pixel edges from the outer corner at top left."""
+        """Return the part of an image of `rows` x `columns` pixels that the model sees.
+
+        Its sides are in pixel edges: (0, 0) is the image's outer corner at the top left.
+        """
         return visible_part(self.images, rows, columns)
 
 
 def stretch_levels(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return grey levels stretched to 0..255, rounded down; raise ValueError if all equal."""
+    """Return a grey image with levels stretched to 0..255 and rounded down, as MAIRA-2 expects.
+
+    Raises:
+        ValueError: All pixels are equal.
+    """
     low, high = int(grey.min()), int(grey.max())
     if low == high:
         raise ValueError("all pixels of this image are alike")
@@ -193,7 +204,12 @@ def build_network(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn
 
 
 def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
-    """Load the published model, telling the fraction loaded; raise OtherLayout or ToolFailed."""
+    """Load the published model from its folder; `tell` receives the fraction loaded so far, 0..1.
+
+    Raises:
+        OtherLayout: The folder's layout differs from that of the published model.
+        ToolFailed: A file is missing or damaged.
+    """
     parts = build_network(folder, device, dtype)
     fill_parameters(parts, folder, rename=current_name, tell=tell)
     projector: Any = parts["multi_modal_projector."].eval()
@@ -337,5 +353,9 @@ def _corners(
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Return {"parameters": number} by the weights' headers; raise ToolFailed if damaged."""
+    """Check the headers of the weights in payload["weights"]; return {"parameters": their number}.
+
+    Raises:
+        ToolFailed: A file is missing, is damaged or does not fit.
+    """
     return check_weights(payload, build_network, current_name)

@@ -53,7 +53,11 @@ class MedGemma:
 
 
 def load(path: Path, work: Work) -> MedGemma:
-    """Load MedGemma as `work` says, not in float16; raise ToolFailed for another model."""
+    """Load MedGemma on the device and in the precision of `work`; float32 instead of float16.
+
+    Raises:
+        ToolFailed: The folder is damaged, or contains a different model.
+    """
     processor = _processor(path)
     # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
     wide = torch.float32 if work.placement.dtype == "float16" else None
@@ -122,7 +126,11 @@ def messages(question: str, images: Sequence[Any], *, locate: bool = False) -> l
 def prepare_inputs(
     gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]], *, locate: bool = False
 ) -> dict[str, Any]:
-    """Return input_ids, attention_mask, pixel_values; uint8 images, no control tokens."""
+    """Return the model's inputs: input_ids, attention_mask and, with images, pixel_values.
+
+    Images are uint8 [rows, columns] or [rows, columns, 3]; control tokens in the question are
+    removed.
+    """
     asked = remove_control_signs(question, _control_tokens(gemma.processor.tokenizer))
     shown = [pad_to_square(image) if locate else image for image in pixels]
     talk = messages(asked, [rgb(image) for image in shown], locate=locate)

@@ -115,7 +115,11 @@ class Segmenter:
 
 
 def load(path: Path, work: Work) -> Segmenter:
-    """Load the network as `work` says; raise ToolFailed for a damaged or other file."""
+    """Load the network from a weights file, onto the device and in the precision set by `work`.
+
+    Raises:
+        ToolFailed: The file is damaged or belongs to a different model.
+    """
     net = network(path).to(work.placement.device, work.placement.torch_dtype)
     images = Sam2ImageProcessor(
         size={"height": SIZE, "width": SIZE},
@@ -125,7 +129,11 @@ def load(path: Path, work: Work) -> Segmenter:
 
 
 def network(path: Path) -> Any:
-    """Load facebookresearch's file on the CPU; raise ToolFailed for another model."""
+    """Load the network from a file in facebookresearch's layout, on the CPU.
+
+    Raises:
+        ToolFailed: The file is damaged or belongs to a different model.
+    """
     state = convert_state(load_state(path))
     net = Sam2Model(_config(state))
     load_into(net, state, path)
@@ -207,7 +215,11 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
 
 
 def is_ambiguous(payload: dict[str, Any]) -> bool:
-    """Return whether one point stands alone: then three masks are drawn, else one."""
+    """Return True if a single point is given and no box: the network then draws three masks.
+
+    Otherwise it draws one mask (as `_use_multimask` in bowang-lab/MedSAM2), because fine-tuning on
+    boxes trained only this one. If it is unstable, transformers takes the best of the other three.
+    """
     return payload.get("box") is None and len(payload.get("points") or ()) == 1
 
 

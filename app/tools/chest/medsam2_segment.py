@@ -55,7 +55,10 @@ class Marks:
     labels: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return whether a box or a point inside, which alone locate it, is given."""
+        """Return True if there is a box or a point inside the structure.
+
+        Points outside the structure do not locate it by themselves.
+        """
         return self.box is not None or 1 in self.labels
 
 
@@ -65,7 +68,11 @@ def marks_of_arguments(
     labels: Sequence[int] | None,
     shape: tuple[int, int],
 ) -> Marks:
-    """Return the marks in arguments; raise ToolRetry if malformed or outside the image."""
+    """Return the marks given in a tool call's arguments.
+
+    Raises:
+        ToolRetry: A box, point or label is malformed or lies outside the image.
+    """
     return Marks(
         None if box is None else _box(box, shape),
         tuple(_point(point, shape) for point in points or ()),
@@ -94,7 +101,12 @@ def drawn_marks(findings: Sequence[Finding]) -> Marks:
 
 
 def mask_warnings(marks: Marks, mask: NDArray[np.bool_]) -> list[str]:
-    """Return reasons to doubt a mask [rows, columns], by the marks that it was made from."""
+    """Return reasons to doubt a mask, found by comparing it with the user's marks; empty if none.
+
+    Args:
+        marks: The marks that the mask was made from.
+        mask: [rows, columns], not empty.
+    """
     texts: list[str] = []
     y, x = np.nonzero(mask)
     if marks.box is not None:

@@ -25,7 +25,10 @@ _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Convert to uint8 grey [rows, columns]; colours to their luma (ITU-R BT.601)."""
+    """Convert a displayed image to grey levels, uint8 [rows, columns].
+
+    Colours [rows, columns, 3] become their luma (ITU-R BT.601).
+    """
     if display.ndim == 2:
         return display
     red, green, blue = (display[..., i].astype(np.float32) for i in range(3))
@@ -34,7 +37,11 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """Return uint8 pixels in the file's window, not the viewer's; a run's picture as it is."""
+    """Return the uint8 pixels that models receive: the image shown in the window set in its file.
+
+    The window set in the viewer is ignored, so that changing it does not change any results. A
+    picture made in this run is returned unchanged.
+    """
     if snapshot.derived or snapshot.frame.is_color:
         return grey(snapshot.display)
     window = windows.default_window(snapshot.frame)
@@ -45,7 +52,11 @@ def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True, slots=True)
 class Hanging:
-    """The flips that turn an image upright, as models expect; twice they restore it."""
+    """The flips that turn an image upright: the patient's right on the viewer's left, head up.
+
+    The models were trained on upright images. Applying the flips twice restores the image. An image
+    that lies on its side is not flipped; a warning says so.
+    """
 
     mirror: bool = False
     upside_down: bool = False
@@ -65,7 +76,10 @@ class Hanging:
         return cls(row == "R", column == "H", tuple(notes))
 
     def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """Return an image [rows, columns, ...] flipped; a second call restores it."""
+        """Return an image [rows, columns, ...] with the flips applied.
+
+        Calling this again on the result restores the image.
+        """
         if self.mirror:
             image = image[:, ::-1]
         if self.upside_down:
@@ -74,7 +88,12 @@ class Hanging:
 
 
 def square_pixels(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resample uint8 [rows, columns] or [..., 3] to square pixels; `aspect` is height by width."""
+    """Resample an image, grey or colour, so that its pixels are square.
+
+    Args:
+        pixels: uint8 [rows, columns] or [rows, columns, 3].
+        aspect: Height of a pixel divided by its width.
+    """
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _LARGEST_ASPECT <= aspect <= _LARGEST_ASPECT:
         return pixels
     rows, columns = pixels.shape[:2]
@@ -90,6 +109,8 @@ class ModelInput:
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
         hanging: The flips applied.
+        rows: Rows of the original image.
+        columns: Columns of the original image.
     """
 
     pixels: NDArray[np.uint8]

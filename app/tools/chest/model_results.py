@@ -43,12 +43,19 @@ def call_model(
     timeout_s: float,
     progress: Callable[[float, str], None] | None = None,
 ) -> dict[str, Any]:
-    """Call a model's entry in the model process with `payload`, its folder and the device.
+    """Call a model's entry function in the model process and return its answer.
+
+    Args:
+        entry: Module and function, for example "app.tools.chest.maira:entry".
+        model: The model; its folder and the device are added to the payload.
+        payload: Further arguments for the entry.
+        context: The context of the tool call; cancelling the call stops the entry.
+        timeout_s: Seconds after which the entry is stopped and counts as failed.
+        progress: Receives the progress; None to use `context.progress`.
 
     Raises:
         Cancelled: The run was stopped.
-        ToolFailed: The entry failed or took `timeout_s`
-        see `app.tools.api.ModelHost.call`.
+        ToolFailed: The entry failed; see `app.tools.api.ModelHost.call`.
     """
     return context.host.call(
         entry,
@@ -65,7 +72,10 @@ def with_warnings(text: str, warnings: Sequence[str]) -> str:
 
 
 def numbered_warnings(warnings: Sequence[Sequence[str]]) -> list[str]:
-    """Join warnings per image into one list, numbered if there are several images."""
+    """Join the warnings about each image into one list; `warnings` has one sequence per image.
+
+    If there are several images, each warning begins with the number of its image.
+    """
     return [
         f"image {number}: {text}" if len(warnings) > 1 else text
         for number, texts in enumerate(warnings, 1)
@@ -132,7 +142,10 @@ class CheckedText:
 
 
 def check_text(answer: Mapping[str, Any]) -> CheckedText:
-    """Return an answer's text with its faults; `finished` False: cut off at `most` tokens."""
+    """Return the text of a model's answer with its faults: empty, repeated or cut off.
+
+    The answer has "text"; "finished", False if the token limit "most" stopped the model.
+    """
     text = re.sub(r"[ \t]+\n", "\n", str(answer.get("text", ""))).strip()
     if not text:
         return CheckedText("", ("the model wrote nothing",))
@@ -150,7 +163,11 @@ def check_text(answer: Mapping[str, Any]) -> CheckedText:
 
 
 def usable_text(answer: Mapping[str, Any], title: str) -> CheckedText:
-    """Return an answer's text by `check_text`; raise ToolFailed, naming `title`, if none."""
+    """Return the checked text in a model's answer; see `check_text`.
+
+    Raises:
+        ToolFailed: Nothing in the text is usable; the message names the model by `title`.
+    """
     written = check_text(answer)
     if not written.text:
         raise ToolFailed(

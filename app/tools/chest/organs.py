@@ -22,14 +22,15 @@ _OTHER_NAMES: dict[str, list[str]] = shipped_table("chest", "structures")["other
 
 
 def match(requested: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
-    """Return the standard names of the requested structures, in that order, each once.
+    """Return the standard names of the requested structures, in the requested order, each once.
 
-    None or an empty list stands for all in `available`, those that the installed model outlines;
-    others may be requested by name.
+    Args:
+        requested: Names in any case and spacing; None or an empty list for all in `available`.
+        available: The structures that the installed model can outline. A structure that was
+            requested by name is returned even if it is not among them.
 
     Raises:
-        ToolRetry: A name is not one of the 14 structures
-        the message suggests similar ones.
+        ToolRetry: A name is not one of the 14 structures; the message suggests similar ones.
     """
     if not requested:
         return tuple(available)

@@ -94,6 +94,7 @@ STRUCTURES = (
     ValueWords("organs", "{side} Hilus Pulmonis", _HILUM, sided=True),
     *(ValueWords("organs", name, words) for name, words in _SINGLE),
 )
+"""User terms for the structures that the segmentation can outline."""
 
 ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
 
@@ -183,6 +184,7 @@ LABELS = tuple(
         ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
     )
 )
+"""User terms for each label of the classifier."""
 
 FINDINGS = (
     *(word for item in LABELS for word in item.words if " " not in word),
@@ -190,6 +192,7 @@ FINDINGS = (
     *("abnormal*", "infection", "haziness", "density", "calcif*", "herd", "herde", "*metastase*"),
     *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
 )
+"""All terms for findings, scored by the classifier or not."""
 
 NORMAL = phrases(_LISTS["NORMAL"])
 """Words of statements that nothing is found."""

@@ -32,7 +32,10 @@ xrv.utils.warning_log["norm_check"] = True
 
 
 class OfflinePSPNet(chestx_det.PSPNet):
-    """PSPNet (whose `forward` preprocesses) without the constructor that downloads weights."""
+    """torchxrayvision's PSPNet class without its constructor, which would download the weights.
+
+    The inherited `forward` preprocesses as torchxrayvision does.
+    """
 
     def __init__(self) -> None:
         nn.Module.__init__(self)
@@ -43,16 +46,22 @@ class OfflinePSPNet(chestx_det.PSPNet):
 
 
 def load(path: Path) -> OfflinePSPNet:
-    """Return the network on the CPU; raise ToolFailed for a damaged or other file."""
+    """Return the network loaded from a weights file, on the CPU.
+
+    Raises:
+        ToolFailed: The file is damaged or belongs to a different model.
+    """
     net = OfflinePSPNet()
     load_into(cast("nn.Module", net.model), load_state(path), path)
     return net.eval()
 
 
 def letterbox(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
-    """Return the image in a black square, float32 [1, 1, 512, 512] in [-1024, 1024].
+    """Return the image centred in a black square of the network's size.
 
-    Also the (top, left) padding around the image, in pixels of the image.
+    Returns:
+        The square, float32 [1, 1, 512, 512] in [-1024, 1024]; and the (top, left) padding around
+        the image, in pixels of the image.
     """
     grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
     rows, columns = pixels.shape

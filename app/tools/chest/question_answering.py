@@ -27,6 +27,7 @@ from app.tools.models.store import InstalledModel
 
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000
+"""Longest question, in characters."""
 TIMEOUT_S = 1800.0
 _ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
@@ -79,8 +80,13 @@ def answer_question(
 ) -> ToolResult:
     """Ask a model a question and return its answer, with warnings, as a tool result.
 
-    `arguments` are the call's, "question" and "max_new_tokens" among them; `images` is the
-    payload's "pixels" or "images", as `entry` expects.
+    Args:
+        entry: The model's entry function in the model process.
+        model: The installed model.
+        arguments: The call's arguments, "question" and "max_new_tokens" among them.
+        images: Payload entries with the images: "pixels" or "images", as `entry` expects.
+        warnings: Warnings about the images.
+        context: The context of the tool call.
 
     Raises:
         ToolFailed: The model wrote no usable text.
@@ -104,7 +110,11 @@ def answer_question(
 
 
 def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
-    """Return warnings on images (from 1) of several patients or reversed order: models miss it."""
+    """Return warnings if a question's images show different patients or are in reversed order.
+
+    Images are numbered from 1. A model is told neither the patients nor the dates, so it would
+    readily describe a change between two patients, or a change that runs backwards.
+    """
     instances = [snapshot.instance for snapshot in snapshots]
     texts = [
         f"image {number} and image {other_number} belong to different patients: what the model "

@@ -83,10 +83,12 @@ class Fit:
     Attributes:
         matrix: [3, 3], from pixels of the current image to pixels of the prior.
         degrees: Clockwise rotation on screen from the current image to the prior one.
-        scale: Size of structures in the prior divided by the current, in `View.spacing`'s unit.
+        scale: Size of structures in the prior image divided by their size in the current one, both
+            in the unit of `View.spacing`.
         overlap: Dice coefficient of the lungs after registration.
         before: Dice coefficient of the lungs when only the images' centres are matched.
-        by: "greys", or "outlines" if only the masks decided, as greys made the overlap worse.
+        by: "greys" if the grey levels determined the transform; "outlines" if only the lungs' masks
+            did, because matching the grey levels made the overlap worse.
     """
 
     matrix: Matrix
@@ -138,7 +140,11 @@ def register(current: View, prior: View, progress: Progress = lambda fraction, t
 def resample(
     pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
 ) -> NDArray[np.uint8]:
-    """Resample uint8 to `shape` by [3, 3] from its pixels to the image's; bilinear or nearest."""
+    """Resample an image uint8 [rows, columns] by a matrix [3, 3] to the [rows, columns] of `shape`.
+
+    The matrix maps pixels (x, y, 1) of the result to pixels of the image. Interpolation is
+    bilinear, or by the nearest pixel if `nearest`.
+    """
     transform = sitk.AffineTransform(2)
     transform.SetMatrix(matrix[:2, :2].ravel().tolist())
     transform.SetTranslation(matrix[:2, 2].tolist())

@@ -39,7 +39,11 @@ class Section:
 
 
 def load(path: Path, work: Work) -> Section:
-    """Load a section's model as `work` says; raise ToolFailed for a damaged or other folder."""
+    """Load the model of one section from a folder, on the device and in the precision of `work`.
+
+    Raises:
+        ToolFailed: The folder is damaged, or contains a different model.
+    """
     model = load_model(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
     tokenizer = cast("Any", BertTokenizer).from_pretrained(path, local_files_only=True)
     # The model was trained with images resampled by PIL, not by torchvision.

@@ -28,7 +28,11 @@ _FIRST, _LAST = 0.1, 0.92  # progress before the first and after the last step
 
 
 def load(path: Path, work: Work) -> Any:
-    """Load Stable Diffusion as `work` says; raise ToolFailed for a damaged or other folder."""
+    """Load the Stable Diffusion pipeline in a folder, on the device and in the precision of `work`.
+
+    Raises:
+        ToolFailed: The folder is damaged, or is not such a pipeline.
+    """
     _check_index(path)
     diffusers_logging.set_verbosity_error()
     diffusers_logging.disable_progress_bar()
@@ -65,7 +69,10 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:
-    """Raise `ToolFailed` unless the index names Stable Diffusion and only usual packages."""
+    """Raise `ToolFailed` unless payload["weights"] is the folder of a Stable Diffusion pipeline.
+
+    Its model_index.json must name that pipeline, and only the usual packages for the parts.
+    """
     _check_index(Path(payload["weights"]))
     return {}
 

@@ -39,13 +39,17 @@ class Segmentation:
     """The masks found on one image.
 
     Attributes:
-        masks: Found structures only: name -> bool [rows, columns] at the whole image's size.
+        masks: Name -> bool [rows, columns] at the size of the whole image; only structures that
+            were found.
         confidence: Name -> mean probability inside that structure's own mask.
         missing: Requested structures that were not found.
         model: Name of the weights; `weights_sha256` is their digest.
         model_size: (rows, columns) of the model's input.
-        agreement: Name -> mean Dice coefficient with each single pass; empty with only one.
-        ratio_spread: Largest minus smallest ratio over those passes; None if unknown.
+        warnings: Reasons to doubt the masks.
+        agreement: Name -> mean Dice coefficient of this mask with those from each single pass of
+            the network; empty if the model makes only one pass.
+        ratio_spread: Largest minus smallest cardiothoracic ratio over those passes, or None if
+            there is only one pass or a pass has no ratio.
     """
 
     masks: dict[str, Mask]
@@ -102,7 +106,11 @@ class Segmenter:
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> InstalledModel:
-        """Return PSPNet if installed, else the embedded network; raise ToolFailed without both."""
+        """Return the model to use: PSPNet if its weights are installed, else the embedded network.
+
+        Raises:
+            ToolFailed: The AI packages or the embedded weights are missing.
+        """
         require_packages("The chest segmentation", "torch", "safetensors")
         store = ModelStore(context.models_dir)
         if not store.has(PSPNET):

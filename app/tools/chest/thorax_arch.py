@@ -11,6 +11,7 @@ from torch.nn import functional
 
 INPUT_SIZE = 256
 STRUCTURES: tuple[str, ...] = ("Right Lung", "Left Lung", "Heart")
+"""Output channels after the background; left and right are the patient's."""
 VIEWS: tuple[str, ...] = ("frontal", "lateral", "other", "inverted")
 """Classes of the view classifier; "inverted" is a frontal film with inverted grey levels."""
 _WIDTHS = (16, 32, 64, 72)
@@ -23,6 +24,7 @@ class Block(nn.Module):
     """Two 3 x 3 convolutions, each with group normalisation and ReLU."""
 
     def __init__(self, inputs: int, outputs: int, dilation: int = 1) -> None:
+        """Create the layers for `inputs` input and `outputs` output channels."""
         super().__init__()
         self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
         self.norm1 = nn.GroupNorm(outputs // _GROUP, outputs)
@@ -43,6 +45,7 @@ class ThoraxNet(nn.Module):
     """
 
     def __init__(self) -> None:
+        """Create the layers, with random weights."""
         super().__init__()
         w = _WIDTHS
         self.stem = nn.Conv2d(1, w[0], 5, stride=2, padding=2)

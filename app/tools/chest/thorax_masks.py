@@ -44,7 +44,11 @@ REFUSE_CONFIDENCE = 0.60
 
 
 def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
-    """Return a mask's 4-connected labels from 1 (0 outside), and their number."""
+    """Label the 4-connected components of a mask.
+
+    Returns:
+        The labels, numbered from 1, with 0 outside the mask; and the number of components.
+    """
     return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
 
 
@@ -167,6 +171,7 @@ class ShapeCheck:
 
     Attributes:
         refused: The reason why the masks cannot belong to a frontal chest film, or None.
+        warnings: Sentences on what makes the masks less reliable.
     """
 
     refused: str | None
@@ -186,9 +191,12 @@ def _centre(mask: BoolImage, axis: int) -> float:
 def check_shapes(
     masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
 ) -> ShapeCheck:
-    """Check that masks have shapes and positions of lungs and a heart on a frontal film.
+    """Check if masks have the shapes and positions of lungs and a heart on a frontal film.
 
-    `confidence` (mean probability inside the mask) and `mirrored` (that the film is) are 0..1.
+    Args:
+        masks: RIGHT_LUNG, LEFT_LUNG and HEART -> mask, all with the same shape, without padding.
+        confidence: The same names -> mean probability inside the mask, 0..1.
+        mirrored: Probability that the film is shown mirrored, 0..1.
     """
     side = (MIRRORED_NOTE,) if mirrored >= MIRRORED_SHARE else ()
     right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
@@ -321,7 +329,10 @@ class Window:
 
 
 def film_window(pixels: FloatImage) -> Window:
-    """Return the window without uniform borders; the whole if under 20 % of the longer side."""
+    """Return the window of an image [rows, columns] without its uniform borders, such as padding.
+
+    If it is narrower than 20 % of the image's longer side, the whole image's window is returned.
+    """
     rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
     whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
     if len(rows) == 0 or len(columns) == 0:
@@ -344,8 +355,10 @@ def window_around(
 ) -> Window | None:
     """Return a window around the union of masks, in pixels of the image; None if all are empty.
 
-    Masks share a grid, perhaps coarser than the image's `shape`; `margin` is a fraction of the
-    longer side of the union.
+    Args:
+        masks: Masks on a common grid, which may be coarser than the image.
+        shape: (rows, columns) of the image.
+        margin: Margin on each side, as a fraction of the longer side of the union.
     """
     rows, columns = np.nonzero(np.logical_or.reduce(masks))
     if len(rows) == 0:
@@ -359,7 +372,11 @@ def window_around(
 
 
 def enlarge_masks(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Return masks of `shape` from `clean_margins`, enlarged first for smooth edges."""
+    """Return masks of `shape`, without overlaps, from the margins that `clean_margins` returns.
+
+    The margins are enlarged first; then each mask is where its margin is above 0, which gives
+    smooth edges. Only the part around each structure is enlarged, to save time on a large film.
+    """
     taken = np.zeros(shape, np.bool_)
     masks: list[BoolImage] = []
     for margin in margins:

@@ -53,8 +53,10 @@ class PassVariation:
     """The variation of the results between the network's passes on one image.
 
     Attributes:
-        agreement: Found structures only: Dice coefficient (0..1) of passes and result, averaged.
-        ratio: Range of the cardiothoracic ratio over the passes; None if unknown.
+        agreement: Structure -> Dice coefficient (0..1) between the mask from a pass and the result,
+            averaged over the passes; only structures that were found.
+        ratio: Range (maximum - minimum) of the cardiothoracic ratio over the passes; None if a pass
+            has no ratio or there is only one pass.
         warnings: One sentence for each structure whose outline changes much between the passes.
     """
 
@@ -64,10 +66,11 @@ class PassVariation:
 
 
 def pass_variation(parts: Sequence[FloatImage], margins: FloatImage) -> PassVariation:
-    """Return how much the passes differ from the result.
+    """Return how much the network's passes differ from the result.
 
-    `parts` are the class probabilities [4, rows, columns] of each pass on the coarse grid;
-    `margins` the result of `clean_margins`.
+    Args:
+        parts: The class probabilities [4, rows, columns] from each pass, on the coarse grid.
+        margins: The result, as `clean_margins` returns it: [3, rows, columns] on the same grid.
     """
     result = [margin[::_STEP, ::_STEP] > 0 for margin in margins]
     winners = [part[:, ::_STEP, ::_STEP].argmax(axis=0) for part in parts]
@@ -223,7 +226,10 @@ def polarity_probabilities(upright: torch.Tensor, negative: torch.Tensor) -> tup
 
 
 def is_inverted(upright: NetworkOutput, negative: NetworkOutput) -> bool:
-    """Return whether the negative is the right one, by views and mask certainty of both."""
+    """Return True if an image is inverted, so that its negative has the correct grey levels.
+
+    This is judged by the probabilities of the views and the certainty of the masks of both.
+    """
     as_shown, inverted = polarity_probabilities(upright.views, negative.views)
     return inverted + _certainty(negative) > as_shown + _certainty(upright)
 
@@ -236,7 +242,10 @@ def _certainty(output: NetworkOutput) -> float:
 
 
 def rotate(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
-    """Rotate [n, c, s, s] anticlockwise; `padding` as in torch's `grid_sample`."""
+    """Return square images [n, c, s, s] rotated anticlockwise; `padding` fills the corners.
+
+    It is a `padding_mode` of torch's `grid_sample`: "zeros", "border" or "reflection".
+    """
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
     grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
@@ -323,6 +332,7 @@ class ThoraxSegmentation:
         confidence: Structure -> mean probability inside its mask, 0 if the mask is empty.
         inverted: True if air is bright in the image; its negative was then segmented.
         view: The image's estimated view.
+        warnings: Sentences on what makes the masks less reliable.
         refused: The reason why there are no masks, or None.
         spread: Variation over the network's passes; None if the image is refused.
     """
@@ -337,7 +347,11 @@ class ThoraxSegmentation:
 
 
 def load(weights_path: Path | str) -> ThoraxNet:
-    """Load the network if its SHA-256 is the card's; raise ThoraxNetError otherwise."""
+    """Load the network after checking the weights' SHA-256 against the model card beside them.
+
+    Raises:
+        ThoraxNetError: The weights or their card are missing, altered or from a different network.
+    """
     path = Path(weights_path)
     hint = "reinstall Sightline, or run `sightline models verify`"
     try:
@@ -371,9 +385,14 @@ def _pixel_problem(pixels: NDArray[np.float32]) -> str | None:
 
 @torch.inference_mode()
 def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
-    """Segment the lungs and the heart on a frontal chest radiograph, at the input's own size.
+    """Segment the lungs and the heart on a frontal chest radiograph.
 
-    `pixels` are [rows, columns] in 0..1 as displayed (bright = dense), square.
+    Args:
+        pixels: [rows, columns] in 0..1 as displayed (bright = dense), of any size, square pixels.
+        weights: The network from `load`.
+
+    Returns:
+        Masks at the input's own size; or, with `refused`, the reason why there are none.
 
     Raises:
         ValueError: The pixels are not a 2-D array of finite numbers.
@@ -444,7 +463,8 @@ class PictureView:
     Attributes:
         view: "frontal", "lateral", "other" or "inverted".
         certainty: Probability of that view, 0..1.
-        mirrored: Probability, 0..1, that a frontal film is mirrored; 0 for "lateral" and "other".
+        mirrored: Probability that a frontal film is shown mirrored, 0..1; 0 for "lateral" and
+            "other".
     """
 
     view: str
@@ -469,7 +489,11 @@ def classify_view(pixels: NDArray[np.float32], weights: ThoraxNet) -> PictureVie
 
 
 def look_entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """Return `PictureView`'s attributes and `serve`'s facts; `payload` is as for `entry`."""
+    """Classify the view of an image; `payload` is as for `entry`.
+
+    Returns:
+        The attributes of `PictureView`, and "device", "dtype" and "notes" of `serve`.
+    """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
         return asdict(classify_view(_payload_pixels(payload), net))

@@ -42,7 +42,11 @@ COLORMAPS = ("rgb", "gray", *_ANCHORS)
 
 @lru_cache(maxsize=16)
 def colormap_table(name: str) -> Table | None:
-    """Return a map's RGB uint8 [256, 3], None for ""; raise KeyError if unknown."""
+    """Return a colour map's RGB colours, uint8 [256, 3], or None if `name` means no colour map.
+
+    Raises:
+        KeyError: There is no colour map with that name.
+    """
     key = name.strip().lower()
     if key in NO_COLORMAP or not key:
         return None

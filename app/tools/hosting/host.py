@@ -70,7 +70,10 @@ _POLL_S = 0.05
 
 
 class DeviceQueue:
-    """Runs one device's calls in order; calls `ended` once its idle process was ended."""
+    """Runs calls in one device's worker process, one at a time in the order of their arrival.
+
+    The `ended` function is called after the process was ended because it was idle.
+    """
 
     def __init__(self, name: str, worker: Worker, ended: Callable[[], None]) -> None:
         self.name = name
@@ -210,7 +213,10 @@ class Job:
 
 
 class CallTracker:
-    """Follows a call on `device`: progress, state of `model` ("": none), time left."""
+    """Follows one call and reports its progress, its model's state and its remaining time.
+
+    `device` is the device whose process runs the call; `model` is "" if the call uses no model.
+    """
 
     def __init__(
         self,
@@ -318,9 +324,11 @@ def default_threads() -> int:
 
 
 class ProcessHost:
-    """Runs functions in a process per device, ended when idle; see `app.tools.api.ModelHost`.
+    """Runs functions in one worker process per device; implements `app.tools.api.ModelHost`.
 
-    `idle_s` None: never ended. `durations` are those of earlier calls, None for those kept here.
+    Args:
+        idle_s: Seconds without a call after which a process is ended; None to never end it.
+        durations: Durations of earlier calls; None to use those kept on this machine.
     """
 
     def __init__(
@@ -403,7 +411,10 @@ class ProcessHost:
         return self._board.subscribe(listener)
 
     def unload(self, model: str | None = None) -> None:
-        """Unload a model (None: all) after its calls; an empty process ends, to free memory."""
+        """Unload a model, or all if None, after the calls that are running or waiting have ended.
+
+        A process that has no other model loaded is ended, the only sure way to free its memory.
+        """
         for queue in self._open_queues():
             if model is not None and model not in self._board.models(queue.name):
                 continue

@@ -29,7 +29,10 @@ def event_text(kind: str, **facts: Any) -> str:
 
 
 def parse_event(text: str) -> dict[str, Any] | None:
-    """Return a progress event, None for a text, {} if damaged."""
+    """Return the event in a progress message: "kind" and its facts; None for a text for the user.
+
+    If the event is damaged, the result is {}.
+    """
     if not text.startswith(_MARK):
         return None
     try:

@@ -46,12 +46,15 @@ class ModelState:
     """The state of one model, with its progress and memory.
 
     Attributes:
+        model: The card's name.
         device: "cpu", "cuda" or "mps"; "" if the model is not loaded.
         dtype: Name of the torch dtype in which the model is loaded.
         memory: Bytes of memory that the model was measured to use.
+        why: Reason for a failure, as a text for the user.
         doing: The latest progress text from the running call ("24 tokens written").
         fraction: Progress of the running call, from 0 to 1.
         left_s: Estimated seconds until the call ends; None if not known.
+        waiting: Number of calls for this model that are waiting for their turn.
     """
 
     model: str
@@ -123,7 +126,10 @@ class StateBoard:
             return self._states.get((device, model))
 
     def set_loaded(self, device: str, models: Iterable[Mapping[str, object]]) -> None:
-        """Record a device's loaded `models` (`ModelCache.entries`); busy ones stay busy."""
+        """Record which models are loaded in a device's process; a busy model stays busy.
+
+        `models` are the dicts from `ModelCache.entries`.
+        """
         given = {str(one["model"]): one for one in models}
         stay = (State.LOADING, State.FAILED)
         self._drop(
@@ -256,7 +262,10 @@ class Durations:
 
 
 class Estimate:
-    """Estimates a call's rest by the `usual` seconds or None; `clock` is monotonic, in s."""
+    """Estimates how long one call will still take.
+
+    `usual` is the usual duration of such a call in seconds, or None; `clock` is monotonic, in s.
+    """
 
     def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._usual = usual
@@ -275,7 +284,11 @@ class Estimate:
         return self._clock() - self._started
 
     def left(self, fraction: float) -> float | None:
-        """Return the seconds left by the progress `fraction` and the usual time; None below 3."""
+        """Return the estimated remaining seconds; None if not known or below 3 seconds.
+
+        `fraction` is the part of the call that is done, 0..1. The nearer it is to 1, the less the
+        usual duration of such calls counts, and the more the speed of this one.
+        """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
         if not self._noticed:
             self._noticed, self._from = True, (self._clock(), fraction)

@@ -142,7 +142,11 @@ def is_loopback(host: str) -> bool:
 
 
 def plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema in words all models understand, references followed to `_DEEPEST`."""
+    """Return a tool's schema in the few words that all language models understand.
+
+    Types, descriptions (cleaned and cut), choices and required arguments stay. References are
+    followed, at most `_DEEPEST` levels deep.
+    """
     made = _plain(schema, schema, 0, [_MOST_PARTS])
     return {"type": "object", "properties": {}, **made, "additionalProperties": False}
 

@@ -162,7 +162,11 @@ class AnalyzeOutput(BaseModel):
 class AnalyzeMedicalDocument:
     """Has an MCP server analyse the text of a document; without a server it says how to get one.
 
-    `waiting` names a server that is set up and waits for the user's consent.
+    Args:
+        servers: The servers; None where none is allowed.
+        server: The one that has the tool.
+        schema: The schema of the server's tool.
+        waiting: Name of a server that is set up and waits for the user's consent.
     """
 
     def __init__(
@@ -249,7 +253,10 @@ def _reach(server: McpServer) -> dict[str, Any]:
 
 
 def assistant_tools(servers: McpServers) -> tuple[Tool, ...]:
-    """Return the allowed servers' tools; `analyze_medical_document` stands for the first one."""
+    """Return the tools of all allowed servers, and `analyze_medical_document`.
+
+    The latter stands for the tool of that name of the first server that has it.
+    """
     tools: list[Tool] = []
     consents = servers.consents()
     analyze: AnalyzeMedicalDocument | None = None

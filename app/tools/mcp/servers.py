@@ -27,6 +27,7 @@ from app.tools.mcp.offers import Listing, OfferedTool, identity, is_loopback
 
 URL_VARIABLE, DEBUG_VARIABLE = "MCP_SERVER_URL", "MCP_DEBUG"
 FROM_ENVIRONMENT = "environment"
+"""Name of the server at `MCP_SERVER_URL`; no other has it."""
 LIST_S, CALL_S = 30.0, 300.0
 _MARGIN_S = 10.0  # for the end of a server's program
 _GRACE_S = 6.0
@@ -86,8 +87,12 @@ def _dump(consents: dict[str, Consent]) -> dict[str, Any]:
 class McpServers:
     """The servers and the user's consents. Thread-safe; what contacts a server blocks.
 
-    Consents are kept in `file`, None: in memory; `changed` is called with a server and whether its
-    consent was given.
+    Args:
+        configured: Returns the servers of the settings.
+        key: Returns the key of that name, as `app.secrets.Secrets.get` does.
+        file: Where consents are kept; None for memory only.
+        changed: Called with the name of a server whose consent was given or has ended, and whether
+            it was given.
     """
 
     def __init__(
@@ -126,14 +131,22 @@ class McpServers:
         return kept.listing if kept is not None else None
 
     def allow(self, server: McpServer, listing: Listing) -> None:
-        """Keep the user's yes to an offer; raise OSError if it cannot be written."""
+        """Keep the user's yes to what a server offers.
+
+        Raises:
+            OSError: It cannot be written.
+        """
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         given = Consent(identity(server), listing, now)
         self._file.change(lambda kept: {**kept, server.name: given})
         self._changed(server.name, True)
 
     def forget(self, name: str) -> None:
-        """Withdraw a consent, if any; raise OSError if it cannot be written."""
+        """Withdraw a consent; nothing happens if there is none.
+
+        Raises:
+            OSError: It cannot be written.
+        """
         if name in self._file.read():
             self._file.change(lambda kept: {key: one for key, one in kept.items() if key != name})
             self._changed(name, False)
@@ -146,7 +159,12 @@ class McpServers:
         self._changed(name, False)
 
     def listing(self, server: McpServer, cancel: CancelToken, key: str | None = None) -> Listing:
-        """Ask a server for its tools (`key` None: the kept one); raise ToolFailed or Cancelled."""
+        """Ask a server for its tools; `key` None for the one that is kept.
+
+        Raises:
+            ToolFailed: It cannot be reached or understood.
+            Cancelled: `cancel` was set.
+        """
         return _listing(self._ask(server, {}, cancel, LIST_S, key))
 
     def call(

@@ -443,7 +443,10 @@ def _summary(
 def comparison_lines(
     clusters: Sequence[Mapping[str, Any]], features: Sequence[Mapping[str, Any]], unit: str
 ) -> list[str]:
-    """Return a sentence per difference, or that there is none; arguments as in the output."""
+    """Return a sentence on each difference between groups, or that there is none.
+
+    `clusters`, `features` and `unit` are as in the tool's output.
+    """
     lines: list[str] = []
     for made, text in ((clusters, _share_text), (features, _feature_text)):
         tested = sorted(

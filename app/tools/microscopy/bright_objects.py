@@ -51,9 +51,12 @@ def bright_objects(
 ) -> tuple[Labels, float]:
     """Return the objects, numbered from 1, and the diameter in pixels that was used.
 
-    `values` are [rows, columns], bright on dark, in any unit; `diameter` None is taken from the
-    image and multiplied by `grown`, for uneven stain, of which only the darkest part is found at
-    first.
+    Args:
+        values: [rows, columns], bright objects on a dark background, in any unit.
+        diameter: Typical diameter of an object in pixels; None to take it from the image.
+        progress: Told of each step.
+        grown: By how much a diameter taken from the image is multiplied, for objects of uneven
+            stain, of which only the darkest part is found at first.
     """
     progress(0.1, "Flattening the background")
     heights, noise = _heights(values)

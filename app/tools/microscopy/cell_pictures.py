@@ -75,7 +75,10 @@ def read_cells(payload: Mapping[str, Any]) -> CellPictures:
 
 
 def grey_limits(cells: CellPictures) -> list[tuple[float, float]]:
-    """Return each channel's (low, high) shown as 0 and 1, alike for all cells to compare."""
+    """Return for each channel the grey values (low, high) that are shown as 0 and 1, for all cells.
+
+    They are the same for all cells, so that a brighter cell stays brighter.
+    """
     found: list[tuple[float, float]] = []
     for channel in range(cells.channels):
         inside = np.concatenate(
@@ -87,7 +90,11 @@ def grey_limits(cells: CellPictures) -> list[tuple[float, float]]:
 
 
 def squares(cells: CellPictures, side: int) -> Floats:
-    """Return float32 [cells, channels + 1, side, side], 0..1, one scale for 95%; mask last."""
+    """Return all cells at one scale, centred in squares: float32 [cells, channels + 1, side, side].
+
+    Values are 0..1 by `grey_limits`; outside the cell they are 0. The last channel is the mask. The
+    scale is such that 95% of the cells fit; the few larger ones are cut at the edges.
+    """
     limits = grey_limits(cells)
     boxes = [_box(mask) for mask in cells.masks]
     longest = [max(rows.stop - rows.start, cols.stop - cols.start) for rows, cols in boxes]

@@ -284,7 +284,10 @@ def _result(
 
 
 def has_fallen(losses: Sequence[float]) -> bool:
-    """Return whether the last quarter's loss is below the first's; True under two epochs."""
+    """Return whether a loss is lower in the last quarter of the epochs than in the first quarter.
+
+    True if there were fewer than two epochs, of which nothing can be said.
+    """
     if len(losses) < 2:
         return True
     part = max(1, len(losses) // 4)

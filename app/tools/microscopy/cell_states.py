@@ -94,7 +94,11 @@ def cluster(
     seed: int,
     tell: Callable[[float], None] = lambda fraction: None,
 ) -> Clusters:
-    """Group [cells, components]; without a resolution by the best silhouette of `RESOLUTIONS`."""
+    """Group cells by their principal components [cells, components].
+
+    Without a resolution, each of `RESOLUTIONS` is tried, and the clustering with the largest mean
+    silhouette is taken: the one whose clusters are the most distinct.
+    """
     edges = neighbour_graph(points, neighbours)
     tried: Sequence[float] = RESOLUTIONS if resolution is None else (resolution,)
     best: Clusters | None = None
@@ -221,6 +225,7 @@ class Embedding:
 
     Attributes:
         values: float32 [cells, values].
+        names: Their names.
         method: How they were made: "dinov3", "network" or "features".
         losses: Mean loss of each epoch of training.
         weights: Weight of each value once all have the same spread; None for 1.
@@ -238,7 +243,11 @@ Embed = Callable[[CellPictures, Floats, Tell], Embedding]
 
 
 def scores(embedding: Embedding) -> Floats:
-    """Return weighted z-scores; raise ToolFailed if all cells are the same."""
+    """Return the z-scores of an embedding, weighted.
+
+    Raises:
+        ToolFailed: All cells are the same.
+    """
     made = standardised(embedding.values)
     if not made.any():
         raise ToolFailed(

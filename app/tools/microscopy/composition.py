@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 LEAST_REPLICATES = 2
 LEVEL = 0.95
+"""Level of the confidence intervals."""
 _SAME = 1e-9
 """Relative spread below which values differ by rounding only."""
 
@@ -34,13 +35,16 @@ class Comparison:
     """One comparison of two groups.
 
     Attributes:
+        subject: The cluster, or the feature.
         group, reference: The groups' names; differences are `group` minus `reference`.
         replicates: Numbers of replicates of the two groups.
         cells: Numbers of cells of the two groups (of all clusters).
-        means: Means over replicates of both groups: a cluster's share (0..1), or a feature.
+        means: Means over the replicates of the two groups: of the cluster's share (0..1), or of the
+            feature.
         difference: Difference of these means, None if a group has no replicate.
         interval: Its confidence interval at `LEVEL` (Welch), or None.
-        hedges_g: Standardised difference (Hedges 1981) on the tested scale; None if not defined.
+        hedges_g: Difference in pooled standard deviations of the replicates, corrected for small
+            numbers (Hedges 1981), on the scale that is tested; None if not defined.
         p: The two-sided p-value, or None with the reason in `note`.
         p_adjusted: `p` after correction over all comparisons made together.
     """
@@ -166,7 +170,10 @@ def _corrected(made: Sequence[Comparison]) -> list[Comparison]:
 def shares(
     groups: Sequence[str], replicates: Sequence[str], clusters: Sequence[str]
 ) -> list[Share]:
-    """Return each replicate's cells per cluster, 0 included; names count within groups."""
+    """Return each replicate's cells in each cluster, 0 included; one value per cell is given.
+
+    Replicates with the same name in different groups are different replicates.
+    """
     names = sorted(set(clusters))
     counts: dict[tuple[str, str], dict[str, int]] = {}
     for group, replicate, cluster in zip(groups, replicates, clusters, strict=True):

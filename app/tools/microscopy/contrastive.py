@@ -60,7 +60,11 @@ class CellNet(nn.Module):
 
 
 def altered(cells: torch.Tensor, dice: torch.Generator) -> torch.Tensor:
-    """Return views of [n, channels, side, side] turned, mirrored, scaled, noisy; mask kept."""
+    """Return randomly altered views of cells [n, channels, side, side] whose values are 0..1.
+
+    They are rotated by any angle, mirrored, scaled by up to 10%, and their brightness, contrast and
+    noise changed. The last channel, the mask, keeps its values.
+    """
     count = len(cells)
 
     def between(low: float, high: float, *shape: int) -> torch.Tensor:

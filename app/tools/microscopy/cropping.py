@@ -45,11 +45,19 @@ def crops(
     border: str,
     blank: bool,
 ) -> tuple[list[Crop], dict[str, int]]:
-    """Return objects of an image [rows, columns(, channels)], and the dropped ones by reason.
+    """Return the objects of an image [rows, columns] or [rows, columns, channels].
 
-    `labels` number the objects from 1. Those that touch the border are dropped ("drop"), kept as
-    far as they are there ("keep"), or padded with 0 ("pad"). Crops keep values and type; `blank`
-    ones are 0 outside the object.
+    Args:
+        pixels: The image; its crops have the same values and type.
+        labels: Integers [rows, columns] that number the objects from 1.
+        margin: Pixels around an object's box.
+        min_area: Objects of fewer pixels are dropped.
+        border: For objects that touch the border: "drop" them; "keep" what is there, as of boxes
+            whose margin crosses it; "pad" the crop with 0 to its full size.
+        blank: Whether pixels outside the object are 0.
+
+    Returns:
+        The crops, and how many objects were dropped, by reason.
     """
     dropped = {AT_BORDER: 0, TOO_SMALL: 0}
     made: list[Crop] = []

@@ -52,8 +52,11 @@ def dark_objects(
 ) -> tuple[Labels, float]:
     """Return the objects, numbered from 1, and their width in pixels; 0 if there are none.
 
-    `values` are [rows, columns], dark on grey, in any unit; `diameter`, None: from the image, is a
-    rod's width.
+    Args:
+        values: [rows, columns], dark objects on grey, in any unit.
+        diameter: Typical width of an object (of a rod, not its length) in pixels; None to take it
+            from the image.
+        progress: Told of each step.
     """
     progress(0.1, "Measuring the width of the objects")
     raised = -values.astype(np.float32)

@@ -59,7 +59,11 @@ class _Pooled(nn.Module):
 
 
 def load(path: Path, work: Work) -> Dinov3:
-    """Load DINOv3 from a folder in float32, for training; raise ToolFailed."""
+    """Load DINOv3 (ViT or ConvNeXt) from a folder, in float32, since it is trained.
+
+    Raises:
+        ToolFailed: The folder is damaged, or contains a different model.
+    """
     net = load_model(_kind(path), path, work, dtype=torch.float32)
     colours = read_config(path, "preprocessor_config.json")
     mean, std = colours.get("image_mean", _MEAN), colours.get("image_std", _STD)
@@ -171,7 +175,11 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return {"parameters": number} by the weights' headers; raise ToolFailed if damaged."""
+    """Check the weights in payload["weights"]; return {"parameters": their number}.
+
+    Raises:
+        ToolFailed: A file is missing, is damaged or does not fit.
+    """
     return check_weights(payload, _build_network, _current_name)
 
 

@@ -34,6 +34,7 @@ WORDS = {
     ImageKind.BLOOD: "a stained blood smear",
     ImageKind.BLANK: "blank",
 }
+"""What each kind is called in messages."""
 
 
 @dataclass(frozen=True, slots=True)

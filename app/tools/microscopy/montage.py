@@ -17,10 +17,13 @@ _BACKGROUND = 24
 
 
 def entry(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return "picture", uint8 [rows, columns, 3], a montage with a row for each cluster.
+    """Return a montage of cells with a row for each cluster; called in the model process.
 
-    `payload` has what `cell_pictures.read_cells` needs, and "rows", the row of each cell from 0.
-    Scale and greys are alike. Called in the model process.
+    `payload` has what `cell_pictures.read_cells` needs for the cells to show, and "rows": the row
+    of each, from 0.
+
+    Returns:
+        "picture": uint8 [rows, columns, 3]; all cells have the same scale and the same greys.
     """
     cells = read_cells(payload)
     rows: list[int] = [int(row) for row in payload["rows"]]

@@ -10,6 +10,7 @@ from app.tools.needs import is_installed
 
 ENTRY = "app.tools.microscopy.network_models:entry"
 PACKAGES = {"cellpose": "Cellpose", "stardist": "StarDist", "instanseg": "InstanSeg"}
+"""Import name of each network's package and the network's name."""
 
 _PROJECTS = {
     "cellpose": "cellpose",
@@ -19,7 +20,11 @@ _PROJECTS = {
 
 
 def require(network: str) -> None:
-    """Raise ToolFailed, saying how to add it, if a network's package is missing."""
+    """Raise an error if a network's package is not installed.
+
+    Raises:
+        ToolFailed: It is not; the message says how to add it.
+    """
     if not is_installed(network):
         raise ToolFailed(
             f"{PACKAGES[network]} is not installed",

@@ -22,7 +22,11 @@ Names = Annotated[list[str], BeforeValidator(_as_list)]
 
 
 def own_file(name: str, context: ToolContext, what: str) -> Path:
-    """Return a file of the run's folder, `what` names it; raise ToolRetry if none."""
+    """Return a file in the run's output folder; `what` names it in the error ("a table").
+
+    Raises:
+        ToolRetry: There is no such file in that folder.
+    """
     folder = context.out_dir.resolve()
     try:
         path = (folder / name.strip()).resolve()

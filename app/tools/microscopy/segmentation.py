@@ -147,6 +147,7 @@ NEEDS = (
     Need("package", "skimage"),
     *(Need("package", name, optional=True) for name in networks.PACKAGES),
 )
+"""What each segmenter needs."""
 
 
 class ObjectSegmenter:

@@ -40,7 +40,10 @@ _RADII = (0.75, 0.87, 1.0, 1.15, 1.3)
 def red_cells(
     pixels: NDArray[Any], diameter: float | None, progress: Progress
 ) -> tuple[Labels, float]:
-    """Return red cells of RGB [rows, columns, 3], filled, and diameter px; no white ones."""
+    """Return the red cells of a smear, RGB [rows, columns, 3], and their diameter in pixels.
+
+    White cells and platelets, which absorb red, are left out. The pale centre of a cell is filled.
+    """
     progress(0.1, "Finding cells")
     scale = max(1.0, min(pixels.shape[:2]) / _ROWS)
     if diameter is not None:

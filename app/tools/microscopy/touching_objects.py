@@ -57,7 +57,13 @@ class Pieces:
         return self.lines[min(one, other), max(one, other)]
 
     def join(self, cost: Callable[[int, int], float], limit: float) -> Labels:
-        """Join touching pieces while the least `cost(a, b)` is at most `limit`; number anew."""
+        """Join touching pieces while the least cost of joining two is at most `limit`.
+
+        `cost(a, b)` is asked again whenever a or b has grown.
+
+        Returns:
+            The joined pieces, numbered from 1.
+        """
         near: dict[int, set[int]] = {number: set() for number in self.pixels}
         for one, other in self.lines:
             near[one].add(other)

@@ -101,7 +101,11 @@ def free_unused() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exclude present objects, such as torch's, from slow collections; `free_unused` first."""
+    """Exclude all objects that exist now, such as torch's, from later garbage collections.
+
+    Each collection would check all these objects, which takes longer than unloading a model. Call
+    `free_unused` first, because garbage that exists now is never collected.
+    """
     gc.freeze()
 
 
@@ -215,9 +219,11 @@ class Placement:
 
 
 def choose_placement(wanted: str, *, exact: bool = False) -> Placement:
-    """Return device and precision: `wanted` ("auto": an accelerator), or the CPU if it is missing.
+    """Return the device and precision to use: the wanted device, or the CPU if it is missing.
 
-    `exact` is float32 everywhere, for small networks whose results are compared.
+    Args:
+        wanted: "auto" (an accelerator if there is one), "cpu", "cuda" or "mps".
+        exact: Whether to use float32 everywhere (for small networks whose results are compared).
     """
     if wanted in ("auto", "cuda") and torch.cuda.is_available():
         half = "bfloat16" if torch.cuda.is_bf16_supported() else "float16"

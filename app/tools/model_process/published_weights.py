@@ -39,7 +39,11 @@ class OtherLayout(Exception):
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """Return a model file's JSON object; raise ToolFailed if there is none."""
+    """Return the JSON object in a file of a model's folder.
+
+    Raises:
+        ToolFailed: The file is missing or does not contain a JSON object.
+    """
     path = folder / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -52,7 +56,11 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
 
 @contextmanager
 def uninitialised_modules(device: str, dtype: torch.dtype) -> Generator[None]:
-    """Create modules on `device` in `dtype` uninitialised, but with computed buffers."""
+    """Create the modules in the `with` block on `device`, in `dtype`, without initialising them.
+
+    Unlike torch's "meta" device, this computes the buffers that are in no file (rotary angles,
+    position numbers).
+    """
     from transformers.initialization import no_init_weights
 
     before = torch.get_default_dtype()
@@ -118,11 +126,14 @@ def fill_parameters(
 ) -> None:
     """Copy each tensor in a folder's safetensors files into the module that needs it.
 
-    `parts` maps prefixes of published names to modules, `rename` a published name to the current
-    one; `tell` gets the fraction copied, 0..1, and may raise to stop.
+    Args:
+        parts: Prefix of published weight names -> the module with these weights.
+        folder: The model's folder.
+        rename: Converts a published name to the current name in transformers.
+        tell: Called with the fraction copied so far, 0..1; may raise to stop.
 
     Raises:
-        OtherLayout: Names or shapes differ from those in the modules.
+        OtherLayout: Names or shapes in the files differ from those in the modules.
         ToolFailed: A file is missing or damaged.
     """
     wanted = _state(parts)
@@ -199,7 +210,11 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def tensor_shapes(path: Path) -> dict[str, list[int]]:
-    """Return tensors' shapes by a safetensors header; raise ToolFailed if damaged."""
+    """Return the shape of each tensor in a safetensors file by name, reading only its header.
+
+    Raises:
+        ToolFailed: The file is damaged.
+    """
     with _opened(path) as weights:
         return {name: list(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
 
@@ -247,12 +262,17 @@ def load_model(
 ) -> Any:
     """Load the model in a folder onto its device, and check that all its weights were loaded.
 
-    `key_mapping` maps patterns of names in the folder to names in the class; `unused` are prefixes
-    of weights that may be missing; `dtype` replaces that of `work.placement`.
+    Args:
+        kind: The model's class in transformers.
+        path: The folder.
+        work: Provides the device and the precision.
+        config: The model's configuration; None to read it from the folder.
+        key_mapping: Regular expressions for weight names in the folder -> names in the class.
+        unused: Prefixes of weights that are not needed and may be missing.
+        dtype: Data type to use instead of the one in `work.placement`.
 
     Raises:
-        ToolFailed: Weights are missing, unexpected or of the wrong shape
-        or a file cannot be read.
+        ToolFailed: Weights are missing, unexpected or of the wrong shape; or a file cannot be read.
     """
     work.progress(0.04, "Loading the model")
     options: dict[str, Any] = {} if config is None else {"config": config}

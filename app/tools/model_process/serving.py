@@ -35,7 +35,11 @@ _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """A loaded model's identity by card, files' digests, size and time; changes with them."""
+    """The identity of a loaded model; if the model's files change, its key changes.
+
+    `name` is that of the model's card; without a card, that of its file. `version` holds the
+    digest of its files, and the size and modification time of `path`.
+    """
 
     name: str
     path: str
@@ -127,7 +131,10 @@ def files_unchanged(source: Mapping[str, Any]) -> bool:
 
 
 def memory_need(source: Mapping[str, Any], dtype: str) -> int:
-    """Return a model's bytes by its card, converted to the dtype, or by its files."""
+    """Return the bytes of memory that a model will need, from its card or else its files' size.
+
+    If the card only has a figure for another dtype, that figure is converted.
+    """
     path = Path(source["path"])
     files = [path] if path.is_file() else [p for p in path.rglob("*") if _is_weights(p)]
     size = sum(file.stat().st_size for file in files)

@@ -175,7 +175,11 @@ class ModelCard:
 
 
 def card(name: str) -> ModelCard:
-    """Return the shipped card; raise KeyError if there is none."""
+    """Return the shipped card with that name.
+
+    Raises:
+        KeyError: There is no such card.
+    """
     return cards()[name]
 
 
@@ -188,7 +192,11 @@ def cards() -> Mapping[str, ModelCard]:
 
 
 def read_card(path: Path) -> ModelCard:
-    """Return a TOML file's card; raise ValueError for a wrong key or value."""
+    """Return the card that a TOML file contains.
+
+    Raises:
+        ValueError: A key is unknown or missing, or a value is not valid.
+    """
     try:
         made = _adapter().validate_python(tomllib.loads(read_regular(path).decode()))
         if made.name != path.stem:

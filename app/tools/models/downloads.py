@@ -102,7 +102,11 @@ class ModelDownload:
     cancel: CancelToken | None = None
 
     def run(self, consent: Consent) -> tuple[Path, PlannedModel]:
-        """Download and verify missing files; return their parent folder, and the model.
+        """Download the files that are not there yet, and verify them.
+
+        Returns:
+            The folder in which they are, in a subfolder named like the card; and the model with the
+            list of these files.
 
         Raises:
             Cancelled: `cancel` was set.
@@ -305,7 +309,11 @@ def download_file(
 
 
 def check_address(url: str) -> None:
-    """Raise UsageError for an address with a password, or neither https nor local."""
+    """Raise an error if files may not be downloaded from an address.
+
+    Raises:
+        UsageError: The address contains a password, or is neither https nor on this computer.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -57,7 +57,10 @@ def rename(source: Path, target: Path) -> None:
 
 
 def retry_while_in_use(action: Callable[[], Result]) -> Result:
-    """Return `action()`, repeated while Windows has the file open, as by a virus scanner."""
+    """Return `action()`, repeated for a while if Windows reports that a file is open elsewhere.
+
+    Virus scanners open new files for a moment, and another Sightline may be reading a record.
+    """
     for pause in RETRY_PAUSES_S:
         try:
             return action()
@@ -108,7 +111,11 @@ def is_revision(text: str) -> bool:
 
 
 def safe_name(raw: str) -> str:
-    """Return a path valid on all systems, without "./"; raise Hostile otherwise."""
+    """Check that a path with "/" is valid on all operating systems; return it without "./".
+
+    Raises:
+        Hostile: The path leads out of its folder, or is not valid on some system.
+    """
     name = raw.removeprefix("./")
     parts = name.split("/")
     wrong = (

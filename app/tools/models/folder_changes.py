@@ -31,7 +31,10 @@ _LOCK_TIMEOUT_S = 0.2  # `recover` holds the lock for an instant only
 
 
 class ChangeLock:
-    """A models folder's lock for one program's thread; released when the program ends."""
+    """A lock on a models folder: only the program and thread that hold it may change the folder.
+
+    The operating system releases the lock when the program that holds it ends in any way.
+    """
 
     def __init__(self, models: Path) -> None:
         self._models = models
@@ -45,7 +48,11 @@ class ChangeLock:
 
     @contextlib.contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock, waiting for own threads; raise SightlineError for another program."""
+        """Hold the lock during the `with` block; wait if another thread of this program has it.
+
+        Raises:
+            SightlineError: Another program holds the lock.
+        """
         with self._threads:
             if not self._acquire(_LOCK_TIMEOUT_S):
                 raise SightlineError(

@@ -60,7 +60,8 @@ class PlannedModel:
         revision: Commit in the model's repository; "" if not known.
         left_out: Names of files in the source that are not installed.
         problems: Reasons why the model cannot be installed; empty if there are none.
-        unpublished: How the files differ from the published ones, to be allowed by the user; or "".
+        unpublished: Difference of the files from the published ones (name, size, digest or commit);
+            they are then installed only if the user allows it. "" if no difference is known.
         terms: Terms that the user must still accept; "" if there are none.
         replaces: True if the model is already installed and would be replaced.
     """
@@ -139,7 +140,11 @@ NO_CONSENT = Consent()
 
 
 def check_consent(model: PlannedModel, consent: Consent) -> PlannedModel:
-    """Return the model with allowed programs; raise SightlineError without terms or programs."""
+    """Return the model with the files that may be installed: its programs only if they are allowed.
+
+    Raises:
+        SightlineError: The terms are not accepted, or the model cannot work without its programs.
+    """
     run = f"{command()} models"
     if model.terms and not consent.terms:
         raise SightlineError(
@@ -163,7 +168,11 @@ def needs_code(card: ModelCard) -> bool:
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Check that a disk has `needed` bytes; raise SightlineError if not."""
+    """Check that a folder's disk has room for `needed` bytes.
+
+    Raises:
+        SightlineError: There is not enough room.
+    """
     try:
         free = shutil.disk_usage(folder).free
     except OSError:

@@ -67,7 +67,12 @@ class Installation:
     host: ModelHost | None = None
 
     def install(self, source: Source, models: Iterable[PlannedModel], consent: Consent) -> None:
-        """Copy, verify and place models, all or none; raise Cancelled, or SightlineError."""
+        """Copy models from a source, verify them and put them in place: all of them or none.
+
+        Raises:
+            Cancelled: `cancel` was set.
+            SightlineError: A file does not have the expected content, or cannot be copied.
+        """
         chosen = [check_consent(model, consent) for model in models]
         total = sum(model.bytes for model in chosen)
         check_space(self.models, total)
@@ -318,7 +323,11 @@ def self_check(place: ModelPaths, host: ModelHost | None, cancel: CancelToken | 
 
 
 def check_tensors(path: Path) -> None:
-    """Check a safetensors file by header and length; raise SightlineError if damaged."""
+    """Check a safetensors file's header and length without reading its tensors.
+
+    Raises:
+        SightlineError: The file is cut off or damaged, or is not a safetensors file.
+    """
     from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
 
     try:

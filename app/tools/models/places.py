@@ -195,7 +195,10 @@ def code_permission(place: ModelPaths, record: Record | None) -> str:
 
 
 def allowed_programs(record: Record | None) -> dict[str, str]:
-    """Return digests of allowed programs; ones added after the permission have none."""
+    """Return the digest of each program that the user allowed to run, by the program's name.
+
+    A permission covers only the programs that existed when it was given, and none added later.
+    """
     if record is None or not record.code_allowed:
         return {}
     return {file.name: file.sha256 for file in record.files if is_program(file.name)}

@@ -57,7 +57,12 @@ _lock = threading.Lock()
 
 
 def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
-    """Return a file's SHA-256, cached while it is unchanged; raise OSError, or Cancelled."""
+    """Return a file's SHA-256 in hexadecimal, from memory or cache if the file has not changed.
+
+    Raises:
+        OSError: The file cannot be read.
+        Cancelled: `cancel` was set.
+    """
     key = file_key(path)
     with _lock:
         known = _digests().get(key)
@@ -70,7 +75,12 @@ def sha256_of(path: Path, cancel: CancelToken | None = None) -> str:
 def read_sha256(
     path: Path, counter: ByteProgress | None = None, cancel: CancelToken | None = None
 ) -> str:
-    """Return a file's SHA-256 by reading it, even if known; raise OSError, or Cancelled."""
+    """Return a file's SHA-256 in hexadecimal; the file is read even if its digest is stored.
+
+    Raises:
+        OSError: The file cannot be read.
+        Cancelled: `cancel` was set.
+    """
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(CHUNK):
@@ -139,6 +149,7 @@ class Record:
     """The record of a model's installation; a text is "" if it is not known or was not given.
 
     Attributes:
+        name: The card's name.
         revision: Commit in the model's repository.
         source: Origin: a pack's or folder's name, an address, or "the models folder".
         installed: Time of the installation, ISO 8601 in UTC.
@@ -185,7 +196,11 @@ def _adapter() -> TypeAdapter[Record]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all, even if power fails; raise OSError."""
+    """Write a record completely or not at all, even if the power fails.
+
+    Raises:
+        OSError: The record cannot be written.
+    """
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(to_toml(asdict(record)), encoding="utf-8", newline="\n")

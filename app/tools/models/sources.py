@@ -87,8 +87,8 @@ def open_source(path: Path) -> Source:
 
     Raises:
         UsageError: There is nothing at the path.
-        Hostile: It contains names or entries that are refused.
-        SightlineError: It cannot be read.
+        Hostile: The archive or folder contains names or entries that are refused.
+        SightlineError: The path cannot be read.
     """
     if path.is_dir():
         return folder_source(path, path.name, revision=_downloaded_commit(path))
@@ -181,7 +181,11 @@ def _downloaded_commit(folder: Path) -> str:
 
 @contextlib.contextmanager
 def archive_errors(path: Path | str) -> Generator[None]:
-    """Turn errors of reading an archive in the block into `SightlineError`s."""
+    """Turn errors from reading an archive in the `with` block into `SightlineError`s.
+
+    Raises:
+        SightlineError: The archive is damaged.
+    """
     try:
         yield
     except _DAMAGED as error:

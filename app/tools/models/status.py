@@ -29,11 +29,13 @@ class InstalledModel:
 
     Attributes:
         path: Its folder; for a model of a single file, that file.
-        sha256: Digest of the single file, or of all files' digests; stored with findings.
+        sha256: Digest of the single file, or one digest over the digests of all files; stored with
+            findings.
         warnings: Reasons to doubt its results, e.g. that its files are not the published ones.
         programs: Digests by name of the programs that the user allowed and that have not changed.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
-        files: Size and time (ns) of each file at its digest; changed ones are not loaded.
+        files: Size and modification time (ns) of each file when its digest was determined; the
+            model process refuses to load files that have changed since.
     """
 
     card: ModelCard
@@ -81,6 +83,7 @@ class ModelStatus:
         state: "embedded", "not installed", "partly", or "installed" (the files exist but were not
             read); after `verify`, "intact", "other" (usable, but not the published files) or
             "broken" (changed since the installation, or not loadable).
+        path: The model's folder or file, whether or not it exists.
         bytes: Total size of the existing files; else of the published ones; 0 if not known.
         accepted: Whether the user has accepted the terms on its card; True if there are none.
         code: Permission to run the programs that come with its weights: "" (there are none), "not
@@ -88,6 +91,7 @@ class ModelStatus:
         note: Further text about the state, for the user.
         sha256: As in `InstalledModel`; if no file was read, that of the published file, if known.
         revision: Commit of the installed files, else the commit on the card; "" if not known.
+        missing: Names of required files that do not exist.
         installed: Time of the installation, ISO 8601; "" if not recorded.
         self_check: The outcome of its self-check; see `installation.self_check`.
     """
@@ -164,7 +168,11 @@ def installed_model(place: ModelPaths) -> InstalledModel | None:
 
 
 def quick_status(place: ModelPaths) -> ModelStatus:
-    """Return a status by names and sizes; raise OSError if a file vanishes meanwhile."""
+    """Return a model's status from the names and sizes of its files, without reading its weights.
+
+    Raises:
+        OSError: A file was deleted while the status was determined.
+    """
     card, record = place.card, place.record()
     names, missing = place.present_files(record), place.missing()
     state, note = _quick_state(place, record, names, missing)
@@ -217,7 +225,10 @@ def _unpublished_files(place: ModelPaths, digests: Mapping[str, str]) -> list[st
 def warnings(
     place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return warnings for every result, by `record` and the files' SHA-256 in `digests`."""
+    """Return the warnings that every result from a model with these files must carry, if any.
+
+    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
+    """
     folder = place.card.folder
     files = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
     unpublished = _unpublished_files(place, digests)
@@ -270,7 +281,10 @@ def _unpublished_state(place: ModelPaths, digests: Mapping[str, str]) -> tuple[s
 def verified_state(
     place: ModelPaths, record: Record | None, digests: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return `state` and `note` of files all read, by `record` and SHA-256 `digests`."""
+    """Return the `state` and `note` of a model whose files were all read; see `ModelStatus`.
+
+    `record` is that of its installation; `digests` are the SHA-256 of each existing file, by name.
+    """
     changed, unpublished = (
         _changed_files(place, record, digests),
         _unpublished_state(place, digests),

@@ -37,11 +37,16 @@ from app.tools.needs import command
 
 
 class ModelStore:
-    """The user's models folder and the shipped models (`known` cards). Thread-safe.
+    """The user's models folder together with the models shipped with the program. Thread-safe.
 
     Long operations call `progress` with a fraction from 0 to 1 and a status text, and raise
-    `Cancelled` once their `cancel` is set. `host`, the model process, tries to load files that are
-    not known to be the published ones.
+    `Cancelled` once their `cancel` is set. `host` is the model process; it tries to load files that
+    are not known to be the published ones.
+
+    Args:
+        folder: The models folder; by default `paths.models_dir()`.
+        shipped: The folder that contains the embedded models; by default `resources/models`.
+        known: The cards of all known models; by default the shipped cards.
     """
 
     def __init__(
@@ -57,7 +62,11 @@ class ModelStore:
         self._changing = ChangeLock(self.folder)
 
     def card(self, name: str) -> ModelCard:
-        """Return a card by its or its only file's name; raise UsageError, listing names."""
+        """Return the card with that name, or the card of the single-file model with that file name.
+
+        Raises:
+            UsageError: There is no such card; the message lists the known names.
+        """
         for known in self.cards.values():
             single = () if known.folder else (known.files[0].name,)
             if name in (known.name, *single):
@@ -76,7 +85,10 @@ class ModelStore:
         return known is not None and not self._recovered_place(known).missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
-        """Return an installed model, None if incomplete; changed files are read again, slowly."""
+        """Return the installed model `wanted`, or None if a required file is missing.
+
+        Files that have changed since they were last read are read again; large ones take long.
+        """
         return installed_model(self._recovered_place(wanted))
 
     def require(self, name: str, feature: str) -> InstalledModel:
@@ -175,11 +187,11 @@ class ModelStore:
         return self.status(wanted)
 
     def remove(self, name: str) -> ModelStatus:
-        """Delete a model's files and unfinished downloads.
+        """Delete a model's files and those of its unfinished downloads.
 
         Raises:
-            UsageError: There is no such model, or it is shipped.
-            SightlineError: It cannot be deleted.
+            UsageError: There is no such model, or it is shipped with Sightline.
+            SightlineError: The files cannot be deleted.
         """
         wanted = self.card(name)
         if wanted.embedded:

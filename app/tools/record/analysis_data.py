@@ -73,7 +73,12 @@ class GivenData:
 def write_data(
     folder: Path, code: str, context: ToolContext, patient_limit: int | None = None
 ) -> GivenData:
-    """Write what the code may see, of the first patients by name; raise ToolRetry or Cancelled."""
+    """Write what the code may see, of the first patients by name, into an empty folder.
+
+    Raises:
+        ToolRetry: No record and no image is open.
+        Cancelled: The call was cancelled.
+    """
     words = set(re.findall(r"\w+", code))
     if not (context.records.count() or context.images.instances() or folder_files()):
         raise ToolRetry(
@@ -156,7 +161,10 @@ def patient_json(patient: Patient, remote: bool = False) -> dict[str, Any]:
 
 
 def entry_json(entry: Entry, remote: bool = False) -> dict[str, Any]:
-    """Return `Entry`'s fields for analyses, without free text for a remote model."""
+    """Return an entry as analyses see it: its fields by name; see `app.records.types.Entry`.
+
+    For a remote model, without free text.
+    """
     details = dict(entry.details)
     if remote:
         details = {key: text for key, text in details.items() if key in _DETAILS}

@@ -18,6 +18,7 @@ from typing import Any
 Entry = dict[str, Any]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The functions by name."""
 
 pictures: dict[str, str] = {}
 """Pictures that `load_dicom_image` returned, as base64 -> the image's name."""

@@ -110,7 +110,10 @@ def _interpreted(entry: Entry) -> Flag | None:
 
 
 def codes_named(text: str) -> tuple[Code, ...]:
-    """Return a test's LOINC codes, () if unknown; a code ("2160-0") means itself."""
+    """Return the LOINC codes that a word for a test or vital sign means; () if it is not known.
+
+    A LOINC code itself ("2160-0") means itself.
+    """
     word = " ".join(text.casefold().split())
     head, dash, check = word.partition("-")
     if dash and head.isdecimal() and len(check) == 1 and check.isdecimal():

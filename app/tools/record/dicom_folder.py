@@ -83,7 +83,10 @@ def validate_paths(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def folder_files(variables: Mapping[str, str] = os.environ) -> list[tuple[str, Path]]:
-    """Return id and path of DICOM folder files by name, [] without; no links out of it."""
+    """Return the id and path of each DICOM file in the DICOM folder, by name; [] without one.
+
+    Links that lead out of the folder are left out.
+    """
     folder = data_paths(variables).get("dicom")
     if folder is None or not folder.is_dir():
         return []
@@ -138,7 +141,11 @@ def read_headers(context: ToolContext, files: Sequence[tuple[str, Path]]) -> lis
 
 
 def all_images(context: ToolContext) -> list[KnownImage]:
-    """Return all open DICOM files and the folder's; raise ToolFailed if none."""
+    """Return all open DICOM files and those of the DICOM folder.
+
+    Raises:
+        ToolFailed: There are none.
+    """
     files = folder_files()
     found = [*open_images(context), *read_headers(context, files)]
     if not found:
@@ -147,7 +154,11 @@ def all_images(context: ToolContext) -> list[KnownImage]:
 
 
 def image_named(context: ToolContext, name: str) -> KnownImage:
-    """Return a file by id, name or path; raise ToolRetry, without a look elsewhere."""
+    """Return the open file, or the file of the DICOM folder, with an id, file name or path.
+
+    Raises:
+        ToolRetry: There is no such file; whether it exists elsewhere is not looked at.
+    """
     wanted = name.strip()
     for one in open_images(context):
         if wanted in (one.id, str(one.path), one.path.name):
@@ -209,7 +220,11 @@ def metadata(image: KnownImage) -> JsonDict:
 def call(
     context: ToolContext, function: str, *, timeout_s: float = 120, **payload: Any
 ) -> JsonDict:
-    """Call a `file_readers` function in the model process; raise ToolFailed, naming no file."""
+    """Call a function of `file_readers` in the model process.
+
+    Raises:
+        ToolFailed: It failed; the message has no file name.
+    """
     try:
         return context.host.call(
             f"app.tools.record.file_readers:{function}",

@@ -121,6 +121,7 @@ class Ecg:
 
     Attributes:
         kind: "waveform" or "picture".
+        source: Where it comes from, for people.
         date: As its source writes it, "" if unknown.
         entry: The record's entry, "" if it is not in the record.
         owner: The id of the patient as the file or the record has it.
@@ -129,6 +130,7 @@ class Ecg:
         pixels: uint8 [rows, columns, 3], for a picture.
         path: The file of a DICOM waveform, to draw it.
         annotations: What the file itself says of it.
+        warnings: What the user should know.
     """
 
     kind: str

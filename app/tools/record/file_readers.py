@@ -51,7 +51,10 @@ def _header(path: Path) -> dict[str, Any]:
 
 
 def picture_entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """Return "pixels" of "path" at "frame" (None: middle), with "frames" and the header."""
+    """Return the picture of "frame" (None for the middle one) of "path", as a viewer opens it.
+
+    The result has "pixels" (uint8 [rows, columns] or with 3), "frame", "frames" and the header.
+    """
     silence_pydicom()
     path = Path(payload["path"])
     instance = read_instances(path)[0]
@@ -170,7 +173,10 @@ def _decoded(text: str) -> NDArray[np.uint8]:
 
 
 def measure_entry(payload: dict[str, Any]) -> dict[str, Any]:
-    """Measure "samples" ([leads, samples] mV), adding "fibrillation" and "why" to `measure`'s."""
+    """Measure the ECG of "samples" ([leads, samples] in mV), "leads" and "rate".
+
+    Returns what `ecg_measures.measure` does, with "fibrillation" and "why" if it was measured.
+    """
     from app.tools.record import ecg_measures  # brings neurokit2, which takes two seconds
 
     samples = np.asarray(payload["samples"], np.float64)

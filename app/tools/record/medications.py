@@ -193,7 +193,11 @@ def _members() -> dict[str, frozenset[str]]:
 
 
 def drug_of(name: str, entry: Entry | None = None) -> Drug:
-    """Return a drug and its known ingredients; a combination's parts are looked up singly."""
+    """Return a drug with the ingredients that the table knows.
+
+    The parts of a combination ("Amoxicillin 250 MG / Clavulanate 125 MG Oral Tablet") are looked up
+    one by one, so that an unknown part is noticed.
+    """
     texts = [name]
     codes: list[str] = []
     if entry is not None:

@@ -186,7 +186,11 @@ def named(patient: Patient) -> str:
 
 
 def checked_date(text: str | None, argument: str) -> str:
-    """Return a FHIR date argument, "" for None; raise ToolRetry for others."""
+    """Return a FHIR date that was given as an argument, "" for None.
+
+    Raises:
+        ToolRetry: It is no such date.
+    """
     if text is None or not text.strip():
         return ""
     if not _DATE.fullmatch(text.strip()):
@@ -263,7 +267,10 @@ def entry_json(entry: Entry) -> JsonDict:
 
 
 def said_value(value: Value | None) -> str:
-    """Return a value for a sentence, "<0.5 mg/dL", to four digits; tables have all."""
+    """Return a value for a sentence: "<0.5 mg/dL".
+
+    Decimals are said to four digits; the table and the output have all that the record has.
+    """
     if value is None:
         return ""
     text = value.text if len(value.text) <= _LONGEST else f"({len(value.text)} characters)"
@@ -338,7 +345,10 @@ def result(
     artifacts: Iterable[Artifact] = (),
     warnings: Iterable[str] = (),
 ) -> ToolResult:
-    """Return a tool's result with unread records among warnings; unlinked ones are said first."""
+    """Return a tool's result; what could not be read of the records is among its warnings.
+
+    The summary begins by saying so if the record is not that of the shown study's patient.
+    """
     told = [*warnings, *problems_warnings(context)]
     of = output.get("patient")
     is_in_use = isinstance(of, Mapping) and of.get("id") == context.record_patient
@@ -411,7 +421,11 @@ class _Series:
 def trend_plots(
     context: ToolContext, patient: Patient, entries: Sequence[Entry], stem: str
 ) -> list[Artifact]:
-    """Plot up to six values measured twice or more; units or limits are never joined."""
+    """Draw each value that was measured at least twice over time, with its reference limits.
+
+    At most six plots are made, of the values that were measured most often. Values in different
+    units, or below or above a limit of detection, are never joined.
+    """
     found: dict[tuple[str, str], list[tuple[float, str, Value, str]]] = {}
     for entry in entries:
         year = decimal_year(entry.start)

@@ -18,7 +18,11 @@ def image_prompts() -> dict[str, Any]:
 
 
 def vision_model(context: ToolContext, what: str) -> str:
-    """Return the chosen model that sees pictures; raise ToolFailed if none does."""
+    """Return the name of the chosen model, which can look at pictures.
+
+    Raises:
+        ToolFailed: None is chosen, or it accepts no pictures.
+    """
     remedy = "Choose a language model that accepts pictures in the settings, then ask again."
     if context.model is None:
         raise ToolFailed(f"{what} needs a vision model, and none is chosen", remedy=remedy)

@@ -59,7 +59,11 @@ class Backend(Protocol):
         ...
 
     def start(self, job: Job, limits: Limits) -> Running:
-        """Start the job's process; raise OSError if it cannot be started."""
+        """Start the job's process.
+
+        Raises:
+            OSError: It cannot be started.
+        """
         ...
 
 

@@ -59,13 +59,15 @@ _DEVICE_COMMANDS = (0x5401, 0x5413, 0x5450, 0x5451)
 
 
 def confine(files: Sequence[tuple[str, str]], calls: Mapping[str, Any], landlock: bool) -> None:
-    """Leave this process only files with rights (keys of `RIGHTS`) and this machine's `calls`.
+    """Leave this process only the given files and system calls.
 
-    `landlock`: whether it must be there; without it, something else confines files.
+    Args:
+        files: Paths and the rights to them (keys of `RIGHTS`).
+        calls: The table of this machine in resources/privacy/sandbox_calls.json.
+        landlock: Whether Landlock must be there; without it, something else confines files.
 
     Raises:
-        OSError: The kernel refuses
-        the process must end.
+        OSError: The kernel refuses; the process must end.
     """
     if sys.platform != "linux":
         raise OSError("Landlock and seccomp are there on Linux only")

@@ -88,6 +88,7 @@ class Job:
     Attributes:
         folder: Its own folder: program, code and data in `input`, `scratch` for files.
         files: Paths and rights ("list", "read", "write") of all that the process may reach.
+        python: The interpreter.
     """
 
     folder: Path
@@ -209,7 +210,11 @@ def _children(folder: Path) -> list[Path]:
 
 
 def interpreter() -> str:
-    """Return the interpreter itself, no link of a virtual environment; raise OSError if none."""
+    """Return the path of the Python interpreter itself, not of a virtual environment's link.
+
+    Raises:
+        OSError: This build of the app has none.
+    """
     base = getattr(sys, "_base_executable", "") or sys.executable
     if getattr(sys, "frozen", False) or not base:
         raise OSError("this build of Sightline has no Python interpreter of its own")

@@ -34,7 +34,11 @@ _found: list[Backend | str] = []
 
 
 def find_sandbox() -> Backend:
-    """Return this machine's tested sandbox; raise ToolFailed, so no code may run, without one."""
+    """Return this machine's sandbox; the first call tests it, in about a second.
+
+    Raises:
+        ToolFailed: There is none that holds; then no generated code may run.
+    """
     with _lock:
         if not _found:
             _found.append(_search(candidates()))
@@ -77,7 +81,12 @@ def prove(backend: Backend) -> str:
 def run_job(
     backend: Backend, job: Job, limits: Limits, cancel: CancelToken | None = None
 ) -> Outcome:
-    """Run a job to its end; blocks. Raise Cancelled (process killed), or OSError at the start."""
+    """Run a job to its end; blocks.
+
+    Raises:
+        Cancelled: `cancel` was set; the process was killed.
+        OSError: The process cannot be started.
+    """
     cancel = cancel or CancelToken()
     cancel.check()
     running = backend.start(job, limits)

@@ -60,6 +60,7 @@ SAVE_FILTERS = {
     translatable("Table (*.csv)"): "csv",
     translatable("Log lines, unchanged (*.jsonl)"): "jsonl",
 }
+"""Filters of the save dialogue, and the suffix of each."""
 
 _ACTION = re.compile(rb'\{"n":\d+,"t":"[^"]*","a":"([^"]*)"')
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+){3,}")
@@ -241,7 +242,11 @@ def _value_text(value: object) -> str:
 
 
 def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[Path] = ()) -> None:
-    """Write rows, oldest first, as the log's lines (.jsonl) or CSV; raise FileProblem."""
+    """Write rows to a file, the oldest first: the log's own lines if it is `.jsonl`, else CSV.
+
+    Raises:
+        FileProblem: The file or the audit log cannot be written, or `path` is one of `opened`.
+    """
     oldest_first = rows[::-1]
     if path.suffix.lower() == ".jsonl":
         data = b"".join(line for _segment, _line, line in oldest_first)

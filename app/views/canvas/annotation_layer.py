@@ -113,10 +113,12 @@ class AnnotationLayer(QObject):
     def set_image(
         self, frame: Frame | None, plane: FramePlane | None = None, step: float = 0.0
     ) -> None:
-        """Show the findings on a frame with the scale of its marks; None shows no findings.
+        """Show the findings on a frame, and those in its plane; None shows no findings.
 
-        Marks of sections in `plane` are shown too; `step` is the distance in mm from slice to
-        slice.
+        Args:
+            frame: The frame, with the scale of its marks.
+            plane: Its plane, in which marks of sections are shown; None where there are none.
+            step: Distance in mm from one slice to the next.
         """
         now = plane, step, *((frame.ref, frame.spacing) if frame is not None else ())
         if now != self._shown_with:

@@ -71,6 +71,7 @@ from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
 
 BRUSH_KEYS = ("[", "]")
+"""Keys that change the size of the brush while it is in hand."""
 
 MENU_KEYS = tuple(map(Qt.Key, (ord(letter) for letter in "IARF0HVLBMEW")))
 """Keys of the canvas for what a window has in its menus."""

@@ -26,6 +26,7 @@ TITLES = {
     "turbo": translatable("Rainbow"),
     "viridis": translatable("Viridis"),
 }
+"""Colour maps that are offered for grey images, with their names in the menu."""
 
 _GRAY = {"", "gray", "grey", "rgb", "none", "greys_r", "binary_r"}
 _PYQTGRAPH = {"viridis", "plasma", "inferno", "magma", "cividis", "turbo"}

@@ -53,6 +53,7 @@ HINTS = {
     drawing.FILL: translatable("Click a pixel to fill from; drag up or down for the range"),
     drawing.WINDOW_REGION: translatable("Drag a rectangle whose values become the window"),
 }
+"""What to do with each tool, for the status line."""
 
 ENDING = translatable("Esc cancels, Backspace takes the last point back")
 

@@ -52,6 +52,7 @@ class Shape:
 
 
 NOTHING = Shape(QPainterPath(), QPointF())
+"""The shape used for an empty mask."""
 
 
 def _point(geometry: Point) -> Shape:

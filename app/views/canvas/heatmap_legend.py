@@ -28,6 +28,7 @@ STRENGTHS = {
     translatable("Medium"): 0.7,
     translatable("Strong"): 1.0,
 }
+"""Opacity factors for heatmaps, by name (to be translated)."""
 
 USUAL = STRENGTHS["Medium"]
 

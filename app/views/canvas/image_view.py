@@ -47,7 +47,11 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """A view of an image; the wheel zooms, a double click fits the image."""
+    """A view of an image; the wheel zooms, a double click fits the image.
+
+    Attributes:
+        turn: Flips and rotation on the screen.
+    """
 
     view_changed = Signal()
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 HOLD_KEY = "Z"
 
 DIAMETER = 260
+"""Px of the magnifier."""
 
 FACTORS = (2.0, 3.0, 4.0)
 """Selectable magnifications, relative to the image around the magnifier.

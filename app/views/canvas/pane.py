@@ -69,7 +69,14 @@ def _unreadable(path: Path) -> FileProblem:
 
 
 class PictureView(ImageView):
-    """A view of a tool's picture; a left drag sets its window, unless a tool is in hand."""
+    """A view of a tool's picture, with the canvas's mouse gestures and corner texts.
+
+    A left drag changes the intensity window of a grey picture, unless another tool of `POINTERS` is
+    in hand; a double click resets it.
+
+    Attributes:
+        tool: The tool that the left button has in hand.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,6 +24,7 @@ PICTURE_MS = 60
 _MEASURED_MS = 2000
 _INSET = 3  # px of the slider at either side that stay free
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Selectable factors for the frame rate given in the file."""
 
 
 class Scroller(QObject):

@@ -88,7 +88,12 @@ class Linker:
     """Splits a line into spans; turns labels of findings and citations into links.
 
     A citation is the number of a result ("[3]") or the id of an entry ("[Observation/a1]"), which
-    is too long to be read. `targets` are ids by label; `unknown` citations are shown as such.
+    is too long to be read.
+
+    Args:
+        targets: Maps labels to the ids of findings.
+        results: Maps the number of a tool result to its description.
+        unknown: Cited numbers for which there is no result; they are shown as unknown.
     """
 
     def __init__(

@@ -101,7 +101,12 @@ class PictureButton(QPushButton):
 
 
 class Thumbnail(PictureButton):
-    """A button with a tool's picture, which a model `made_by` marks; a click opens it."""
+    """A button that shows a picture made by a tool; a click opens the picture.
+
+    Args:
+        made_by: The model that made the picture, if it is known to be synthetic; "" otherwise. The
+            file itself may also say that it is synthetic.
+    """
 
     def __init__(
         self,

@@ -87,10 +87,16 @@ def read_href(text: str) -> ImageLink | None:
 def writing(
     document: QTextDocument, report: Report, names: Names, *, across: int
 ) -> Iterator[None]:
-    """Write a report into an empty document, a portion per step, as the window would stall.
+    """Write a report into an empty document, one portion per step of the iterator.
 
-    `names` returns a link's text; `across` is the number of key images in a row, 0 for none. The
-    document's resources "picture:N" (from 0) provide them, in the order of `key_images`.
+    Writing a report with thousands of items in one go would make the window stall.
+
+    Args:
+        document: An empty document that nothing else changes in the meantime.
+        report: The report.
+        names: Returns the text to show for a link.
+        across: Number of key images in a row of the grid; 0 for no grid. The document's resources
+            "picture:N" provide the pictures, with N from 0 in the order of `key_images`.
     """
     document.setUndoRedoEnabled(False)
     document.setDefaultFont(ui_font(TYPE.body))

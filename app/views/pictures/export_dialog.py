@@ -361,7 +361,11 @@ class PrintDialog(QDialog):
 
 
 class PictureCommands:
-    """The commands that save, copy and print what the active viewport shows."""
+    """The commands that save, copy and print what the active viewport shows.
+
+    Attributes:
+        audit: The log in which exports are recorded; None for none.
+    """
 
     def __init__(self, window: MainWindow, decoder: Decoder) -> None:
         self._window = window

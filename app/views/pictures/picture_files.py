@@ -26,6 +26,7 @@ from app.views.translation import tr
 Pixels = NDArray[np.uint8]
 
 QUALITY = 90
+"""Quality of JPEG pictures unless the user chooses another, 1 to 100."""
 
 _TIFF_BYTES = 4 * 10**9  # addresses in a TIFF file have 32 bits
 _CENTISECOND = 10.0  # ms, the unit of durations in GIF
@@ -43,6 +44,7 @@ class Form(StrEnum):
 
 
 SUFFIXES = {"jpeg": Form.JPEG, "tif": Form.TIFF, **{form.value: form for form in Form}}
+"""Forms by lower-case suffix without the dot."""
 
 NUMBERED = (Form.PNG, Form.JPEG)
 """Forms that hold one picture: a series becomes numbered files."""
@@ -78,7 +80,11 @@ class PictureWriter(ABC):
             raise
 
     def write(self, pixels: Pixels, duration_ms: float = 0.0) -> None:
-        """Write uint8 [rows, columns, 3] for `duration_ms`; raise FileProblem."""
+        """Write uint8 [rows, columns, 3] RGB; `duration_ms` is how long a movie shows it.
+
+        Raises:
+            FileProblem: The file cannot be written.
+        """
         if self._size is None:
             self._size = pixels.shape[0], pixels.shape[1]
         if pixels.shape[:2] != self._size:

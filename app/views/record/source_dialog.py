@@ -35,7 +35,12 @@ class RecordServer:
 
 
 class RecordSourceDialog(QDialog):
-    """Asks for files, a folder or (with `server`) a server and a patient; opens the record."""
+    """Asks for files, a folder, or a server and a patient; opens the record and closes.
+
+    Args:
+        opening: Opens what was chosen.
+        server: How a server is asked; None to offer files and folders only.
+    """
 
     def __init__(
         self, opening: RecordOpening, server: RecordServer | None, parent: QWidget

@@ -84,7 +84,11 @@ def write_result(
     audit: AuditLog | None,
     opened: Sequence[Path] = (),
 ) -> None:
-    """Write and record a file, not on the GUI thread; raise FileProblem, leaving nothing."""
+    """Write a file and record it; the user has been asked whether to replace one. Not on the GUI.
+
+    Raises:
+        FileProblem: It cannot be made or written; nothing is left of it then.
+    """
     data = content()
     with record_export(audit, what, path, opened=opened, replace=True):
         try:

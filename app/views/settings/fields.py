@@ -144,7 +144,11 @@ class Choice(_IgnoreWheel, QComboBox):
 
 
 class NameField(_IgnoreWheel, QComboBox):
-    """A field for a name that is typed, or selected from those that an endpoint lists."""
+    """A field for a name that is typed, or selected from those that an endpoint lists.
+
+    Attributes:
+        edited: Emitted when the text changes, by typing or selecting.
+    """
 
     edited = Signal()
 
@@ -284,6 +288,9 @@ class KeyField(QWidget):
 
     A typed key belongs to the host that was in the address when it was typed. When the host
     changes, the field is emptied, so that the key cannot be sent to the new host.
+
+    Attributes:
+        edited: Emitted when the typed text changes.
     """
 
     edited = Signal()

@@ -402,7 +402,14 @@ class _Servers(QTreeWidget):
 
 
 class McpConsentDialog(QDialog):
-    """Shows what a server offers, and what the user once allowed, and asks whether to use it."""
+    """Shows what a server offers, in its own words, and asks whether its tools may be used.
+
+    Args:
+        server: The server.
+        listing: What it offers now.
+        earlier: What the user once allowed; None for the first time.
+        parent: The page.
+    """
 
     def __init__(
         self, server: McpServer, listing: Listing, earlier: Listing | None, parent: QWidget

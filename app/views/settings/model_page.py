@@ -107,7 +107,12 @@ _URL_EXAMPLES: dict[str, str] = {
 
 
 class ModelPage(SettingsPage):
-    """The page on which the language model is chosen, described and tested."""
+    """The page on which the language model is chosen, described and tested.
+
+    Attributes:
+        edited: Emitted when a field changes; the result of `problem` may have changed too.
+        provider_shown: Emitted when another provider's fields are shown.
+    """
 
     edited = Signal()
     provider_shown = Signal()
@@ -356,9 +361,10 @@ def _key_name(wanted: ModelChoice) -> str:
 class ProviderForm(QWidget):
     """The fields of one provider other than the offline planner, which has no fields.
 
-    edited: Emitted when a field changes.
-    key: The field for the provider's key; None for a model on this computer.
-    more: The fields that are rarely changed, to be shown further down.
+    Attributes:
+        edited: Emitted when a field changes.
+        key: The field for the provider's key; None for a model on this computer.
+        more: The fields that are rarely changed, to be shown further down.
     """
 
     edited = Signal()

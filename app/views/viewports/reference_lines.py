@@ -20,9 +20,16 @@ _Z = 20.0
 def common_line(
     plane: FramePlane, size: tuple[int, int], onto: FramePlane, onto_size: tuple[int, int]
 ) -> QLineF | None:
-    """Return where an image cuts another, in pixels of that; None if parallel or apart.
+    """Return where an image cuts another one, in pixels of that other one.
 
-    The line ends with the `size` (columns, rows) of the one and within `onto_size`.
+    Args:
+        plane: Plane of the image.
+        size: Its (columns, rows), by which the line ends.
+        onto: Plane of the image on which the line is drawn.
+        onto_size: Its (columns, rows), outside of which there is no line.
+
+    Returns:
+        None if the planes are nearly parallel or the images do not meet.
     """
     cosine = sum(a * b for a, b in zip(plane.normal, onto.normal, strict=True))
     if 1 - cosine * cosine < _SAME_PLANE**2:

@@ -26,7 +26,13 @@ from app.workspace.workspace import Workspace
 
 
 class StudyHanging(QObject):
-    """Arranges opened studies that `may_arrange` allows by the best of the protocols (`folder`)."""
+    """Arranges studies by the hanging protocol that suits them best.
+
+    Args:
+        folder: Folder with the user's own protocols; None for none.
+        may_arrange: Returns whether an opened study may be arranged: not if the user has begun to
+            work with what is shown.
+    """
 
     loaded = Signal()
 

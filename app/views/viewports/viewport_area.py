@@ -40,9 +40,14 @@ _WHOLE = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
 
 
 class SecondWindow(QWidget):
-    """Shows the layout's second screen, maximised on another monitor, else beside the main window.
+    """Shows the viewports of the layout's second screen.
 
-    The keys of `actions` work here too; `geometry` is from `saveGeometry`, empty for none.
+    It opens maximised on a monitor that the main window is not on; where there is none, as a window
+    beside it.
+
+    Args:
+        actions: The main window's actions, whose keys work here too.
+        geometry: What `saveGeometry` returned when it was last open; empty for none.
     """
 
     close_wanted = Signal()
@@ -81,6 +86,7 @@ GAP = 3
 
 
 LEAST = 120
+"""Least width and height of a viewport in px."""
 
 ALONE = QSize(410, 190)
 """Least size of the only viewport in px: docks make way before it is smaller."""
@@ -167,8 +173,11 @@ class ViewportArea(ScreenArea):
     """The viewports of the main window, and the frames of those in the second window.
 
     The signals tell of the active viewport only, and are also emitted when another one is
-    activated. `first_of` returns the instance that a dragged series, named by its row's key, begins
-    with.
+    activated.
+
+    Args:
+        first_of: Returns the instance that a dragged series begins with, by the key of its row in
+            the study list, or None.
     """
 
     picture_changed = Signal()

@@ -40,6 +40,7 @@ from app.workspace.viewport import Viewport
 from app.workspace.workspace import ScaleKey, Workspace
 
 SERIES_MIME = "application/x-sightline-series"
+"""Data of a drag of a series from the study list: the key of its row."""
 
 _EDGE = 0.22  # share of a viewport at each side in which a drop splits it
 EDGES: tuple[Edge, ...] = ("left", "right", "top", "bottom")

@@ -54,7 +54,10 @@ _CAUSES = (
 
 
 def serve(config: ServerConfig, stage: Stage) -> Serving:
-    """Serve the GGUF file on a free port, telling steps to `stage`, or raise EngineFailed."""
+    """Load the GGUF file and serve it on a free port of 127.0.0.1, or raise EngineFailed.
+
+    `stage` is called with a description of each loading step.
+    """
     size = Path(config.path).stat().st_size
     stage(f"{size / 1e9:.1f} GB are being read")
     template, notes = config.chat_template, list[str]()

@@ -134,7 +134,11 @@ class LocalModel:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:
-        """Yield the answer, starting the process at first; raise ModelFailed if that fails."""
+        """Yield the model's answer to the transcript; the first question starts the process.
+
+        Raises:
+            ModelFailed: The model cannot be loaded, or its process crashed.
+        """
         with self._server.in_use():
             async with aclosing(self._loading_notes()) as waiting:
                 async for note in waiting:
@@ -241,7 +245,11 @@ class LocalModel:
 
 
 class LocalServer:
-    """A model's process: started on demand, ended when idle. Thread-safe. `title` is for people."""
+    """The process of one model: started on demand, restarted after a crash, and ended when idle.
+
+    Thread-safe. `config` has the model's settings; each start replaces the API key in it by a new
+    one. `title` names the model in messages to the user.
+    """
 
     def __init__(
         self,

@@ -28,7 +28,11 @@ NICE = 5
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """A model process's settings (`LocalModel`); `engine` "module:function", API `key`."""
+    """The settings of a model's process, explained in `LocalModel`.
+
+    `engine` names the function that loads the model ("module:function"); `key` is the API key that
+    requests must carry.
+    """
 
     engine: str
     path: str
@@ -51,6 +55,7 @@ class Serving:
         context_tokens: The actual context size, which may be smaller than requested.
         tools: Whether the chat template can show tools and calls.
         constrained: Whether the server can force an answer to conform to a JSON schema.
+        notes: Notes for the user.
         keep: An object that must be kept alive as long as the server runs.
         key: The API key that requests must carry; filled in by the app, not by the engine.
     """

@@ -46,7 +46,10 @@ _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, KeyError, Attri
 
 
 def serve(config: ServerConfig, stage: Stage) -> Serving:
-    """Serve the model folder on a free port, telling steps to `stage`, or raise EngineFailed."""
+    """Load the model folder and serve it on a free port of 127.0.0.1, or raise EngineFailed.
+
+    `stage` is called with a description of each loading step.
+    """
     torch.set_num_threads(config.threads)
     size = sum(file.stat().st_size for file in Path(config.path).glob("*.safetensors"))
     stage(f"{size / 1e9:.1f} GB are being read")
@@ -256,7 +259,10 @@ class RequestRefused(Exception):
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Streams chat completions on a free port of 127.0.0.1, one answer at a time."""
+    """Streams chat completions on a free port of 127.0.0.1.
+
+    One answer is made at a time; other requests wait.
+    """
 
     daemon_threads = True
 
