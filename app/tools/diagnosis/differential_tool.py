@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -164,10 +165,14 @@ class ComputeDifferential:
         """Compute the differential; for errors see `app.tools.api.Tool.run`."""
         known = presentations()
         kept: JsonDict = {} if args.fresh else context.store.get(_KEPT) or {}
+        unused: list[str] = []
+        image, record_id = _shown_patient(context), context.record_patient
+        if kept and not _is_same_patient(kept, image, record_id):
+            kept = {}
+            unused.append("what was said before: it may be about another patient")
         presentation = _chosen(args, known, kept)
         told = kept if kept.get("presentation") == presentation.id else {}
         evidence = {item["finding"]: Evidence(**item) for item in told.get("evidence", ())}
-        unused: list[str] = []
         given: dict[str, bool] = {}
         for item in _given(args, presentation, unused):
             if given.setdefault(item.finding, item.present) != item.present:
@@ -190,6 +195,8 @@ class ComputeDifferential:
         context.store.put(
             _KEPT,
             {
+                "image": image,
+                "record": record_id,
                 "presentation": presentation.id,
                 "evidence": [_plain_evidence(item) for item in said],
                 "priors": priors,
@@ -205,6 +212,30 @@ class ComputeDifferential:
             lines.append(f"Measurements are from the record of {patient.name}{chosen}.")
         text = "\n".join([*lines, NOT_FOR_DIAGNOSIS])
         return ToolResult(text, output, metadata)
+
+
+def _shown_patient(context: ToolContext) -> str:
+    """Return a digest of whose image is shown, "" without one."""
+    names, open_files = context.images.names(), context.images.instances()
+    shown = open_files.get(names[0]) if names else None
+    if shown is None:
+        return ""
+    keywords = ("PatientID", "IssuerOfPatientID", "PatientName", "PatientBirthDate")
+    who = [shown.get(keyword) for keyword in keywords]
+    who = who if any(who) else [shown.get("StudyInstanceUID")]
+    return hashlib.sha256(repr(who).encode()).hexdigest()[:16]
+
+
+def _is_same_patient(kept: JsonDict, image: str, record: str) -> bool:
+    """Return whether what was said before is of the patient whose image or record is in use now.
+
+    A conversation goes on when another study is opened. A record that is opened later to the same
+    patient's image changes nothing.
+    """
+    before = kept.get("record", "")
+    if image and image == kept.get("image"):
+        return not (record and before) or record == before
+    return image == kept.get("image") and record == before
 
 
 def _plain_evidence(item: Evidence) -> JsonDict:

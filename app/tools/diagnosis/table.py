@@ -23,7 +23,8 @@ _REMEDY = "Correct the file; resources/tables/diagnosis/README.md says what belo
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Built when the first table is read, not when the program starts.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Estimate(_Part):

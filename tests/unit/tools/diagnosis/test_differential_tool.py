@@ -31,8 +31,14 @@ PE = "suspected-pulmonary-embolism"
 class Film:
     """Images of which only the accepted findings count."""
 
-    def __init__(self, *findings: Finding) -> None:
-        self._findings = findings
+    def __init__(self, *findings: Finding, patient: str = "") -> None:
+        self._findings, self._patient = findings, patient
+
+    def names(self) -> tuple[str, ...]:
+        return ("image-1",) if self._patient else ()
+
+    def instances(self) -> dict[str, dict[str, str]]:
+        return {"image-1": {"PatientID": self._patient}}
 
     def accepted_findings(self) -> tuple[Finding, ...]:
         return self._findings
@@ -128,6 +134,21 @@ def test_another_complaint_is_not_answered_from_the_table_of_the_first(
     assert "sweaty" not in str(other.output["evidence"])
     with pytest.raises(ToolRetry, match="several tables fit"):
         ask(context, text="How likely is stroke with vomiting and sweating?")
+
+
+def test_what_was_said_of_one_patient_never_counts_for_another(context: ToolContext) -> None:
+    first = replace(context, images=cast("Any", Film(patient="a")))
+    other = replace(context, images=cast("Any", Film(patient="b")))
+    ask(first, presentation=PE, text="hemoptysis")
+    assert len(ask(first, text="leg swelling").output["evidence"]) == 2
+    told = ask(other, presentation=PE, text="leg swelling")
+    assert [item["finding"] for item in told.output["evidence"]] == ["leg_swelling"]
+    assert "it may be about another patient" in told.summary
+    linked = replace(other, record_patient="p1")  # the same patient's record, opened later
+    assert len(ask(linked, presentation=PE).output["evidence"]) == 1
+    assert ask(replace(other, record_patient="p2"), presentation=PE).output["evidence"] == []
+    with pytest.raises(ToolRetry, match="no table"):
+        ask(first, text="which test next?")
 
 
 def accepted(label: str, state: State = State.ACCEPTED) -> Finding:
