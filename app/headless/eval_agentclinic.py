@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,11 +12,10 @@ from typing import Any, Literal
 
 from app.agent.llm.base import LanguageModel
 from app.agent.profiles import AgentProfile, load_profile
-from app.errors import UsageError, printable
+from app.errors import UsageError
 from app.headless.agentclinic import (
     Ask,
     Doctor,
-    Examination,
     ModelMeasurement,
     ModelModerator,
     ModelPatient,
@@ -41,6 +38,7 @@ from app.headless.eval_runs import (
     exit_code,
     file_name,
     most_common,
+    run_cases,
     spent_text,
     summary_of,
 )
@@ -113,7 +111,7 @@ def run(
         work = _Work(program, options, folder, make)
         results = Results(folder, facts, resume=resume)
         todo = [case for case in cases if case.id not in results.done]
-        asyncio.run(_all(work, todo, results, jobs, as_json=as_json))
+        asyncio.run(run_cases(todo, work.examine, results, jobs, None if as_json else _line))
     wanted = {case.id for case in cases}
     rows = [row for row in results.rows if row["id"] in wanted]
     name, count, total = most_common(case.diagnosis for case in cases)
@@ -176,8 +174,8 @@ class _Work:
             role: model.name if model is not None else RULES for role, model in self.models.items()
         }
 
-    async def examine(self, case: Scenario) -> tuple[Examination, dict[str, Any]]:
-        """Examine one case; return how it went, and what each role spent."""
+    async def examine(self, case: Scenario) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Examine one case; return its row of the results, and what its transcript's file adds."""
         session_id = f"{file_name(case.id)}_{new_run_id()[:8]}"
         files = self.folder / "files" / file_name(case.id)
         files.mkdir(parents=True, exist_ok=True)
@@ -197,7 +195,10 @@ class _Work:
             self.options.turns,
         )
         self._keep_session(session_id, case)
-        return done, {role: asdict(one.spent) for role, one in roles.items()}
+        row = asdict(done)
+        more = {"objective": case.objective, "transcript": row.pop("transcript")}
+        spent = {role: asdict(one.spent) for role, one in roles.items()}
+        return {"id": row.pop("scenario"), **row, "spent": spent}, more
 
     def _doctor(self, case: Scenario, roles: dict[str, Role], session_id: str) -> Doctor:
         bias = self.options.doctor_bias
@@ -229,28 +230,7 @@ def _ask(role: Role) -> Ask:
     return ask
 
 
-async def _all(
-    work: _Work, cases: Sequence[Scenario], results: Results, jobs: int, *, as_json: bool
-) -> None:
-    free = asyncio.Semaphore(max(1, jobs))
-
-    async def one(case: Scenario) -> None:
-        async with free:
-            done, spent = await work.examine(case)
-        row = asdict(done)
-        transcript = row.pop("transcript")
-        row = {"id": row.pop("scenario"), **row, "spent": spent}
-        path = work.folder / "transcripts" / f"{file_name(case.id)}.json"
-        path.parent.mkdir(exist_ok=True)
-        kept = {**row, "objective": case.objective, "transcript": transcript}
-        write_atomic(path, json.dumps(kept, indent=1, ensure_ascii=False).encode())
-        await results.add(row)
-        if as_json:
-            print_json(row)
-        else:
-            said = f"{row['id']}: {row['state']} in {row['turns']} turns"
-            detail = row["diagnosis"] or row["reason"]
-            print(printable(f"{said}{': ' if detail else ''}{detail}"), file=sys.stderr, flush=True)
-
-    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C
-        await asyncio.gather(*(one(case) for case in cases))
+def _line(row: dict[str, Any]) -> str:
+    detail = row["diagnosis"] or row["reason"]
+    said = f"{row['id']}: {row['state']} in {row['turns']} turns"
+    return f"{said}{': ' if detail else ''}{detail}"

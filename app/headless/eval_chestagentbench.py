@@ -7,21 +7,20 @@ arXiv:2502.02673; data: huggingface.co/datasets/wanglab/chest-agent-bench
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from app.agent.llm.base import LanguageModel
 from app.agent.sessions import Thread
-from app.errors import FileProblem, SightlineError, UsageError, printable
+from app.errors import FileProblem, SightlineError, UsageError
 from app.headless.common import open_program, print_json
 from app.headless.eval_page import write_page
-from app.headless.eval_runs import Results, Role, exit_code, file_name, summary_of
+from app.headless.eval_runs import Results, Role, exit_code, file_name, run_cases, summary_of
 from app.headless.runs import open_images
 from app.paths import data_dir
 from app.settings import write_atomic
@@ -185,7 +184,8 @@ def run(
             raise UsageError(reason, remedy="Name one with --llm, or choose one in the settings.")
         results = Results(folder, facts, resume=resume)
         todo = [one for one in questions if one.id not in results.done]
-        asyncio.run(_all(program, used, todo, results, jobs, as_json=as_json))
+        work = partial(_ask, program, used, folder)
+        asyncio.run(run_cases(todo, work, results, jobs, None if as_json else _line))
         name = used.name
     wanted = {one.id for one in questions}
     rows = [row for row in results.rows if row["id"] in wanted]
@@ -201,38 +201,13 @@ def run(
     return exit_code(len(rows), len(questions))
 
 
-async def _all(
-    program: Program,
-    model: LanguageModel,
-    questions: Sequence[Question],
-    results: Results,
-    jobs: int,
-    *,
-    as_json: bool,
-) -> None:
-    free = asyncio.Semaphore(max(1, jobs))
-
-    async def one(question: Question) -> None:
-        async with free:
-            row, transcript = await _ask(program, model, question, results.folder)
-        path = results.folder / "transcripts" / f"{file_name(question.id)}.json"
-        path.parent.mkdir(exist_ok=True)
-        kept = {**row, "objective": question.text, "transcript": transcript}
-        write_atomic(path, json.dumps(kept, indent=1, ensure_ascii=False).encode())
-        await results.add(row)
-        if as_json:
-            print_json(row)
-        else:
-            said = f"{row['id']}: {row['state']} ({row['answer'] or row['reason']})"
-            print(printable(said), file=sys.stderr, flush=True)
-
-    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C
-        await asyncio.gather(*(one(question) for question in questions))
+def _line(row: dict[str, Any]) -> str:
+    return f"{row['id']}: {row['state']} ({row['answer'] or row['reason']})"
 
 
 async def _ask(
-    program: Program, model: LanguageModel, question: Question, folder: Path
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    program: Program, model: LanguageModel, folder: Path, question: Question
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ask one question in a conversation of its own; return its row and what was said."""
     files = folder / "files" / file_name(question.id)
     files.mkdir(parents=True, exist_ok=True)
@@ -268,4 +243,4 @@ async def _ask(
         "reason": reason,
         "spent": {"assistant": asdict(role.spent)},
     }
-    return row, transcript
+    return row, {"objective": question.text, "transcript": transcript}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from app.agent.events import (
     RunCancelled,
@@ -25,13 +26,15 @@ from app.agent.events import (
 from app.agent.llm.base import LanguageModel
 from app.agent.profiles import AgentProfile
 from app.agent.sessions import Thread
-from app.errors import FileProblem, SightlineError
+from app.errors import FileProblem, SightlineError, printable
+from app.headless.common import print_json
 from app.headless.runs import approver
 from app.settings import write_atomic
 from app.tools.images import OpenImage
 from app.wiring import Program
 
 Json = dict[str, Any]
+T = TypeVar("T")
 MOST_SAID = 1_000
 """Characters that a role without tools may say; then it is cut off. AgentClinic: 200 tokens."""
 
@@ -164,6 +167,41 @@ class Results:
                 stream.write(f"{json.dumps(row)}\n")
                 stream.flush()
                 os.fsync(stream.fileno())
+
+
+async def run_cases(
+    cases: Iterable[T],
+    work: Callable[[T], Awaitable[tuple[Json, Json]]],
+    results: Results,
+    jobs: int,
+    said: Callable[[Json], str] | None,
+) -> None:
+    """Work on cases, `jobs` at the same time, until all are done or Ctrl+C; keep each result.
+
+    Args:
+        cases: The cases.
+        work: Returns a case's row, with its "id", and what else its transcript's file has.
+        results: Where rows go; transcripts lie beside them.
+        jobs: Cases at the same time.
+        said: Returns the line about a row for stderr; None to print the row as JSON.
+    """
+    free = asyncio.Semaphore(max(1, jobs))
+    folder = results.folder / "transcripts"
+    folder.mkdir(exist_ok=True)
+
+    async def one(case: T) -> None:
+        async with free:
+            row, more = await work(case)
+        kept = json.dumps({**row, **more}, indent=1, ensure_ascii=False)
+        write_atomic(folder / f"{file_name(str(row['id']))}.json", kept.encode())
+        await results.add(row)
+        if said is None:
+            print_json(row)
+        else:
+            print(printable(said(row)), file=sys.stderr, flush=True)
+
+    with contextlib.suppress(asyncio.CancelledError):  # Ctrl+C
+        await asyncio.gather(*map(one, cases))
 
 
 def read_results(path: Path) -> list[Json]:
