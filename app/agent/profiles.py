@@ -16,7 +16,7 @@ from app.paths import config_dir, resources_dir
 
 
 class AgentProfile(BaseModel):
-    """How one kind of run works.
+    """The settings of one kind of run.
 
     Attributes:
         title: Its name for people.

@@ -28,7 +28,7 @@ from app.tools.diagnosis.table import presentations
 
 Json = dict[str, Any]
 State = Literal["correct", "wrong", "declined", "undecided", "no diagnosis", "protocol", "failed"]
-"""How an examination ended; "declined": the doctor said that it cannot know; "undecided": the
+"""The outcome of an examination; "declined": the doctor said that it cannot know; "undecided": the
 moderator said neither yes nor no; "protocol": the doctor broke the protocol too often."""
 NOT_AVAILABLE = "not available"
 MOST_BREAKS = 3
@@ -92,7 +92,7 @@ def _scenario(name: str, data: Json) -> Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a role said.
+    """A text that a role said.
 
     Attributes:
         text: What the others hear.
@@ -402,7 +402,7 @@ def _left(left: int) -> str:
 
 @dataclass(slots=True)
 class Examination:
-    """How one case went.
+    """The outcome and the transcript of one case.
 
     Attributes:
         transcript: Each turn as {"turn", "role", "text"}.

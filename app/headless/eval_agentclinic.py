@@ -55,7 +55,7 @@ RULES = "rules"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the results of a run depend on.
+    """The settings on which results depend.
 
     Attributes:
         llm: The doctor's model; the others' too where theirs is "".

@@ -1,4 +1,4 @@
-"""What benchmarks share: asking a role's model, results on disk, resuming, the summary."""
+"""Shared parts of the benchmarks: asking a role's model, results on disk, resuming, the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text says of a finding: present, absent, both or nothing, by the words for it.
+"""Reads whether a text says that a finding is present or absent, by the words for it.
 
 A negation reaches to the end of its clause ("denies chills, fever and cough") or, for "no", "not"
 and "without", over the next item only, unless the list goes on with "or"; what is said to be

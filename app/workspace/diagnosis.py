@@ -33,7 +33,7 @@ def _at_once(work: Callable[[], Any], done: Callable[[Any], object]) -> None:
 
 @dataclass(slots=True)
 class _Told:
-    """What a person told of one study and presentation.
+    """Findings and priors that a person told of one study and presentation.
 
     `hand` goes before what was `said` in the chat; None in it leaves a finding out. `order` has the
     findings in the order in which they became known.

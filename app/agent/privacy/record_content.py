@@ -48,7 +48,7 @@ _TERMINOLOGIES = (
 _SNOMED = "http://snomed.info/"
 _WORD = re.compile(r"(?<![\d.])[^\W_]+(?:['’][^\W_]+)*(?!\.\d)")
 _GROUPED = re.compile(r"(?<![\w.])[A-Z\d]+(?:-[A-Z\d]+)+(?![\w.])")
-"""What may be a number in groups: 881-33-2077, ACC-5519-QV; a LOINC code is none (11341-5)."""
+"""Matches numbers in groups: 881-33-2077, ACC-5519-QV; a LOINC code is none (11341-5)."""
 _KEY = re.compile(r"[a-z][a-z0-9_]*")
 _MANY = 50  # patients who are looked for by name in the result, rather than all taken
 _SHORT_NUMBER = 4

@@ -96,7 +96,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of all files.
+    """The outcomes of copying files.
 
     Attributes:
         outcomes: One a file, in their order.

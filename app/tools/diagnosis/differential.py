@@ -54,7 +54,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What one piece of evidence does to one disease.
+    """The effect of one piece of evidence on one disease.
 
     Attributes:
         ratio: Its likelihood ratio.
@@ -97,7 +97,7 @@ class Probability:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What finding out about one finding is expected to tell.
+    """The information expected from finding out about one finding.
 
     Attributes:
         bits: Expected drop of the entropy, summed over the diseases.

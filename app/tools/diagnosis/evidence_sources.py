@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?
 
 @dataclass(frozen=True, slots=True)
 class TextEvidence:
-    """What a text says of a presentation's findings.
+    """The findings of a presentation that a text names.
 
     Attributes:
         evidence: Findings that are said to be present or absent, in the order of the table.

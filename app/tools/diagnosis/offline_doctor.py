@@ -23,7 +23,7 @@ _YES = re.compile(r"\W*(yes|yeah|yep|i do|i have|i did|ja)\b", re.IGNORECASE)
 _NO = re.compile(r"\W*(no|nope|not|never|i don't|i do not|i haven't|nein)\b", re.IGNORECASE)
 OPENING = "What brings you here, and what have you noticed?"
 CANNOT = "I CANNOT TELL: "
-"""How the text begins with which the doctor ends without a diagnosis."""
+"""Start of the text with which the doctor ends without a diagnosis."""
 
 
 @dataclass(slots=True)

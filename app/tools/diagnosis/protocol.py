@@ -31,7 +31,7 @@ from app.tools.diagnosis.session import (
 STEP, FINAL = "diagnosis_step", "final_diagnosis"
 READY = "I'm ready to provide a diagnosis. Let me finalize my assessment."
 DIAGNOSIS = "DIAGNOSIS READY: "
-"""How the text of a final diagnosis begins."""
+"""Start of the text of a final diagnosis."""
 
 _ACTION = re.compile(
     r"\s*(ASK PATIENT|REQUEST TEST|REQUEST IMAGES?|DIAGNOSIS READY)\b[ \t]*:?\s*(.*)",
@@ -94,7 +94,7 @@ class DiagnosisStepInput(ToolInput):
 
 
 class SpokenOutput(BaseModel):
-    """What is said or done next."""
+    """The text that is said or requested next."""
 
     text: str = Field(description="The text for the patient or the ward.")
     step_number: int = Field(description="Steps recorded so far.")

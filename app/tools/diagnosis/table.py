@@ -210,7 +210,7 @@ class Ratio(_Cited):
 
     @property
     def rates(self) -> tuple[float, float] | None:
-        """How often the finding is present with the disease and without it; None if not known.
+        """Share of patients with the finding, with and without the disease; None if not known.
 
         From both ratios p and n: with the disease p(1 - n) / (p - n), without it (1 - n) / (p - n).
         """

@@ -117,7 +117,7 @@ def _kind(
 
 
 _TO_GIVE = phrases("how much, can|may|should i|we give, after, dose of")
-"""What is to be given is for a physician: no list of the record answers it."""
+"""Words of questions on what to give, which no list of the record answers."""
 
 _GIVEN = (
     *(

@@ -1,4 +1,4 @@
-"""What the diagnosis panel says of a differential, without any widget."""
+"""Texts of the diagnosis panel on a differential, without any widget."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MOST_SEEN = 4  # bars; more are scrolled to
 
 @dataclass(frozen=True, slots=True)
 class BarFigures:
-    """What a bar shows; probabilities from 0 to 1, thresholds None where none is published."""
+    """The figures of a bar; probabilities from 0 to 1, thresholds None where none is published."""
 
     hypothesis: str
     name: str

@@ -53,7 +53,7 @@ def _words() -> dict[str, tuple[str, ...]]:
 
 @dataclass(slots=True)
 class TypedValues:
-    """What a text gives for a score.
+    """Values of a score's inputs, read from a text.
 
     Attributes:
         values: By input.
