@@ -98,14 +98,14 @@ def _config(path: Path, about: Mapping[str, Any]) -> LlavaConfig:
         ToolFailed: It is another model, or the vision tower is missing.
     """
     if about.get("model_type") == "llava":
-        return cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
+        return LlavaConfig.from_pretrained(path, local_files_only=True)
     for key, value in {"model_type": "llava_mistral", **_PUBLISHED}.items():
         if about.get(key) != value:
             raise _unsupported(path, f"{key} {about.get(key)!r}")
     own = {key: value for key, value in about.items() if not _is_llava_key(key)}
     return LlavaConfig(
         vision_config=cast("Any", _tower_config(path)),
-        text_config=cast("Any", MistralConfig(**own)),
+        text_config=MistralConfig(**own),
         projector_hidden_act="gelu",
         vision_feature_layer=int(about.get("mm_vision_select_layer", -2)),
         vision_feature_select_strategy="default",
@@ -189,7 +189,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     if (path / "tokenizer.model").is_file():
         return _sentencepiece(path)
     if (path / "tokenizer.json").is_file():
-        found: Any = cast("Any", AutoTokenizer).from_pretrained(
+        found: Any = AutoTokenizer.from_pretrained(
             path, local_files_only=True, trust_remote_code=False
         )
         plain = {"add_special_tokens": False, "split_special_tokens": True}

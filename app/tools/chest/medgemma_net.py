@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,9 +70,7 @@ def load(path: Path, work: Work) -> MedGemma:
 
 def _processor(path: Path) -> Any:
     try:
-        return cast("Any", AutoProcessor).from_pretrained(
-            path, local_files_only=True, trust_remote_code=False
-        )
+        return AutoProcessor.from_pretrained(path, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ToolFailed(
             "MedGemma's processor or vocabulary cannot be loaded",
@@ -220,7 +218,7 @@ def check(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def _build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """Return the network that a folder describes, without values; see `published_weights`."""
-    config: Any = cast("Any", Gemma3Config).from_pretrained(path, local_files_only=True)
+    config: Any = Gemma3Config.from_pretrained(path, local_files_only=True)
     with uninitialised_modules(device, dtype):
         model: Any = Gemma3ForConditionalGeneration(config)
     # The output layer shares the embedding's weights, which the files contain only once.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +45,9 @@ def load(path: Path, work: Work) -> Section:
         ToolFailed: The folder is damaged, or contains a different model.
     """
     model = load_model(VisionEncoderDecoderModel, path, work, unused=("encoder.pooler.",))
-    tokenizer = cast("Any", BertTokenizer).from_pretrained(path, local_files_only=True)
+    tokenizer = BertTokenizer.from_pretrained(path, local_files_only=True)
     # The model was trained with images resampled by PIL, not by torchvision.
-    processor = cast("Any", ViTImageProcessorPil).from_pretrained(path, local_files_only=True)
+    processor = ViTImageProcessorPil.from_pretrained(path, local_files_only=True)
     return Section(model, tokenizer, processor)
 
 

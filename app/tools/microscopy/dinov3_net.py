@@ -11,7 +11,7 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
@@ -190,6 +190,6 @@ def _current_name(name: str) -> str:
 
 def _build_network(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     kind = _kind(path)
-    config: Any = cast("Any", AutoConfig).from_pretrained(path, local_files_only=True)
+    config: Any = AutoConfig.from_pretrained(path, local_files_only=True)
     with uninitialised_modules(device, dtype):
         return {"": kind(config)}
