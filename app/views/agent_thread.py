@@ -216,9 +216,10 @@ class AgentThread(QObject):
         if isinstance(event, ToolFinished) and self._results is not None:
             try:
                 about = self._current.about if self._current is not None else ""
-                self._results.take_results(
-                    event.tool, event.findings, event.artifacts, about, event.output
-                )
+                with self._results.commands.of_run(event.run_id):
+                    self._results.take_results(
+                        event.tool, event.findings, event.artifacts, about, event.output
+                    )
             except Exception:  # a result that cannot be shown must not end the run
                 _log.exception("the results of a tool call could not be shown")
         self.run_event.emit(event)

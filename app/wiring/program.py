@@ -36,7 +36,7 @@ from app.records.fhir_server import KEY_KIND, ServerQuery
 from app.records.record_library import OpenedRecord, RecordLibrary
 from app.secrets import Secrets, key_name
 from app.settings import ModelSettings, Settings
-from app.tools.api import CancelToken, ToolContext
+from app.tools.api import CancelToken, ToolContext, Viewer
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages, rejected_calls
 from app.tools.mcp.server_tools import assistant_tools
@@ -77,6 +77,8 @@ class Program:
     models: providers.Models = field(default_factory=providers.Models)
     record: OpenRecord = field(default_factory=OpenRecord)
     settings_notices: list[str] = field(default_factory=list[str])
+    viewer: Viewer | None = None
+    """The window that the viewer's tools work; None without one."""
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
@@ -276,7 +278,8 @@ class Program:
     @property
     def active(self) -> Registry:
         """The tools of the packs that the settings leave active."""
-        return self.registry.without(self.settings.profile.packs_off)
+        off = self.settings.profile.packs_off
+        return self.registry.without(off if self.viewer is not None else [*off, "viewer"])
 
     def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
         """Use only these packs (all if empty), and another prompt, without saving the choice.
@@ -410,6 +413,8 @@ class Program:
             records=self.record.records,
             record_patient=self.record.patient_id,
             record_unlinked=self.record.is_unlinked,
+            viewer=self.viewer,
+            shown=self.viewer.state() if self.viewer is not None else {},
         )
 
     def tool_context(

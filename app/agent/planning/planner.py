@@ -45,7 +45,7 @@ from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
-from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,41 @@ class Planner:
             numbers[index] = len(calls) + 1
             calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
         return calls
+
+
+OUTLINE = "segment the {name}"
+_COMMAND = "viewer command"
+_NOT_READ = "Not understood, and not done: “{text}”."
+
+
+def _spoken(question: str, scene: Scene) -> Spoken | None:
+    """Return the commands in a question that an available tool carries out as said."""
+    for pack in scene.plans.packs:
+        found = pack.spoken(question) if pack.spoken is not None else None
+        if found is not None and all(call.tool in scene.tools for call in found.calls):
+            return found
+    return None
+
+
+def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:
+    """Return the intent of commands and what else is asked, which the tools do first."""
+    done = commands.plan
+    assert isinstance(done, ToolPlan)
+    if isinstance(rest.plan, ToolPlan):
+        plan = replace(
+            rest.plan,
+            steps=(*rest.plan.steps, *done.steps),
+            topics=rest.plan.topics | done.topics,
+        )
+        wanted = tuple(dict.fromkeys((*rest.wanted, *commands.wanted)))
+        kinds = (*rest.kinds, *commands.kinds)
+        whole = replace(rest, question=commands.question, kinds=kinds, wanted=wanted, plan=plan)
+        return replace(whole, viewer="")
+    told = ""
+    if said:
+        told = rest.plan.text if isinstance(rest.plan, Reply) else _NOT_READ.format(text=said)
+    notes = (*done.notes, told) if told else done.notes
+    return replace(commands, certain=not said, plan=replace(done, notes=notes))
 
 
 def schema_of(tool: Tool) -> ToolSchema:
