@@ -17,15 +17,17 @@ from PySide6.QtCore import QObject, QThread, QTimer
 
 from app.errors import SightlineError, unexpected
 from app.imaging.findings import Box, Finding, Heatmap, Mask, Provenance, State
+from app.imaging.space.planes import XYZ, frame_plane
 from app.imaging.types import Content, Instance, Series, Window
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import is_called, side_of, words_of
 from app.tools.viewer import tools as named
-from app.tools.viewer.commands import CLOSING, COMMANDS
+from app.tools.viewer.commands import CLOSING, COMMANDS, TEXTS
 from app.views import wording
 from app.views.background import gui_calls
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
 from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace import drawing, editing
@@ -49,6 +51,11 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
     "masks": lambda one: isinstance(one.geometry, Mask),
     "boxes": lambda one: isinstance(one.geometry, Box),
     "measurements": drawing.is_measurement,
+}
+_DETAILS = {
+    "show image texts": Detail.ALL,
+    "hide names": Detail.NO_NAMES,
+    "hide image texts": Detail.NONE,
 }
 _SELECTED = ("selected", "this", "it", "that")
 
@@ -305,10 +312,10 @@ class ViewerCommands(QObject):
             wanted = number - 1
         elif (steps := arguments.get("by")) is not None:
             wanted = min(max(place + steps, 0), count - 1)
-        elif (point := arguments.get("position")) is not None:
-            if frame.planes.place_of(tuple(point)) is None:
+        elif (point := self._position(frame, arguments)) is not None:
+            if frame.planes.place_of(point) is None:
                 raise ToolFailed(tr("the place of this image in the patient is not known"))
-            frame.planes.look_at(tuple(point))
+            frame.planes.look_at(point)
             return
         elif (time := arguments.get("time")) is not None:
             if not 1 <= time <= canvas.scroller.times[1]:
@@ -320,6 +327,19 @@ class ViewerCommands(QObject):
         if count < 2:
             raise ToolFailed(tr("there is only one image here"))
         canvas.scroller.to(wanted)
+
+    def _position(self, frame: ViewportFrame, arguments: JsonDict) -> XYZ | None:
+        """Return the point in the patient that is meant, in mm (LPS); None if none is."""
+        if (point := arguments.get("position")) is not None:
+            return tuple(point)
+        shown = frame.canvas.frame
+        plane = frame_plane(shown) if shown is not None else None
+        if (height := arguments.get("z")) is None or shown is None:
+            return None
+        if plane is None:
+            raise ToolFailed(tr("the place of this image in the patient is not known"))
+        x, y, _ = plane.point(shown.columns / 2, shown.rows / 2)
+        return x, y, float(height)
 
     def _show(self, arguments: JsonDict, _context: ToolContext) -> None:
         what, where = str(arguments["what"]).casefold().strip(), str(arguments.get("viewport", ""))
@@ -392,10 +412,19 @@ class ViewerCommands(QObject):
             self._window.hanging.arrange()
         elif name == "prior":
             self._hang_prior()
+        elif name == "current":
+            current = self._image_named("current")
+            layout.arrange(LAYOUTS["1x1"])
+            if layout.active.acquired is not current:
+                layout.active.show(current)
+        elif name == "swap":
+            if len(layout.screen.viewports) != 2:
+                raise ToolRetry(tr("two viewports are needed to exchange them"))
+            layout.swap(*layout.screen.viewports)
         else:
             raise ToolRetry(
                 tr("there is no layout “{name}”").format(name=name),
-                remedy=", ".join((*LAYOUTS, "maximised", "protocol", "prior")),
+                remedy=", ".join((*LAYOUTS, "maximised", "protocol", "prior", "current", "swap")),
             )
 
     def _hang_prior(self) -> None:
@@ -587,6 +616,10 @@ class ViewerCommands(QObject):
 
     def _command(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
         name = arguments["command"]
+        if name in TEXTS:
+            for frame in self._window.viewports.frames:
+                frame.canvas.set_detail(_DETAILS[name])
+            return ViewerAnswer(tr("Image texts: {which}.").format(which=tr(TEXTS[name])), {})
         action = self._action(COMMANDS[name])
         text = action.text().replace("&", "").rstrip("…")
         if not action.isEnabled():
@@ -596,7 +629,10 @@ class ViewerCommands(QObject):
             return ViewerAnswer(
                 tr("“{command}” is open; you decide there.").format(command=text), {"opened": name}
             )
-        if name.startswith(("panel ", "plane ", "link ", "channels", "reference")):
+        if name.startswith("unlink"):
+            if action.isChecked():
+                action.trigger()
+        elif name.startswith(("panel ", "plane ", "link ", "channels", "reference")):
             self._switch_on(action)
         elif not (name == "mark as key image" and action.isChecked()):
             action.trigger()

@@ -77,6 +77,7 @@ class Program:
     models: providers.Models = field(default_factory=providers.Models)
     record: OpenRecord = field(default_factory=OpenRecord)
     settings_notices: list[str] = field(default_factory=list[str])
+    has_window: bool = False
     viewer: Viewer | None = None
     """The window that the viewer's tools work; None without one."""
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
@@ -279,7 +280,7 @@ class Program:
     def active(self) -> Registry:
         """The tools of the packs that the settings leave active."""
         off = self.settings.profile.packs_off
-        return self.registry.without(off if self.viewer is not None else [*off, "viewer"])
+        return self.registry.without(off if self.has_window else [*off, "viewer"])
 
     def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
         """Use only these packs (all if empty), and another prompt, without saving the choice.

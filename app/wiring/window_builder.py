@@ -109,6 +109,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.viewer_commands import ViewerCommands
     from app.views.wording import PackTexts
 
+    program.has_window = True
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
     workspace = Workspace(program.registry.labels, texts.result_titles)

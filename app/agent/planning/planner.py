@@ -67,6 +67,35 @@ class Planner:
     def interpret(self, question: str, scene: Scene) -> Intent:
         """Return a question's intent, once per run; without the scene's plans, by our own."""
         scene = scene if scene.plans else replace(scene, plans=self.plans)
+        spoken = _spoken(question, scene)
+        if spoken is None:
+            return self._interpret(question, scene)
+        commands = self._commands(question, spoken, scene)
+        rest = question if spoken.compares else spoken.rest
+        if not rest:
+            return commands
+        return _joined(commands, self._interpret(rest, scene), said=spoken.rest)
+
+    def _commands(self, question: str, spoken: Spoken, scene: Scene) -> Intent:
+        """Return the intent of commands alone.
+
+        What is to be zoomed to is outlined first if it is not there and a tool can do that.
+        """
+        names = (str(call.arguments.get("to") or "") for call in spoken.calls)
+        missing = next((name for name in names if name and scene.is_missing(name)), "")
+        outline = self._interpret(OUTLINE.format(name=missing), scene).plan if missing else None
+        steps = [*outline.steps] if isinstance(outline, ToolPlan) else []
+        steps += [
+            Step(call.tool, dict(call.arguments), scene.plans.rule(call.tool).why)
+            for call in spoken.calls
+        ]
+        plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
+        wanted = tuple(dict.fromkeys(step.tool for step in steps))
+        return Intent(
+            question, scene, (_COMMAND,), wanted=wanted, certain=not spoken.rest, plan=plan
+        )
+
+    def _interpret(self, question: str, scene: Scene) -> Intent:
         scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
         said = named_patients(text, scene.records)

@@ -40,6 +40,7 @@ COMMANDS: dict[str, str] = {
     "link scrolling": "link_menu.choices.scroll",
     "link windows": "link_menu.choices.window",
     "link zoom and pan": "link_menu.choices.view",
+    "unlink scrolling": "link_menu.choices.scroll",
     "reference lines": "link_menu.choices.lines",
     "maximise viewport": "layout_menu.maximise",
     "close viewport": "layout_menu.close_one",
@@ -55,7 +56,6 @@ COMMANDS: dict[str, str] = {
     "colours viridis": "colormaps.choices.viridis",
     "full screen": "full_screen",
     "panels": "panels",
-    "image texts": "texts",
     "panel studies": "dock.Studies",
     "panel attributes": "dock.Attributes",
     "panel findings": "dock.Findings",
@@ -95,6 +95,9 @@ COMMANDS: dict[str, str] = {
 }
 """The window's name of each command, by the words that a tool's argument says."""
 
+TEXTS = {"show image texts": "all", "hide names": "no names", "hide image texts": "none"}
+"""Commands for the texts over the images, which F2 goes through."""
+
 ASKED = {
     "undo": "Undo the last step?",
     "redo": "Redo the step that was undone?",
@@ -114,7 +117,7 @@ ASKED = {
     "models": "Open the window of the models?",
     "audit log": "Open the audit log?",
 }
-"""What a person is asked before a language model's command: what writes, sends, closes or undoes."""
+"""The question before a language model's command that writes, sends, closes or takes back."""
 
 CLOSING = ("close study", "close all studies", "close patient record")
 """Commands that are asked about whoever gives them; a slip would cost what is open."""

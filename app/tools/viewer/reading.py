@@ -43,6 +43,10 @@ def _joined(text: str) -> str:
 
 _OPEN = re.compile(rf"^(?:(?:{_joined(_COURTESY)})\b[ ,]*)+")
 _CLOSE = re.compile(rf"(?:[ ,]+(?:{_joined(_AFTER)}))+$")
+_FILLERS = re.compile(
+    r"\b(?:mal|doch|bitte|eben|einfach|gerade|please|just|kindly|pls|me|us|mir|uns)\b"
+)
+_SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
 _SPLIT = re.compile(
     r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
 )
@@ -176,6 +180,7 @@ def read(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     folded = " ".join(text.casefold().translate(_FOLDED).split())
+    folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
         return _spoken([found], [], folded)
     calls: list[tuple[SpokenCall, ...]] = []
@@ -190,10 +195,11 @@ def read(text: str) -> Spoken | None:
         each = [_clause(part) for part in parts]
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]
-        elif len(parts) > 1 and (first := each[0]) is not None and not any(each[1:]):
+        elif len(parts) > 1 and any(map(_stands_alone, each)):
             # "zoom to the heart and tell me whether it is enlarged"
-            calls.append(first)
-            rest.append(clause[clause.index(parts[1], len(parts[0])) :])
+            calls += [one for one in each if one and _stands_alone(one)]
+            left = [part for part, one in zip(parts, each, strict=True) if not _stands_alone(one)]
+            rest.append(" and ".join(left))
         else:
             rest.append(clause)
     return _spoken(calls, rest, folded) if calls else None
@@ -208,6 +214,14 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
 
 
+def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
+    """Return whether a part is a command of its own: not "width 350" in "convert it with ..."."""
+    if not calls:
+        return False
+    first = calls[0]
+    return first.tool != named.WINDOW or not {"center", "width"} & first.arguments.keys()
+
+
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
     for words in dict.fromkeys(_variants(clause)):
         if words and (found := _matched(words)) is not None:
@@ -218,7 +232,8 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
 def _variants(clause: str) -> Iterator[str]:
     bare = clause.strip(" .,!?:\"'")
     stripped = _stripped(bare)
-    yield from (bare, stripped, " ".join(map(_corrected, stripped.split())))
+    plain = " ".join(_FILLERS.sub(" ", stripped).split())
+    yield from (plain, stripped, " ".join(map(_corrected, plain.split())), bare)
 
 
 def _stripped(clause: str) -> str:
@@ -274,6 +289,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return text.replace("-", " ")
         case "name":
             return _name(text)
+        case "text":
+            return text
         case "which":
             return _which(text)
         case _:
@@ -299,7 +316,8 @@ def _which(text: str) -> str:
             "measurements": r"measure|messung",
             "heatmaps": r"heat|saliency|waerme",
         }
-        return next((name for name, said in groups.items() if re.search(said, bare)), "all")
+        whole = "all" if bare else "selected"
+        return next((name for name, said in groups.items() if re.search(said, bare)), whole)
     if len(bare) < 3:
         raise _NotMeant
     return _name(bare)

@@ -20,7 +20,7 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.viewer.commands import ASKED, COMMANDS
+from app.tools.viewer.commands import ASKED, COMMANDS, TEXTS
 
 STATE = "viewer_state"
 WINDOW = "viewer_window"
@@ -70,6 +70,7 @@ class GoToInput(ToolInput):
     position: tuple[float, float, float] | None = Field(
         None, description="A point in the patient: x, y, z in mm (LPS)."
     )
+    z: float | None = Field(None, description="A height in the patient, in mm (LPS).")
     finding: str = Field("", max_length=120, description=_NAME)
     time: int | None = Field(None, ge=1, description="Time point, from 1.")
     viewport: str = _VIEWPORT
@@ -92,7 +93,8 @@ class LayoutInput(ToolInput):
     layout: str = Field(
         max_length=40,
         description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
-        'protocol that suits, or "prior" for the shown study beside its prior.',
+        'protocol that suits, "prior" for the shown study beside its prior, "current" for it '
+        'alone, "swap" to exchange two viewports.',
     )
 
 
@@ -144,9 +146,7 @@ class FindingsInput(ToolInput):
 class CommandInput(ToolInput):
     """A command of the menus that takes no arguments."""
 
-    command: str = Field(
-        max_length=60, description="One of: " + "; ".join(COMMANDS), json_schema_extra={}
-    )
+    command: str = Field(max_length=60, description="One of: " + "; ".join((*COMMANDS, *TEXTS)))
 
 
 class ViewerOutput(BaseModel):
@@ -177,7 +177,7 @@ class ViewerTool:
         wanted: JsonDict = args.model_dump(exclude_defaults=True)
         if self.spec.name == STATE:
             return ToolResult("What is shown.", viewer.state(), {})
-        if self.spec.name == COMMAND and wanted.get("command") not in COMMANDS:
+        if self.spec.name == COMMAND and wanted.get("command") not in {**COMMANDS, **TEXTS}:
             raise ToolRetry(f"there is no command {wanted.get('command')!r}")
         title = question(self.spec.name, wanted)
         # The offline planner passes on what the user said; a model has its own mind.
