@@ -6,17 +6,24 @@ What each must do stands in `blind_commands.toml`, written before the rules were
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.types import Window
+from app.imaging.types import ImageRef, Window
+from app.tools.api import ToolContext, ToolFailed, ToolRetry
+from app.tools.images import RunImages
+from app.tools.viewer.commands import ASKED
 from app.tools.viewer.commands import COMMANDS as COMMANDS_OF
+from app.tools.viewer.tools import TOOLS, ViewerTool
 from app.views.canvas.corner_text import Detail
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
@@ -339,6 +346,107 @@ def test_every_command_is_in_the_window_and_every_other_is_left_out_on_purpose(
     finally:
         window.close()
         program.close()
+
+
+_HOSTILE = ("../../etc/passwd", "<img src=x onerror=alert(1)>", "all; rm -rf /", "x" * 5000, "\0")
+_NUMBERS = (-1, 0, 10**12, float("nan"), float("inf"), -float("inf"), "12", None, [], {})
+
+
+def _hostile_calls(tool: ViewerTool) -> Iterator[dict[str, Any]]:
+    """Yield arguments that nobody in his senses would give: each field with each odd value."""
+    fields = tool.spec.Input.model_fields
+    usual: dict[str, Any] = {"what": "prior", "layout": "2x2", "action": "hide", "which": "all"}
+    usual |= {"command": "invert"}
+    base = {name: value for name, value in usual.items() if name in fields}
+    for name in fields:
+        for value in (*_HOSTILE, *_NUMBERS):
+            yield {**base, name: value}
+    yield {**base, "path": "/etc/passwd"}
+    if "command" in fields:
+        every = (*COMMANDS_OF, "quit", "edit_keys", "theme_menu.choices.dark", "__class__")
+        yield from ({"command": name} for name in every)
+    if "action" in fields:
+        yield from (
+            {"action": action, "which": which}
+            for action in ("accept", "reject", "delete", "export", "run")
+            for which in ("all", "selected", "Nodule", "masks", "*")
+        )
+
+
+@pytest.mark.timeout(400)
+def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing_unasked(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    """The user says no to everything; what needs no question changes the view only."""
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("cxr", tmp_path, wait_until)
+    asked: list[str] = []
+
+    def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+        asked.append(title)
+        return False
+
+    try:
+        room.begin({})
+        viewer = room.program.viewer
+        files = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
+        before = look(room)
+        images = RunImages((), tmp_path, room.program.decoder, ())
+        plain = room.program.tool_context("run", "call", images, tmp_path)
+        context = replace(plain, viewer=viewer, confirm=confirm, model=AnyModel())
+        done: list[str] = []
+        for tool in TOOLS:
+            for given in _hostile_calls(tool):
+                try:
+                    arguments = tool.spec.Input.model_validate(given)
+                except ValidationError:
+                    continue
+                _in_thread(room, tool, arguments, context, done)
+        room.settle()
+        after = look(room)
+        assert len(done) > 30, "many a call must get through, or this shows nothing"
+        assert after.states == before.states, "nothing was accepted, rejected or deleted"
+        assert len(room.workspace.studies.all) == 1, "nothing was closed"
+        assert room.window.isVisible()
+        assert set(asked) >= {*ASKED.values(), "Delete all?", "Accept all?", "Reject all?"}
+        assert room.asked == [], "no dialogue opened without a yes"
+        now = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
+        assert now == files, "nothing was written"
+        room.workspace.commands.undo()
+        room.settle()
+        assert look(room).window == before.window, "all of the run is one step"
+    finally:
+        room.close()
+
+
+class AnyModel:
+    """A language model that is chosen; the tools ask it nothing."""
+
+    name, sees, remote = "scripted", False, False
+
+    def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
+        raise AssertionError("nothing to ask")
+
+
+def _in_thread(
+    room: Room, tool: ViewerTool, arguments: Any, context: ToolContext, done: list[str]
+) -> None:
+    """Run a tool as the agent does, on a thread; only errors for a model may come out."""
+    ended: list[BaseException | None] = []
+
+    def work() -> None:
+        try:
+            tool.run(arguments, context)
+            done.append(tool.spec.name)
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    thread = Thread(target=work)
+    thread.start()
+    room.wait(lambda: ended)
+    thread.join()
+    assert isinstance(ended[0], ToolRetry | ToolFailed | None), f"{arguments!r}: {ended[0]!r}"
 
 
 _LEFT_OUT = (

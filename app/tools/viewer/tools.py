@@ -6,7 +6,7 @@ dialogue for files is asked about when a language model wants it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -34,7 +34,9 @@ MARK = "viewer_mark"
 FINDINGS = "viewer_findings"
 COMMAND = "viewer_command"
 
-XY = tuple[float, float]
+_FAR = 1e9
+_Mm = Annotated[float, Field(ge=-_FAR, le=_FAR)]
+XY = tuple[_Mm, _Mm]
 
 _VIEWPORT = Field(
     default="",
@@ -53,8 +55,10 @@ class WindowInput(ToolInput):
     """A window: a preset, or centre and width, or a change of what is shown."""
 
     preset: str = Field("", max_length=60, description='A preset by name: "lung", "bone".')
-    center: float | None = Field(None, description="Window centre, in the image's units (HU).")
-    width: float | None = Field(None, gt=0, description="Window width, in the same units.")
+    center: float | None = Field(
+        None, ge=-_FAR, le=_FAR, description="Window centre, in the image's units (HU)."
+    )
+    width: float | None = Field(None, gt=0, le=_FAR, description="Window width, in the same units.")
     change: Literal[
         "", "brighter", "darker", "more contrast", "less contrast", "automatic", "original"
     ] = ""
@@ -65,12 +69,14 @@ class GoToInput(ToolInput):
     """Where to go in what a viewport shows; exactly one of the arguments but `viewport`."""
 
     slice: int | None = Field(None, ge=1, description="Image or frame of the series, from 1.")
-    by: int | None = Field(None, description="So many images on; negative for back.")
+    by: int | None = Field(
+        None, ge=-100_000, le=100_000, description="So many images on; negative for back."
+    )
     place: Literal["", "first", "last", "middle"] = ""
-    position: tuple[float, float, float] | None = Field(
+    position: tuple[_Mm, _Mm, _Mm] | None = Field(
         None, description="A point in the patient: x, y, z in mm (LPS)."
     )
-    z: float | None = Field(None, description="A height in the patient, in mm (LPS).")
+    z: _Mm | None = Field(None, description="A height in the patient, in mm (LPS).")
     finding: str = Field("", max_length=120, description=_NAME)
     time: int | None = Field(None, ge=1, description="Time point, from 1.")
     viewport: str = _VIEWPORT
