@@ -19,9 +19,9 @@ from app.tools.diagnosis.differential_tool import (
     DifferentialOutput,
     ListPresentations,
     ListPresentationsInput,
-    find_presentation,
     percent,
 )
+from app.tools.diagnosis.meant_table import find_presentation
 from app.tools.diagnosis.table import presentations
 
 TOOL = ComputeDifferential()
