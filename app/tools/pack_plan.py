@@ -112,6 +112,8 @@ class QuestionKind:
             that cannot outline livers.
         fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
+        after: Tools of which one must have run earlier in the conversation: "and no fever" adds to
+            what was weighed before, and asks nothing on its own.
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
@@ -143,6 +145,7 @@ class QuestionKind:
     beyond_images: bool = False
     unless: tuple[str, ...] = ()
     fallback: bool = False
+    after: tuple[str, ...] = ()
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False

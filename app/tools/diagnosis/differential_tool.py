@@ -146,6 +146,8 @@ class ComputeDifferential:
             else:
                 name = presentation.findings[item.finding].name
                 unused.append(f"{name}: {item.origin}, but it was said otherwise")
+        if told and not unused and _says_nothing(args, given):
+            unused.append(f"{args.text.strip()!r}: this table has no finding for it")
         priors = {**told.get("priors", {}), **_priors(args.priors, presentation)}
         differential = Differential(presentation, tuple(evidence.values()), priors)
         context.store.put(
@@ -168,6 +170,11 @@ class ComputeDifferential:
             lines.append(f"Measurements are from the record of {patient.name}{chosen}.")
         text = "\n".join([*lines, NOT_FOR_DIAGNOSIS])
         return ToolResult(text, output, metadata)
+
+
+def _says_nothing(args: DifferentialInput, given: Mapping[str, bool]) -> bool:
+    """Return whether what was told, and no question, held no finding of the table."""
+    return not given and bool(args.text.strip()) and "?" not in args.text
 
 
 def _shown_patient(context: ToolContext) -> str:
@@ -396,8 +403,8 @@ def said_lines(output: Mapping[str, Any]) -> list[str]:
         weights = [one for one in item["weights"] if one["counts"]]
         moved = f"; {', '.join(map(_weight_text, weights))}" if weights else ""
         lines.append(
-            f"{item['name']}: {percent(item['probability'])} (range {percent(item['low'])} to "
-            f"{percent(item['high'])}), before any finding {percent(item['prior'])}{moved}."
+            f"{item['name']}: {percent(item['probability'])} ({_range_text(item)}), before any "
+            f"finding {percent(item['prior'])}{moved}."
         )
     dependent = {
         (one["name"], one["depends_on"])
@@ -416,6 +423,13 @@ def said_lines(output: Mapping[str, Any]) -> list[str]:
         head = "Would tell most next" if number == 1 else "Then"
         lines.append(f"{head}: {_gain_text(gain, names)}.")
     return lines
+
+
+def _range_text(disease: JsonDict) -> str:
+    low, high = disease["low"], disease["high"]
+    if low == high:
+        return "its sources give no interval"
+    return f"range {percent(low)} to {percent(high)}"
 
 
 def _weight_text(weight: JsonDict) -> str:

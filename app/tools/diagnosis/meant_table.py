@@ -144,12 +144,13 @@ def _is_said(name: str, parts: list[str]) -> bool:
 def _for_child(
     tables: list[Presentation], known: Mapping[str, Presentation], is_child: bool
 ) -> list[Presentation]:
-    """Return the tables, for a child those of children for the same diseases where there are."""
+    """Return the tables, of the same diseases those of children for a child, else of adults."""
     found: dict[str, Presentation] = {}
     for one in tables:
-        same = (other for other in known.values() if set(other.hypotheses) & set(one.hypotheses))
-        fit = [other for other in same if other.id.endswith("-child") and is_child]
-        chosen = fit[0] if fit else one
+        same = [other for other in known.values() if set(other.hypotheses) & set(one.hypotheses)]
+        fit = [other for other in same if other.id.endswith("-child") == is_child]
+        wrong = one not in fit and (is_child or any(other in tables for other in fit))
+        chosen = fit[0] if fit and wrong else one
         found[chosen.id] = chosen
     return list(found.values())
 
