@@ -253,11 +253,18 @@ class WordMatches:
             return frozenset()
         # Words such as "compared with yesterday" state history and are a request as well; what a
         # score or a differential is computed from is told.
+        needed = {
+            "\n".join((match.owner.partition("\n")[0], name))
+            for match in matches
+            if self._kind(match).greedy
+            for name in self._kind(match).with_kinds
+        }
         kept = (
             match.positions
             for match in matches
             if (kind := self._kind(match)).greedy
-            or (not kind.tools and (kind.needs_record or not kind.needs_image))
+            or match.owner in needed
+            or (kind.needs_record and not kind.tools)
         )
         return past - frozenset[int]().union(*kept)
 
