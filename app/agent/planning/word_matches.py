@@ -256,8 +256,8 @@ class WordMatches:
         needed = {
             "\n".join((match.owner.partition("\n")[0], name))
             for match in matches
-            if self._kind(match).greedy
-            for name in self._kind(match).with_kinds
+            if (kind := self._kind(match)).greedy and not kind.needs_record
+            for name in kind.with_kinds
         }
         kept = (
             match.positions
