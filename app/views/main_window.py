@@ -663,15 +663,10 @@ class MainWindow(QMainWindow):
             if point is not None:
                 self.planes.look_at(point)
             return
-        finding, shown = annotation.finding, self.canvas.frame
-        if shown is None or not shown.shows(finding.image):
-            self.workspace.show_image(finding.image)
-            return
-        for item in self.canvas.annotation_items():
-            if item.finding.id == finding_id and item.outline is not None:
-                path, anchor = item.outline.path, item.outline.anchor
-                center = anchor if path.isEmpty() else path.boundingRect().center()
-                self.canvas.center_on(center.x(), center.y())
+        shown = self.canvas.frame
+        if shown is None or not shown.shows(annotation.finding.image):
+            self.workspace.show_image(annotation.finding.image)
+        self.workspace.annotations.region_wanted.emit(finding_id)
 
     def _tell_found_again(self, decided: Sequence[Finding]) -> None:
         """Say that a tool has found what the user had accepted or rejected before."""

@@ -17,6 +17,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
+from app.agent.answers.items import Item
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
@@ -26,6 +27,7 @@ from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
+from app.views.chat.markdown import CitedResult
 from app.views.chat.thumbnails import Thumbnail
 from app.views.chat.widgets import ElidedText, ThinProgress, link_button, show_open
 from app.views.layouts import Flow, column, icon_row, row
@@ -65,7 +67,8 @@ class ChatServices:
     ask_again: Callable[[str], object]
     branch: Callable[[Any], object]  # continues in a new thread from before a RunView
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
-    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
+    follow: Callable[[str], object]  # shows what a link of an answer leads to
+    point_at: Callable[[str], object]  # highlights it while the pointer is on the link
 
 
 class ToolCard(QFrame):
@@ -80,6 +83,7 @@ class ToolCard(QFrame):
         self.status = "running"  # or another key of `_STATES`
         self.evidence = 0  # the number by which answers cite the result
         self.findings: tuple[Finding, ...] = ()
+        self.items: Sequence[Item] = ()  # what the result holds, cited as [3.1], [3.2]
         self.missing: tuple[str, ...] = ()
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
@@ -115,7 +119,17 @@ class ToolCard(QFrame):
             self.outdated.setVisible(bool(text))
 
     @property
-    def citation_tooltip(self) -> str:
+    def cited(self) -> CitedResult:
+        """What answers that cite the result link to."""
+        labels = {item.label: item.id for item in self.findings if item.label.strip()}
+        return CitedResult(self._citation_tooltip, [item.text for item in self.items], labels)
+
+    def item(self, place: int) -> Item | None:
+        """Return the item with a number, from 1; None if the result has no such item."""
+        return self.items[place - 1] if 0 < place <= len(self.items) else None
+
+    @property
+    def _citation_tooltip(self) -> str:
         image = _image_names(self.arguments)
         lines = [
             tr("Result {number}: {title} ({tool})").format(
@@ -167,7 +181,8 @@ class ToolCard(QFrame):
 
     def fold(self, answer: str) -> None:
         """Move the result's summary to a closed section; hide warnings that `answer` repeats."""
-        said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
+        # A citation is no figure.
+        said = _figures_in(re.sub(r"\[[\d.]+(?:, ?[\d.]+)*\]", "", answer))
         if self.summary is not None:
             self.summary.hide()
             self._details.add(tr("Summary"), self.summary.plain, "muted")
@@ -214,7 +229,7 @@ class ToolCard(QFrame):
 
     def _show_number(self, event: ToolFinished) -> None:
         self.evidence = event.evidence
-        self.findings = tuple(event.findings)
+        self.findings, self.items = tuple(event.findings), event.items
         self._tools.links.keep_current(self)
         self.update_links()
         self._number.setText(f"[{event.evidence}]")
