@@ -108,12 +108,13 @@ def _measured(name: str, findings: Sequence[Finding]) -> str:
     """Return the finding that a number belongs to by its name; "" unless exactly one fits."""
     plain = _plain(name)
     fitting = [
-        one.id
+        (len(label), one.id)
         for one in findings
         if (label := _plain(one.label))
         and (f" {plain} ".startswith(f" {label} ") or plain == _plain(one.ratio))
     ]
-    return fitting[0] if len(fitting) == 1 else ""
+    longest = [key for length, key in fitting if length == max(fitting)[0]]
+    return longest[0] if len(longest) == 1 else ""
 
 
 def _plain(text: str) -> str:
@@ -157,23 +158,24 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
     """Return the ids of the items that a sentence tells, as in "3.1, 3.2"; "" for none or many.
 
     An item is told if its number stands in the sentence, as it is or rounded, with a word of its
-    name, or if it has no number and its label stands there.
+    name. Where no number is told, an item without one is told if its label stands there.
     """
     low = sentence.casefold()
     figures = {(float(digits), len(digits.partition(".")[2])) for digits in _figures(low)}
-    ids: dict[tuple[float, int] | str, str] = {}
+    ids: dict[tuple[float, int], str] = {}
+    labels: dict[str, str] = {}
     for key, text in message_items.items():
         name, value = _parted(text)
         if value is None:
             label = name.rpartition(", ")[0] or name
             if re.search(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", low):
-                ids.setdefault(label, key)
+                labels.setdefault(label, key)
             continue
         for figure, decimals in figures:
             near = abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
             if near and any(word in _words(low) for word in _words(name.casefold())):
                 ids.setdefault((figure, decimals), key)
-    found = sorted(set(ids.values()), key=lambda one: int(one.partition(".")[2]))
+    found = sorted(set((ids or labels).values()), key=lambda one: int(one.partition(".")[2]))
     return ", ".join(found) if len(found) <= most else ""
 
 

@@ -433,10 +433,23 @@ class ChatDock(QWidget):
             else:
                 self.show_card(card)
 
-    def show_card(self, card: ToolCard) -> None:
+    def show_card(self, card: ToolCard, *, details: bool = False) -> None:
         """Scroll to the card of a tool call, and make it stand out for a moment."""
+        if details:
+            card.open_details()
         self.conversation.reveal(card)
         card.point_out()
+
+    def card_of(self, finding_id: str) -> ToolCard | None:
+        """Return the card of the tool call that made a finding, among the runs that are shown."""
+        cards = [card for run in self.conversation.runs for card in run.cards.values()]
+        is_same = self._links.is_same
+        made = (c for c in cards if any(is_same(one.id, finding_id) for one in c.findings))
+        return next(made, None)
+
+    def leads_to(self, target: str, finding_id: str) -> bool:
+        """Return whether a link of an answer leads to a finding, alone or with others."""
+        return any(self._links.is_same(key, finding_id) for key in self._findings_at(target))
 
     def _point_at(self, target: str) -> None:
         """Highlight what the link under the pointer leads to; nothing if `target` is ""."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
@@ -39,7 +39,7 @@ from app.agent.answers.evidence import (
     numbers_in,
     sentences,
 )
-from app.agent.answers.items import ENTRY_ID
+from app.agent.answers.items import ENTRY_ID, Item
 from app.views.plain_text import clean
 from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
@@ -86,11 +86,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class CitedResult:
-    """A result that answers cite: its tooltip, its items' texts, and its findings' ids by label."""
+    """A result that answers cite: its tooltip, its items, and its findings as (label, id)."""
 
     tip: str
-    items: Sequence[str] = ()
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    items: Sequence[Item] = ()
+    findings: Sequence[tuple[str, str]] = ()
 
 
 class Linker:
@@ -120,7 +120,7 @@ class Linker:
         self._same_image = same_image
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
         # The longest first: "Heart width" is not a link to "Heart".
-        own = {label.casefold() for one in self._results.values() for label in one.labels}
+        own = {label.casefold() for one in self._results.values() for label, _ in one.findings}
         labels = sorted({key for key in self._targets.keys() | own if len(key) > 2}, key=len)
         joined = "|".join(re.escape(label) for label in reversed(labels))
         pattern = rf"(?<!\w)(?:{joined})(?!\w)" if joined else "(?!)"
@@ -154,9 +154,8 @@ class Linker:
     def _targets_in(self, sentence: str) -> Mapping[str, str]:
         """Return the findings by label that a sentence may link to, by what it cites."""
         found = citations(sentence, self._known)
-        numbers = {int(one["number"]) for part in found for one in numbers_in(part[0])}
-        cited = [self._results[number].labels for number in numbers if number in self._results]
-        own = [(label.casefold(), key) for labels in cited for label, key in labels.items()]
+        ids = [(one["number"], one["item"]) for part in found for one in numbers_in(part[0])]
+        own = [pair for number, item in ids for pair in self._findings_of(int(number), item)]
         if not own:
             return self._targets
         chosen: dict[str, str] = {}
@@ -167,6 +166,14 @@ class Linker:
             if label not in chosen and all(self._same_image(key, other) for _, other in own):
                 chosen[label] = key
         return {label: key for label, key in chosen.items() if key}
+
+    def _findings_of(self, number: int, item: str | None) -> Iterator[tuple[str, str]]:
+        """Yield the findings, as (label, id), of a cited result or of its item."""
+        result = self._results.get(number)
+        if result is None or int(item or 0) > len(result.items):
+            return
+        only = result.items[int(item) - 1].finding if item else ""
+        yield from ((a.casefold(), key) for a, key in result.findings if only in ("", key))
 
     def _linked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
         for piece, mark in split(text, MARK.finditer(text)):
@@ -209,7 +216,7 @@ class Linker:
         if number not in self._results or item > self._known[number]:
             return Span(text, style)
         result = self._results[number]
-        tip = f"{result.items[item - 1]}\n{result.tip}" if item else result.tip
+        tip = f"{result.items[item - 1].text}\n{result.tip}" if item else result.tip
         return Span(text, Style.CITATION, found["id"], tip)
 
 

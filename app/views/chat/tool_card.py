@@ -121,8 +121,11 @@ class ToolCard(QFrame):
     @property
     def cited(self) -> CitedResult:
         """What answers that cite the result link to."""
-        labels = {item.label: item.id for item in self.findings if item.label.strip()}
-        return CitedResult(self._citation_tooltip, [item.text for item in self.items], labels)
+        there = self._tools.links.existing({one.id: one.id for one in self.findings})
+        found = [(one.label, one.id) for one in self.findings if one.label.strip()]
+        return CitedResult(
+            self._citation_tooltip, self.items, [pair for pair in found if pair[1] in there]
+        )
 
     def item(self, place: int) -> Item | None:
         """Return the item with a number, from 1; None if the result has no such item."""
@@ -148,6 +151,12 @@ class ToolCard(QFrame):
         self._cited.start()
         first = self.chips[0] if self.chips else self._details.button(tr("Details"))
         first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def open_details(self) -> None:
+        """Open the section with the call's arguments, model and weights."""
+        view = self._details.view(tr("Details"))
+        if view is None or view.isHidden():
+            self._details.toggle(tr("Details"))
 
     def _unmark(self) -> None:
         self.setProperty("cited", False)
@@ -359,9 +368,14 @@ class ToolCard(QFrame):
         )
 
     def _call_text(self) -> str:
-        models = sorted({item.provenance.model for item in self.findings} - {""})
-        used = f"\n{', '.join(models)}" if models else ""
-        return f"{self.tool} {_as_json(self.arguments)}{used}"
+        made = [item.provenance for item in self.findings]
+        versions = dict.fromkeys(one.tool_version for one in made if one.tool == self.tool)
+        models = sorted({one.model for one in made} - {""})
+        weights = sorted({one.weights_sha256 for one in made} - {""})
+        lines = [" ".join((self.tool, *versions, _as_json(self.arguments)))]
+        lines += [", ".join(models)] if models else []
+        lines += [f"{tr('Weights')} sha256 {digest}" for digest in weights]
+        return "\n".join(lines)
 
     def _name(self) -> None:
         word = tr(_STATES[self.status][2])
