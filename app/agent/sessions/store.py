@@ -139,11 +139,14 @@ class SessionStore:
         mine = runs.get(thread_id, [])
         found: dict[str, tuple[Version, ...]] = {}
         for place, own in enumerate(mine):
-            alike = {
-                its[place]: other
-                for other, its in runs.items()  # of those with the same run, the latest
-                if its[:place] == mine[:place] and place < len(its)
-            } | {own: thread_id}
+            alike = (
+                {
+                    its[place]: other
+                    for other, its in runs.items()  # of those with the same run, the latest
+                    if its[:place] == mine[:place] and place < len(its)
+                }
+                | {own: thread_id}
+            )
             if len(alike) > 1:
                 found[own[0]] = tuple(
                     Version(alike[one], one[0]) for one in sorted(alike, key=lambda one: one[1])
