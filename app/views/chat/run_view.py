@@ -117,26 +117,33 @@ class AnswerMenu(QToolButton):
 
     def __init__(self, text: Callable[[], str], pin: Callable[[bool], object]) -> None:
         super().__init__()
+        self._text = text
         self._pin = pin
+        self.pinned = False
         self.setAutoRaise(True)
         self.setIconSize(QSize(14, 14))
         self.setAccessibleName(tr("What can be done with this answer"))
         self.setToolTip(tr("What can be done with this answer"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.menu_ = QMenu(self)
-        plain, marked = tr("Copy as plain text"), tr("Copy as Markdown")
-        self.menu_.addAction(icon("copy"), plain, lambda: copy_text(plain_text(text())))
-        self.menu_.addAction(icon("copy"), marked, lambda: copy_text(text()))
-        self.pinned = self.menu_.addAction(tr("Pin this answer"))
-        self.pinned.setCheckable(True)
-        self.pinned.triggered.connect(self._pin_it)
-        self.clicked.connect(lambda: self.menu_.popup(self.mapToGlobal(self.rect().bottomLeft())))
+        self.clicked.connect(self._open)
         self.set_pinned(False)
 
     def set_pinned(self, pinned: bool) -> None:
-        self.pinned.setChecked(pinned)
+        self.pinned = pinned
         self.setIcon(icon("pin", THEME.accent) if pinned else icon("ellipsis"))
         self.setAccessibleDescription(tr("pinned") if pinned else "")
+
+    def _open(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        plain, marked = tr("Copy as plain text"), tr("Copy as Markdown")
+        menu.addAction(icon("copy"), plain, lambda: copy_text(plain_text(self._text())))
+        menu.addAction(icon("copy"), marked, lambda: copy_text(self._text()))
+        pin = menu.addAction(tr("Pin this answer"))
+        pin.setCheckable(True)
+        pin.setChecked(self.pinned)
+        pin.triggered.connect(self._pin_it)
+        menu.popup(self.mapToGlobal(self.rect().bottomLeft()))
 
     def _pin_it(self, pinned: bool) -> None:
         self.set_pinned(pinned)
