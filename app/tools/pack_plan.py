@@ -449,6 +449,9 @@ class PackPlan:
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
+        not_looked_for: A function that returns a sentence for each thing that an open question
+            ("what is abnormal?") covers and no tool has looked for. It stands below every answer,
+            whoever wrote it.
         disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
@@ -477,6 +480,7 @@ class PackPlan:
     targets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     wordings: tuple[ResultWording, ...] = ()
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
+    not_looked_for: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()
