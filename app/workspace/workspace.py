@@ -301,6 +301,10 @@ class Workspace:
         study = self.studies.study_of(self._acquired_of(image)) if image is not None else None
         return study.uid if study is not None else ""
 
+    def study_key_at(self, sop_instance_uid: str) -> str:
+        """Return the key of the study of an open image or of a section of one; "" if unknown."""
+        return self._study_key_of(self.instance_of(sop_instance_uid))
+
     def is_same_patient(self, one: Instance, other: Instance) -> bool:
         """Return whether two open images belong to one study or have the same Patient ID."""
         studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]

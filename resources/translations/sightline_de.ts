@@ -1389,6 +1389,11 @@
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Answer again; this answer stays as an earlier version</source>
+            <translation>Neu antworten; diese Antwort bleibt als frühere Fassung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Answered</source>
             <translation>Beantwortet</translation>
@@ -1563,6 +1568,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>As the computer</source>
             <translation>Wie der Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Ask</source>
+            <translation>Fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -2161,6 +2171,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -2251,6 +2262,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>changed by hand</source>
             <translation>von Hand geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Changed question</source>
+            <translation>Geänderte Frage</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -3004,6 +3020,18 @@
             <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as Markdown</source>
+            <translation>Als Markdown kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as plain text</source>
+            <translation>Als Text kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Copy it again from its source, or ask for a new export</source>
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
@@ -3736,6 +3764,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>edit a mask, Shift erases; fill one by threshold</source>
             <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Edit and ask again…</source>
+            <translation>Ändern und neu fragen…</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -6474,8 +6507,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <source>Its questions, answers, results and pictures are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
-            <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
+            <source>Its questions, answers, results and pictures, also those of its earlier versions, are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
+            <translation>Die Fragen, Antworten, Ergebnisse und Bilder, auch die früherer Fassungen, werden von diesem Computer entfernt, das Protokoll der Vorgänge nicht. Exportierte Dateien bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -8063,6 +8096,11 @@
             <translation>Für {host} ist kein Schlüssel bekannt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>No language model was asked: no cost</source>
+            <translation>Kein Sprachmodell wurde gefragt: keine Kosten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>No layers</source>
             <translation>Keine Overlays</translation>
@@ -8664,6 +8702,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>on the slide, not in a patient</source>
             <translation>auf dem Objektträger, nicht im Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>on this computer: no cost</source>
+            <translation>auf diesem Computer: keine Kosten</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -9324,6 +9367,21 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Pictures of what the viewer shows: only to models that are set to receive pictures, after you have seen them and agreed, and once more where they may identify the patient</source>
             <translation>Bilder dessen, was der Betrachter zeigt: nur an Modelle, die Bilder erhalten sollen, nachdem Sie sie gesehen und zugestimmt haben, und ein weiteres Mal, wo sie den Patienten erkennen lassen könnten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Pin the conversation</source>
+            <translation>Gespräch anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Pin this answer</source>
+            <translation>Diese Antwort anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>pinned</source>
+            <translation>angeheftet</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -14333,6 +14391,21 @@
             <translation>Alle prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version after this one</source>
+            <translation>Fassung nach dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version before this one</source>
+            <translation>Fassung vor dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version {number} of {count}</source>
+            <translation>Fassung {number} von {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/help_dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
@@ -14452,6 +14525,11 @@
             <translation>Ergebnis</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>What can be done with this answer</source>
+            <translation>Was mit dieser Antwort getan werden kann</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>What can be done with this conversation</source>
             <translation>Was mit diesem Gespräch getan werden kann</translation>
@@ -14545,6 +14623,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>What the viewports show</source>
             <translation>Was die Viewports zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>What was answered stays, as an earlier version.</source>
+            <translation>Was geantwortet wurde, bleibt als frühere Fassung.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -14784,6 +14867,11 @@
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>Without a published ratio here, so moving nothing: {findings}</source>
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>without answers whose price is not known</source>
+            <translation>ohne Antworten, deren Preis nicht bekannt ist</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -15681,6 +15769,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/approval.py" />
             <source>{name}, {lines} lines:</source>
             <translation>{name}, {lines} Zeilen:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>{number} of {count}</source>
+            <translation>{number} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

@@ -144,6 +144,37 @@ def as_text(content: Content) -> str:
     return _as_lines(content, str, pictures=False)
 
 
+def conversation_text(content: Content) -> str:
+    """Return only questions and answers, as Markdown, to be copied; answers are as written."""
+    said = [(run.question, _answer(run)) for run in content.runs]
+    if not content.runs:  # a conversation that is kept in memory only
+        for message in content.messages:
+            if message.role == "user":
+                said.append((message.text, ""))
+            elif message.role == "assistant" and message.text.strip() and said:
+                said[-1] = said[-1][0], f"{said[-1][1]}\n\n{message.text}".strip()
+    asked = ("\n".join(f"> {line}" for line in question.splitlines()) for question, _ in said)
+    parts = (f"{question}\n\n{answer}" for question, (_, answer) in zip(asked, said, strict=True))
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def _answer(run: PastRun) -> str:
+    """Return the answer of a run, or what was written of one that has none."""
+    texts = _TextCollector()
+    for event in run.events:
+        match event:
+            case events.RunFinished() if event.answer.strip():
+                return event.answer.strip()
+            case events.TextDelta():
+                texts.text += event.text
+            case events.ModelRetry():
+                texts.text = ""
+            case _:
+                texts.end()
+    texts.end()
+    return "\n\n".join(part.text for part in texts.parts)
+
+
 def _as_lines(content: Content, escaped: Callable[[str], str], *, pictures: bool = True) -> str:
     lines = [f"# {escaped(_title(content))}", "", f"**{DISCLAIMER}** {WARNING}", ""]
     for part in _document_parts(content):

@@ -16,6 +16,7 @@ from app.views.chat.message import copy_text
 from app.views.chat.widgets import ElidedText, link_button, show_open
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
+from app.views.theme import SPACE
 from app.views.translation import tr
 from app.views.widgets import label
 
@@ -66,14 +67,14 @@ class AnswerView(QWidget):
         """The model's text (Markdown), unchanged."""
         return self.writer.text
 
-    def sign(self, author: str, usage: str = "") -> None:
-        """Add the author, the token usage and a Copy button below the answer, only once."""
+    def sign(self, author: str, usage: str = "", *buttons: QWidget) -> None:
+        """Add the author, token usage, a Copy button and `buttons` below the answer, only once."""
         if self.note is not None:
             return
         self.note = ElidedText(author, "faint")
         copy = link_button(tr("Copy"), "copy", lambda: copy_text(self.text))
         copy.setAccessibleName(tr("Copy the answer"))
-        foot = column(row((self.note, 1), copy), spacing=0)
+        foot = column(row((self.note, 1), copy, *buttons, spacing=SPACE.xs), spacing=0)
         if usage:
             self.usage = ElidedText(usage, "faint")
             foot.addWidget(self.usage)

@@ -1,7 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, tables (GFM), bold, code and fenced blocks are formatted; everything else shows as
-it is written.
+Headings, lists, tables (GFM), bold, code, fenced blocks and formulas are formatted; everything else
+shows as it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings, to results of this conversation, and to entries of the patient's record.
 
@@ -32,6 +32,7 @@ from PySide6.QtGui import (
 )
 
 from app.agent.answers.evidence import MARK, UNKNOWN, citations, numbers_in
+from app.views.chat import formulas
 from app.views.plain_text import clean
 from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
@@ -39,9 +40,13 @@ from app.views.translation import tr
 from app.views.widgets import plain_tip
 
 _FENCE = re.compile(r"\s*```")
+_DISPLAY = re.compile(r"\s*(?:\$\$|\\\[|\\\])\s*")  # a line around lines of a formula
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
-_INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
+_INLINE = re.compile(
+    r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
+    rf"|(?P<formula>{formulas.INLINE})"
+)
 _ENTRY = re.compile(
     r"\[(?P<id>(?:AdverseEvent|AllergyIntolerance|Appointment|CarePlan|CareTeam|Claim|"
     r"ClinicalImpression|Communication|Composition|Condition|Consent|Coverage|DetectedIssue|Device"
@@ -68,6 +73,7 @@ class Style(Enum):
     PLAIN = auto()
     BOLD = auto()
     CODE = auto()
+    FORMULA = auto()
     LINK = auto()
     CITATION = auto()
     ENTRY = auto()
@@ -118,6 +124,9 @@ class Linker:
                 yield from self._linked(piece, Style.PLAIN)
             elif inline["code"]:
                 yield Span(piece[1:-1], Style.CODE)
+            elif inline["formula"]:
+                tex = inline["display"] or inline["round"] or inline["square"] or inline["dollar"]
+                yield Span(formulas.unicode_formula(tex), Style.FORMULA)
             else:
                 yield from self._linked(piece[2:-2], Style.BOLD)
 
@@ -179,6 +188,7 @@ class _State:
     """State of the text before a line."""
 
     fenced: bool = False  # inside a ``` block
+    formula: bool = False  # inside a formula of several lines
     fresh: bool = True  # the last paragraph is empty: at the start, and after a table
     gap: bool = False  # a blank line came before
     columns: int = 0  # of the table that the line before belongs to
@@ -251,6 +261,10 @@ class MarkdownWriter:
             return replace(state, rows=2)
         if _FENCE.match(line):
             return replace(state, fenced=not state.fenced, columns=0)
+        if not state.fenced and _DISPLAY.fullmatch(line):
+            return replace(state, formula=not state.formula, gap=True, columns=0)
+        if state.formula and line.strip() and not state.fenced:
+            line = f"$${line.strip().replace('$', '')}$$"
         if not state.fenced and not line.strip():
             return replace(state, gap=True, columns=0)
         if "|" in line and not state.fenced:
@@ -326,6 +340,30 @@ class MarkdownWriter:
         return form
 
 
+def plain_text(text: str) -> str:
+    """Return Markdown as plain text: without marks, rows of tables with tabs between the cells."""
+    linker, lines, fenced, formula = Linker(), list[str](), False, False
+    for line in clean(text).split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced:
+            lines.append(line)
+        elif _DISPLAY.fullmatch(line):
+            formula = not formula
+        elif formula:
+            lines.append(formulas.unicode_formula(line))
+        elif not _RULE.fullmatch(line):
+            heading, item = _HEADING.match(line), _ITEM.match(line)
+            cells = _cells(line) if line.strip().startswith("|") else [line.rstrip()]
+            if heading:
+                cells = [heading["text"]]
+            elif item:
+                cells = [f"{item['indent']}{item['number'] or '•'} {item['text']}"]
+            spans = ("".join(span.text for span in linker.spans(cell)) for cell in cells)
+            lines.append("\t".join(spans))
+    return "\n".join(lines).strip("\n")
+
+
 def _cells(line: str) -> list[str]:
     """Return the texts of a table's row; a bar after a backslash belongs to a text."""
     inside = _OUTER_BARS.sub("", line.strip())
@@ -339,6 +377,8 @@ def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
     for form in formats.values():
         form.setForeground(QColor(THEME.text))
     formats[Style.BOLD].setFontWeight(QFont.Weight.DemiBold)
+    formula = formats[Style.FORMULA]
+    formula.setFontFamilies(["STIX Two Text", "Cambria Math", "DejaVu Serif", "serif"])
     code = formats[Style.CODE]
     code.setFontFamilies([TYPE.mono, "DejaVu Sans Mono", "monospace"])
     code.setProperty(QTextCharFormat.Property.FontPixelSize, TYPE.label)

@@ -64,6 +64,10 @@ class ChatServices:
     answer: Answer
     ask_again: Callable[[str], object]
     branch: Callable[[Any], object]  # continues in a new thread from before a RunView
+    edit: Callable[[Any, str], object]  # asks a text in place of a RunView's question
+    step: Callable[[Any, int], object]  # shows another version of a RunView's question
+    pin: Callable[[Any, bool], object]  # pins or unpins a RunView's answer
+    dress: Callable[[Any], object]  # shows versions and pin of a RunView
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
     show_result: Callable[[int], object]  # scrolls to the card and selects its findings
 
