@@ -91,8 +91,8 @@ def _scores(output: Data, metadata: Data) -> list[Sentence]:
 
 
 _OUTLINED = (
-    "Confidence: mean probability inside the outline. Agreement: overlap (Dice) of four looks at "
-    "the film. Neither says that an outline is right, and anatomy says nothing of disease."
+    "Anatomy, not disease. Neither confidence (mean probability inside the outline) nor agreement "
+    "(Dice of four looks) says that an outline is right."
 )
 _SYNTHETIC = " The network learnt from synthetic films only."
 
