@@ -333,6 +333,7 @@ class ToolRule:
         numbers: Arguments given as numbers after a word: "window 40/400".
         dates: Arguments for the first and last day of what is asked for; None for none.
         usual: Pairs (argument, default values); an argument that takes one value gets the first.
+        usual_in: Kinds of question in which `usual` holds; () for all.
         texts: Arguments whose values are text from the question.
         missing_image_clause: For a tool that compares images: what the answer says if the patient
             has no second suitable image open ("no prior is open").
@@ -360,9 +361,15 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     dates: DateWords | None = None
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    usual_in: tuple[str, ...] = ()
     texts: tuple[TextWords, ...] = ()
     missing_image_clause: str = ""
     quotes: Quotation | None = None
+
+    def usual_values(self, kinds: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return `usual` for a question of these kinds."""
+        fits = not self.usual_in or not frozenset(self.usual_in).isdisjoint(kinds)
+        return self.usual if fits else ()
 
 
 @dataclass(frozen=True, slots=True)

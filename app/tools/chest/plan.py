@@ -340,8 +340,10 @@ _TOOLS = (
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
         accepts=_CHEST,
+        values=words.LABELS,
         # Nothing named: whatever the model flags is looked for on the image.
-        values=(*words.LABELS, ValueWords("labels", FLAGGED, words.GENERIC)),
+        usual=(("labels", (FLAGGED,)),),
+        usual_in=("disease_where",),
     ),
     ToolRule(
         SEGMENTATION,
