@@ -136,10 +136,10 @@ def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest
     assert answer.splitlines()[:4] == [
         "**Above 0.5:** Scores are neither probabilities nor diagnoses.",
         "- Effusion 0.71 (0.66 to 0.74 if mirrored or cropped; heat map highest on the patient's "
-        "left, lower third of the film) [1].",
+        "left, lower third of the film) [1.1].",
         "- Mass 0.53 (too close to 0.5 to count; 0.41 to 0.55 if mirrored or cropped, on both "
-        "sides of 0.5) [1].",
-        "- At or below 0.5: Nodule 0.20 [1].",
+        "sides of 0.5) [1.2].",
+        "- At or below 0.5: Nodule 0.20 [1.3].",
     ]
     assert "“pleural effusion”: box on the patient's left, lower third of the film" in answer
     assert "- A box for Mass: only the finding with the highest score was looked for." in answer
