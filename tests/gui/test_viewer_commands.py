@@ -409,7 +409,8 @@ def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing
         assert len(room.workspace.studies.all) == 1, "nothing was closed"
         assert room.window.isVisible()
         assert set(asked) >= {*ASKED.values(), "Delete all?", "Accept all?", "Reject all?"}
-        assert room.asked == [], "no dialogue opened without a yes"
+        shown = {"Histogram", "Keyboard and mouse"}  # nothing can be changed there
+        assert set(room.asked) <= shown, "no other dialogue opened without a yes"
         now = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
         assert now == files, "nothing was written"
         room.workspace.commands.undo()

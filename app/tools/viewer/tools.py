@@ -44,7 +44,7 @@ _VIEWPORT = Field(
     description='The viewport: its number from 1, "left", "right", "top", "bottom" or "all"; '
     "empty for the active one.",
 )
-_NAME = 'The finding: its label ("left pleural effusion"), its id, or "selected".'
+_NAME = 'The finding: its label, its id, or "selected".'
 
 
 class StateInput(ToolInput):
@@ -54,14 +54,14 @@ class StateInput(ToolInput):
 class WindowInput(ToolInput):
     """A window: a preset, or centre and width, or a change of what is shown."""
 
-    preset: str = Field("", max_length=60, description='A preset by name: "lung", "bone".')
+    preset: str = Field("", max_length=60, description="A preset by its name.")
     center: float | None = Field(
         None, ge=-_FAR, le=_FAR, description="Window centre, in the image's units (HU)."
     )
     width: float | None = Field(None, gt=0, le=_FAR, description="Window width, in the same units.")
     change: Literal[
         "", "brighter", "darker", "more contrast", "less contrast", "automatic", "original"
-    ] = ""
+    ] = Field("", description="A change of the window that is shown.")
     viewport: str = _VIEWPORT
 
 
@@ -72,7 +72,7 @@ class GoToInput(ToolInput):
     by: int | None = Field(
         None, ge=-100_000, le=100_000, description="So many images on; negative for back."
     )
-    place: Literal["", "first", "last", "middle"] = ""
+    place: Literal["", "first", "last", "middle"] = Field("", description="In the series.")
     position: tuple[_Mm, _Mm, _Mm] | None = Field(
         None, description="A point in the patient: x, y, z in mm (LPS)."
     )
@@ -109,15 +109,17 @@ class ZoomInput(ToolInput):
 
     to: str = Field("", max_length=120, description=f"What to zoom to. {_NAME}")
     factor: float | None = Field(None, gt=0, le=100, description="2 enlarges twice.")
-    size: Literal["", "fit", "actual pixels", "true size"] = ""
+    size: Literal["", "fit", "actual pixels", "true size"] = Field("", description="A size.")
     viewport: str = _VIEWPORT
 
 
 class CineInput(ToolInput):
     """Start or stop a cine."""
 
-    play: bool = True
-    frames_per_second: float | None = Field(None, gt=0, le=200)
+    play: bool = Field(True, description="Whether to play or to stop.")
+    frames_per_second: float | None = Field(
+        None, gt=0, le=200, description="By default as the file says."
+    )
     viewport: str = _VIEWPORT
 
 
@@ -127,23 +129,25 @@ class MeasureInput(ToolInput):
     start: XY | None = Field(
         None, description="x, y in pixels; without both, the two points that the user marked last."
     )
-    end: XY | None = None
+    end: XY | None = Field(None, description="x, y in pixels.")
 
 
 class MarkInput(ToolInput):
     """A mark on the image that the active viewport shows."""
 
-    shape: Literal["point", "box", "arrow"] = "point"
+    shape: Literal["point", "box", "arrow"] = Field("point", description="What to draw.")
     points: tuple[XY, ...] = Field(
         (), max_length=2, description="x, y in pixels; without, what the user pointed at last."
     )
-    label: str = Field("", max_length=80)
+    label: str = Field("", max_length=80, description="Its name.")
 
 
 class FindingsInput(ToolInput):
     """What to do with findings that are there."""
 
-    action: Literal["select", "show", "hide", "accept", "reject", "delete"]
+    action: Literal["select", "show", "hide", "accept", "reject", "delete"] = Field(
+        description="What to do with them."
+    )
     which: str = Field(
         max_length=120, description=f'"all", "masks", "measurements", "heatmaps". {_NAME}'
     )
