@@ -125,6 +125,11 @@ class AgentThread(QObject):
         """Return whether no question is running or queued, and all events have been delivered."""
         return self._current is None and not self._pending and not self._inbox
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether all events that have arrived so far have been delivered."""
+        return not self._inbox
+
     def ask(self, text: str, thread: Any) -> Question:
         """Send a question in conversation `thread`, or queue it if another runs; return it."""
         try:

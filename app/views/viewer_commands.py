@@ -73,10 +73,15 @@ class _View:
 
 
 class ViewerCommands(QObject):
-    """The window as the assistant's tools work it; implements `tools.api.Viewer`."""
+    """The window as the assistant's tools work it; implements `tools.api.Viewer`.
 
-    def __init__(self, window: MainWindow) -> None:
+    Args:
+        caught_up: Returns whether the results of earlier calls are on the images.
+    """
+
+    def __init__(self, window: MainWindow, caught_up: Callable[[], bool] = lambda: True) -> None:
         super().__init__(window)
+        self._caught_up = caught_up
         self._window = window
         self._workspace = window.workspace
         self._runs: set[str] = set()
@@ -134,6 +139,10 @@ class ViewerCommands(QObject):
     ) -> None:
         if self._closed or context.cancel.cancelled:
             answer.cancel()
+            return
+        if not self._caught_up():
+            begin = partial(self._begin, command, arguments, context, answer)
+            QTimer.singleShot(_POLL_MS, self, begin)
             return
         workspace, before = self._workspace, self._view()
         try:

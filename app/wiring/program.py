@@ -7,7 +7,7 @@ import logging
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -400,11 +400,12 @@ class Program:
         folder = out_dir or self._files_dir(thread)
         earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
         run_images = RunImages(images, folder, self.decoder, earlier)
+        shown = self.viewer.state() if self.viewer is not None else {}
         return Question(
             text=text,
             thread=thread,
             images=run_images,
-            image_notes=ImageNotes(lambda: run_images.notes(remote=False)),
+            image_notes=ImageNotes(lambda: with_shown(run_images.notes(remote=False), shown)),
             out_dir=folder,
             host=self.host,
             models_dir=paths.models_dir(),
@@ -415,7 +416,7 @@ class Program:
             record_patient=self.record.patient_id,
             record_unlinked=self.record.is_unlinked,
             viewer=self.viewer,
-            shown=self.viewer.state() if self.viewer is not None else {},
+            shown=shown,
         )
 
     def tool_context(
@@ -463,6 +464,25 @@ class Program:
         for folder in self._temporary:
             folder.cleanup()
         self._temporary.clear()
+
+
+def with_shown(notes: list[dict[str, Any]], shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the notes on the images with how the window shows them (`Viewer.state`)."""
+    told = [dict(note) for note in notes]
+    for viewport in shown.get("viewports", ()):
+        note = next((one for one in told if one["id"] == viewport.get("image")), None)
+        if note is not None:
+            kept = {key: value for key, value in viewport.items() if key not in _KNOWN_OF_IMAGE}
+            note.setdefault("shown", []).append(kept)
+    selected = [one["label"] for one in shown.get("findings", ()) if one.get("selected")]
+    if told and selected:
+        told[0]["selected"] = selected[0]
+    if told and "pointed_at" in shown:
+        told[0]["pointed_at"] = shown["pointed_at"]
+    return told
+
+
+_KNOWN_OF_IMAGE = ("image", "modality")
 
 
 def new_run_id() -> str:

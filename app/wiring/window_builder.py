@@ -142,7 +142,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         record_library=program.record_library,
     )
 
-    viewer = program.viewer = ViewerCommands(window)
+    viewer = program.viewer = ViewerCommands(window, lambda: agent.caught_up)
     agent.run_ended.connect(lambda run_id, _kind: viewer.end_run(run_id))
     window.record_server = RecordServer(program.secrets, program.open_server)
 

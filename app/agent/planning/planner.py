@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference, resource_of, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
-from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
+from app.agent.planning.clause_scope import AND, CANNOT, NOT_UNDERSTOOD, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     for_these_images,
@@ -116,6 +116,8 @@ class Planner:
         plan = for_patient(plan, said, scene)
         repeated = isinstance(plan, ToolPlan) and any(s.tool == REPEATED for s in plan.steps)
         viewer = viewer_help(reading.tokens, scene.note())
+        if scene.shown and viewer.startswith(CANNOT):
+            viewer = viewer.replace(CANNOT, NOT_UNDERSTOOD, 1)
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
             told = viewer if whole else f"{viewer} If you asked for more, ask for it on its own."
@@ -133,7 +135,7 @@ class Planner:
             images=which.ids,
             unclear_image="" if repeated else which.unclear,
             may_concern_other_images=may_concern_another_image(text) and not repeated,
-            viewer=viewer if viewer.startswith(CANNOT) else "",
+            viewer=viewer if viewer.startswith((CANNOT, NOT_UNDERSTOOD)) else "",
             plan=plan,
         )
 

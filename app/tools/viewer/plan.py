@@ -28,7 +28,7 @@ _WHY = {
 
 def _answer(told: Data, _targets: frozenset[str]) -> Sequence[Sequence[Sentence]]:
     text = str(told.get("said") or "")
-    return [[Sentence(text, cites="units" in told)]] if text else []
+    return [[Sentence(text)]] if text else []
 
 
 PLAN = PackPlan(
@@ -39,7 +39,7 @@ PLAN = PackPlan(
     kinds=(QuestionKind(KIND, ("work .. the .. viewer",), tools=tuple(_WHY), needs_image=False),),
     tools=tuple(ToolRule(tool, why=why) for tool, why in _WHY.items()),
     wordings=tuple(
-        ResultWording(tool.spec.name, tool.spec.title, kind=KIND, subject="that", answer=_answer)
+        ResultWording(tool.spec.name, tool.spec.title, kind=KIND, answer=_answer)
         for tool in named.TOOLS
     ),
     spoken=read,
