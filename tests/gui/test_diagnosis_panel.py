@@ -534,9 +534,8 @@ def _costs_of_showing_first(room: Room) -> dict[str, float]:
             QApplication.processEvents()  # paints it
         beat.stop()
         costs[name] = beat.computed_ms
+    panel.hide()
     panel.close_models()
-    diagnosis.changed.disconnect(panel.refresh)
-    panel.deleteLater()
     diagnosis.close([diagnosis.place])
     return costs
 
