@@ -624,6 +624,11 @@
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>a finding that the signed report rests on is no longer accepted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>A folder outside of the originals</source>
             <translation>Ein Ordner außerhalb der Originale</translation>
@@ -1389,6 +1394,11 @@
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Answer again; this answer stays as an earlier version</source>
+            <translation>Neu antworten; diese Antwort bleibt als frühere Fassung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Answered</source>
             <translation>Beantwortet</translation>
@@ -1563,6 +1573,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>As the computer</source>
             <translation>Wie der Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Ask</source>
+            <translation>Fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -2161,6 +2176,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -2251,6 +2267,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>changed by hand</source>
             <translation>von Hand geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Changed question</source>
+            <translation>Geänderte Frage</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -2552,6 +2573,16 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Cine {rate} frames/s (measured {measured})</source>
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Claims about this</source>
+            <translation>Aussagen hierzu</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Claims about this…</source>
+            <translation>Aussagen hierzu…</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -3002,6 +3033,18 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Copy also files that are declared to have burnt-in text</source>
             <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as Markdown</source>
+            <translation>Als Markdown kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as plain text</source>
+            <translation>Als Text kopieren</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -3736,6 +3779,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>edit a mask, Shift erases; fill one by threshold</source>
             <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Edit and ask again…</source>
+            <translation>Ändern und neu fragen…</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -5791,6 +5839,11 @@
             <translation>sie zeigt laut ihrer Angabe Merkmale, an denen der Patient erkannt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>It is drafted anew from the findings.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>It is drawn over images that are not open. Open the study it belongs to.</source>
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
@@ -6474,8 +6527,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <source>Its questions, answers, results and pictures are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
-            <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
+            <source>Its questions, answers, results and pictures, also those of its earlier versions, are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
+            <translation>Die Fragen, Antworten, Ergebnisse und Bilder, auch die früherer Fassungen, werden von diesem Computer entfernt, das Protokoll der Vorgänge nicht. Exportierte Dateien bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -7306,6 +7359,11 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by [{number}] {title}: arguments, model, weights</source>
+            <translation>Erzeugt von [{number}] {title}: Argumente, Modell, Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
@@ -7340,6 +7398,11 @@
             <location filename="../../app/errors.py" />
             <source>Make room on it, then try again.</source>
             <translation>Schaffen Sie dort Platz und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Make room on the disk or allow writing; the next edit tries again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7663,6 +7726,11 @@
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
             <translation>Berichtigen Sie das unter {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Mend what the checks list, then sign.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8063,6 +8131,11 @@
             <translation>Für {host} ist kein Schlüssel bekannt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>No language model was asked: no cost</source>
+            <translation>Kein Sprachmodell wurde gefragt: keine Kosten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>No layers</source>
             <translation>Keine Overlays</translation>
@@ -8171,6 +8244,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>No sentence of this conversation cites it</source>
+            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8664,6 +8742,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>on the slide, not in a patient</source>
             <translation>auf dem Objektträger, nicht im Patienten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>on this computer: no cost</source>
+            <translation>auf diesem Computer: keine Kosten</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -9324,6 +9407,21 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Pictures of what the viewer shows: only to models that are set to receive pictures, after you have seen them and agreed, and once more where they may identify the patient</source>
             <translation>Bilder dessen, was der Betrachter zeigt: nur an Modelle, die Bilder erhalten sollen, nachdem Sie sie gesehen und zugestimmt haben, und ein weiteres Mal, wo sie den Patienten erkennen lassen könnten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Pin the conversation</source>
+            <translation>Gespräch anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Pin this answer</source>
+            <translation>Diese Antwort anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>pinned</source>
+            <translation>angeheftet</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -10997,6 +11095,11 @@
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>sentences of the chat that cite the selected finding</source>
+            <translation>Sätze des Chats, die auf den gewählten Befund verweisen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
             <translation>Überlappende Zellen werden getrennt</translation>
@@ -11429,6 +11532,11 @@
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>something in the report contradicts its findings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/errors.py" />
             <source>Something unexpected went wrong ({0})</source>
             <translation>Etwas Unerwartetes ist schiefgegangen ({0})</translation>
@@ -11809,6 +11917,11 @@
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
@@ -11913,6 +12026,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the addendum is empty</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12501,6 +12619,16 @@
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report cannot be read. {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report was written by a newer version of Sightline</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The key contains characters that no key has: copy it again.</source>
             <translation>Der Schlüssel enthält Zeichen, die kein Schlüssel hat: Kopieren Sie ihn noch einmal.</translation>
@@ -12931,6 +13059,11 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report cannot be kept ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
@@ -12939,6 +13072,11 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>the report holds no outline of it; a mask has a file of its own</source>
             <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report tells nothing yet</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13406,6 +13544,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is no model of that name in this pack</source>
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>there is no name to sign with</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -14234,6 +14377,11 @@
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Use that version; nothing is written over it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Use the record of another patient…</source>
             <translation>Akte eines anderen Patienten verwenden …</translation>
@@ -14333,6 +14481,21 @@
             <translation>Alle prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version after this one</source>
+            <translation>Fassung nach dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version before this one</source>
+            <translation>Fassung vor dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version {number} of {count}</source>
+            <translation>Fassung {number} von {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/help_dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
@@ -14425,6 +14588,11 @@
             <translation>Webseite (*.html)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Weights</source>
+            <translation>Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Weights asked for</source>
             <translation>Gewichte angefordert</translation>
@@ -14450,6 +14618,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>What came of it</source>
             <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>What can be done with this answer</source>
+            <translation>Was mit dieser Antwort getan werden kann</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -14545,6 +14718,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>What the viewports show</source>
             <translation>Was die Viewports zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>What was answered stays, as an earlier version.</source>
+            <translation>Was geantwortet wurde, bleibt als frühere Fassung.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -14786,6 +14964,11 @@
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>without answers whose price is not known</source>
+            <translation>ohne Antworten, deren Preis nicht bekannt ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
@@ -14821,6 +15004,11 @@
             <translation>Schreiben Sie sie als https://host/fhir.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write it, then sign.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
             <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
@@ -14836,9 +15024,19 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write the findings or the impression.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Write the whole address, such as https://name/mcp.</source>
             <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write your name.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15681,6 +15879,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/approval.py" />
             <source>{name}, {lines} lines:</source>
             <translation>{name}, {lines} Zeilen:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>{number} of {count}</source>
+            <translation>{number} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
