@@ -55,8 +55,10 @@ class DifferentialPage(QWidget):
         self.tabs.tabBar().setStyleSheet(_TABS)
         self._lists: dict[int, RowList] = {}  # of the tabs that were made, by their place
         self._makers = (self._make_findings, self._make_steps, self._make_next, self._make_sources)
-        for name in (tr("Findings"), tr("Steps"), tr("What next"), tr("Sources")):
-            self.tabs.addTab(QWidget(), name)
+        self._parts = [QWidget() for _ in self._makers]
+        names = (tr("Findings"), tr("Steps"), tr("What next"), tr("Sources"))
+        for part, name in zip(self._parts, names, strict=True):
+            self.tabs.addTab(part, name)
         self.tabs.currentChanged.connect(lambda _place: self._fill_tab())
         self.show_link = push_button(tr("Show on the image"), self._follow_link)
         self.take_back = push_button(tr("Take back what I set"), self._take_back)
@@ -66,7 +68,7 @@ class DifferentialPage(QWidget):
 
     def _made(self, place: int) -> bool:
         """Return whether a tab was made: each is when it is shown first, to stall nobody."""
-        return self.tabs.widget(place).layout() is not None
+        return self._parts[place].layout() is not None
 
     def _make_findings(self, part: QWidget) -> None:
         self.filter = search_field(tr("Search the findings"))
@@ -196,7 +198,7 @@ class DifferentialPage(QWidget):
         if table is None:
             return
         if not self._made(tab):
-            self._makers[tab](self.tabs.widget(tab))
+            self._makers[tab](self._parts[tab])
         if tab == _FINDINGS:
             text = self.filter.text()
             self.findings.show_rows(finding_rows(table, diagnosis.evidence, differential, text))
