@@ -336,6 +336,7 @@ class ToolRule:
         numbers: Arguments given as numbers after a word: "window 40/400".
         dates: Arguments for the first and last day of what is asked for; None for none.
         usual: Pairs (argument, default values); an argument that takes one value gets the first.
+        usual_in: Kinds of question in which `usual` holds; () for all.
         texts: Arguments whose values are text from the question.
         missing_image_clause: For a tool that compares images: what the answer says if the patient
             has no second suitable image open ("no prior is open").
@@ -363,9 +364,15 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     dates: DateWords | None = None
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    usual_in: tuple[str, ...] = ()
     texts: tuple[TextWords, ...] = ()
     missing_image_clause: str = ""
     quotes: Quotation | None = None
+
+    def usual_values(self, kinds: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return `usual` for a question of these kinds."""
+        fits = not self.usual_in or not frozenset(self.usual_in).isdisjoint(kinds)
+        return self.usual if fits else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +459,9 @@ class PackPlan:
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
+        not_looked_for: A function that returns a sentence for each thing that an open question
+            ("what is abnormal?") covers and no tool has looked for. It stands below every answer,
+            whoever wrote it.
         disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
@@ -480,6 +490,7 @@ class PackPlan:
     targets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     wordings: tuple[ResultWording, ...] = ()
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
+    not_looked_for: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()
