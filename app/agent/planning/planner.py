@@ -266,7 +266,7 @@ def _read(blank: str, scene: Scene) -> tuple[Reading, str]:
     )
     again = read_question(blank, Plans(packs, scene.plans.owner), scene.tools)
     wanted = set(again.intent.wanted)
-    free = any(book[key].fallback and book[key].beyond_images for key in again.kinds)
+    free = any(book[key].beyond_images and book[key].tools for key in again.kinds)
     if not wanted or not (recorded or free):
         return reading, ""
     return again, no_image_text() if recorded and wanted < set(reading.intent.wanted) else ""
