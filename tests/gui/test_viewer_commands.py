@@ -458,5 +458,5 @@ _LEFT_OUT = (
     *("quit", "theme_menu.", "language_menu.", "edit_", "palette", "about", "calibrate", "snap"),
     *("pointer_", "last_session", "saved_marks", "report_marks", "lay_labels", "open_demo"),
     *("export_result", "segment", "fill", "region", "mark_outside", "text_mark", "polyline"),
-    *("polygon", "freehand", "link_menu.member", "colormaps.choices", "dock."),
+    *("polygon", "freehand", "link_menu.member", "colormaps.choices", "dock.", "claims"),
 )
