@@ -62,7 +62,6 @@ COMMANDS: dict[str, str] = {
     "panel layers": "dock.Layers",
     "panel record": "dock.Record",
     "panel diagnosis": "dock.Diagnosis",
-    "panel report": "dock.Report",
     "measure a length": "ruler",
     "measure an angle": "angle",
     "measure two diameters": "bidirectional",
