@@ -68,6 +68,7 @@ class ChatServices:
     step: Callable[[Any, int], object]  # shows another version of a RunView's question
     pin: Callable[[Any, bool], object]  # pins or unpins a RunView's answer
     dress: Callable[[Any], object]  # shows versions and pin of a RunView
+    crops: Callable[[Sequence[Finding]], QWidget | None]  # pictures of findings on shown images
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
     show_result: Callable[[int], object]  # scrolls to the card and selects its findings
 
