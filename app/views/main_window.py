@@ -20,6 +20,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QCloseEvent,
+    QCursor,
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
@@ -56,6 +57,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.drawing_tool import ENDING, HINTS
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
+from app.views.chat.region_claims import claims_menu
 from app.views.command_palette import CommandPalette, commands_of
 from app.views.diagnosis.diagnosis_panel import DiagnosisPanel
 from app.views.documents.document_pages import DocumentStack
@@ -615,6 +617,15 @@ class MainWindow(QMainWindow):
         """Whether the window has a chat with the assistant."""
         return isinstance(self.chat, ChatDock)
 
+    def show_claims(self) -> None:
+        """Open a menu of the sentences in the chat that cite the selected finding."""
+        selected = self.workspace.annotations.selected
+        if isinstance(self.chat, ChatDock) and selected:
+            self.docks["Assistant"].show()
+            menu = claims_menu(self.chat, selected, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(QCursor.pos())
+
     def segment_marked(self) -> None:
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
@@ -686,15 +697,10 @@ class MainWindow(QMainWindow):
             if point is not None:
                 self.planes.look_at(point)
             return
-        finding, shown = annotation.finding, self.canvas.frame
-        if shown is None or not shown.shows(finding.image):
-            self.workspace.show_image(finding.image)
-            return
-        for item in self.canvas.annotation_items():
-            if item.finding.id == finding_id and item.outline is not None:
-                path, anchor = item.outline.path, item.outline.anchor
-                center = anchor if path.isEmpty() else path.boundingRect().center()
-                self.canvas.center_on(center.x(), center.y())
+        shown = self.canvas.frame
+        if shown is None or not shown.shows(annotation.finding.image):
+            self.workspace.show_image(annotation.finding.image)
+        self.workspace.annotations.region_wanted.emit(finding_id)
 
     def _tell_found_again(self, decided: Sequence[Finding]) -> None:
         """Say that a tool has found what the user had accepted or rejected before."""

@@ -624,6 +624,11 @@
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>a finding that the signed report rests on is no longer accepted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>A folder outside of the originals</source>
             <translation>Ein Ordner außerhalb der Originale</translation>
@@ -2568,6 +2573,16 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Cine {rate} frames/s (measured {measured})</source>
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Claims about this</source>
+            <translation>Aussagen hierzu</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Claims about this…</source>
+            <translation>Aussagen hierzu…</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -5824,6 +5839,11 @@
             <translation>sie zeigt laut ihrer Angabe Merkmale, an denen der Patient erkannt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>It is drafted anew from the findings.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>It is drawn over images that are not open. Open the study it belongs to.</source>
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
@@ -7339,6 +7359,11 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by [{number}] {title}: arguments, model, weights</source>
+            <translation>Erzeugt von [{number}] {title}: Argumente, Modell, Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
@@ -7373,6 +7398,11 @@
             <location filename="../../app/errors.py" />
             <source>Make room on it, then try again.</source>
             <translation>Schaffen Sie dort Platz und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Make room on the disk or allow writing; the next edit tries again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7696,6 +7726,11 @@
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
             <translation>Berichtigen Sie das unter {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Mend what the checks list, then sign.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8209,6 +8244,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>No sentence of this conversation cites it</source>
+            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -11055,6 +11095,11 @@
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>sentences of the chat that cite the selected finding</source>
+            <translation>Sätze des Chats, die auf den gewählten Befund verweisen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
             <translation>Überlappende Zellen werden getrennt</translation>
@@ -11487,6 +11532,11 @@
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>something in the report contradicts its findings</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/errors.py" />
             <source>Something unexpected went wrong ({0})</source>
             <translation>Etwas Unerwartetes ist schiefgegangen ({0})</translation>
@@ -11867,6 +11917,11 @@
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
@@ -11971,6 +12026,11 @@
             <location filename="../../app/tools/hosting/host.py" />
             <source>The accelerator's memory is full: trying again on the processor</source>
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the addendum is empty</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12559,6 +12619,16 @@
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report cannot be read. {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report was written by a newer version of Sightline</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The key contains characters that no key has: copy it again.</source>
             <translation>Der Schlüssel enthält Zeichen, die kein Schlüssel hat: Kopieren Sie ihn noch einmal.</translation>
@@ -12989,6 +13059,11 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report cannot be kept ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
@@ -12997,6 +13072,11 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>the report holds no outline of it; a mask has a file of its own</source>
             <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report tells nothing yet</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13464,6 +13544,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is no model of that name in this pack</source>
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>there is no name to sign with</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -14292,6 +14377,11 @@
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Use that version; nothing is written over it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Use the record of another patient…</source>
             <translation>Akte eines anderen Patienten verwenden …</translation>
@@ -14496,6 +14586,11 @@
             <location filename="../../app/views/chat/threads.py" />
             <source>Web page (*.html)</source>
             <translation>Webseite (*.html)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Weights</source>
+            <translation>Gewichte</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -14909,6 +15004,11 @@
             <translation>Schreiben Sie sie als https://host/fhir.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write it, then sign.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
             <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
@@ -14924,9 +15024,19 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write the findings or the impression.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Write the whole address, such as https://name/mcp.</source>
             <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write your name.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />

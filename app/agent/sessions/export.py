@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from app.agent import events
 from app.agent.answers.evidence import unmarked
+from app.agent.answers.items import told
 from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
@@ -418,6 +419,10 @@ def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]
     }
     for model in sorted(models):
         yield _Part("line", f"Model {model}")
+    items = told(event.evidence, event.items)
+    if items:
+        listed = "; ".join(f"[{key}] {text}" for key, text in items.items())
+        yield _Part("line", f"Items: {listed}")
     if event.output:
         yield _Part("code", _json(event.output), label=f"Result of {event.tool}")
     findings: list[Any] = list(result.get("findings") or ())

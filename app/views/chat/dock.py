@@ -43,6 +43,7 @@ from app.views.chat.versions import VersionsAndPins
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.plain_text import menu_text, one_line
+from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, part_sheet
 from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, plain_tip, tool_button
@@ -110,7 +111,8 @@ class ChatDock(QWidget):
             dress=lambda view: self._marks.dress(view),
             crops=FindingCrops(workspace, self._background, self._links.select).row,
             result=self._result,
-            show_result=self._show_result,
+            follow=self._follow_link,
+            point_at=self._point_at,
         )
         self._build()
         self.exporter = ThreadExporter(self, self._background, self._show_notice)
@@ -470,14 +472,64 @@ class ChatDock(QWidget):
         cards = (card for run in self.conversation.runs for card in run.cards.values())
         return next((card for card in cards if card.evidence == number), None)
 
-    def _show_result(self, number: int) -> None:
-        card = self._result(number)
-        if card is None:  # it belongs to an earlier run that is not shown
-            self._earlier.show_more()
-            return
-        self._links.select_of(card.findings)
+    def _follow_link(self, target: str) -> None:
+        """Show what a link of an answer leads to: a finding, a record's entry, or a tool's card."""
+        scheme, _, key = target.partition(":")
+        number, _, place = key.partition(".")
+        if f"{scheme}:" == LINK_SCHEME:
+            self._links.show(key)
+        elif f"{scheme}:" == ENTRY_SCHEME:
+            self._links.show_entry(key)
+        elif (card := self._result(int(number))) is None:
+            self._earlier.show_more()  # it belongs to an earlier run that is not shown
+        elif not place:
+            self._links.show_next(card.findings)
+            self.show_card(card)
+        else:
+            item = card.item(int(place))
+            if item is not None and item.finding:
+                self._links.show(item.finding)
+            elif item is not None and item.entry:
+                self._links.show_entry(item.entry)
+            else:
+                self.show_card(card)
+
+    def show_card(self, card: ToolCard, *, details: bool = False) -> None:
+        """Scroll to the card of a tool call, and make it stand out for a moment."""
+        if details:
+            card.open_details()
         self.conversation.reveal(card)
         card.point_out()
+
+    def card_of(self, finding_id: str) -> ToolCard | None:
+        """Return the card of the tool call that made a finding, among the runs that are shown."""
+        cards = [card for run in self.conversation.runs for card in run.cards.values()]
+        is_same = self._links.is_same
+        made = (c for c in cards if any(is_same(one.id, finding_id) for one in c.findings))
+        return next(made, None)
+
+    def leads_to(self, target: str, finding_id: str) -> bool:
+        """Return whether a link of an answer leads to a finding, alone or with others."""
+        return any(self._links.is_same(key, finding_id) for key in self._findings_at(target))
+
+    def _point_at(self, target: str) -> None:
+        """Highlight what the link under the pointer leads to; nothing if `target` is ""."""
+        self._links.point_at(self._findings_at(target))
+
+    def _findings_at(self, target: str) -> list[str]:
+        scheme, _, key = target.partition(":")
+        if f"{scheme}:" == LINK_SCHEME:
+            return [key]
+        if f"{scheme}:" != RESULT_SCHEME:
+            return []
+        number, _, place = key.partition(".")
+        card = self._result(int(number))
+        if card is None:
+            return []
+        item = card.item(int(place)) if place else None
+        if item is not None:
+            return [item.finding] if item.finding else []
+        return [finding.id for finding in card.findings]
 
 
 class Header(QWidget):

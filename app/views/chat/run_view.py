@@ -33,7 +33,7 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
-from app.views.chat.markdown import plain_text
+from app.views.chat.markdown import CitedResult, plain_text
 from app.views.chat.message import Notice, UserBubble, copy_text
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
@@ -190,7 +190,12 @@ class RunView(QWidget):
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = AnswerStream(
-            self._insert, actions.links, self._results, actions.show_result, live=live
+            self._insert,
+            actions.links,
+            self._results,
+            actions.follow,
+            actions.point_at,
+            live=live,
         )
         self.answers = self._stream.answers
         self.thoughts = self._stream.thoughts
@@ -287,18 +292,13 @@ class RunView(QWidget):
         text = one_line(event.text, _CHARS) if event.passing else tr("Thinking…")
         self.activity.say(text, passing=event.passing)
 
-    def _results(self) -> dict[int, str]:
-        found = {
-            card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence
-        }
+    def _results(self) -> dict[int, CitedResult]:
+        found = {card.evidence: card.cited for card in self.cards.values() if card.evidence}
         for number in self._cited:
             if number not in found:
                 card = self._actions.result(number)
-                found[number] = (
-                    card.citation_tooltip
-                    if card
-                    else tr("Result {number}, from earlier").format(number=number)
-                )
+                earlier = tr("Result {number}, from earlier").format(number=number)
+                found[number] = card.cited if card else CitedResult(earlier)
         return found
 
     # -- tools
