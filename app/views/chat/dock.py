@@ -207,6 +207,8 @@ class ChatDock(QWidget):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Focus the next field below (`forward`) or above; after the last, leave the dock."""
         field = _next_field(self, forward=forward)
+        if field is None and self.isWindow():  # Qt would begin at the dock's proxy, the question
+            field = self.header.badge if forward else self.composer.edit
         if field is None:
             return super().focusNextPrevChild(forward)
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
