@@ -326,6 +326,7 @@ class MainWindow(QMainWindow):
             self.findings_list.count_changed.connect(shown.set_count)
         if isinstance(self.chat, ChatDock):
             self.chat.attention_wanted.connect(made.mark_assistant)
+            self._connect_attachments(self.chat)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
@@ -339,6 +340,28 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock):
             self.record_panel.mention_wanted.connect(self._show_mention)
         return made
+
+    def _connect_attachments(self, chat: ChatDock) -> None:
+        chat.attachments.is_opening = lambda: (
+            self.opening.busy or (self.record_opening is not None and self.record_opening.busy)
+        )
+        chat.attachments.is_open = self._is_open
+        chat.file_wanted.connect(self._attach_files)
+        chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
+
+    def _attach_files(self) -> None:
+        """Ask for files, open them as always, and name them in the next question."""
+        names, _ = QFileDialog.getOpenFileNames(self, tr("Attach files"), "", _file_filter())
+        paths = [Path(name) for name in names]
+        if paths and isinstance(self.chat, ChatDock):
+            self.open_paths(paths)
+            self.chat.attachments.add_files(paths)
+
+    def _is_open(self, path: Path) -> bool:
+        """Return whether a file is open; of an archive, whether anything in it is."""
+        records = self.record_opening.open_files if self.record_opening is not None else ()
+        files = (*self.workspace.opened_files(), *map(Path, records))
+        return any(path == file or path in file.parents for file in files)
 
     def _follow_record(self) -> None:
         """Show the record panel when a record is opened, and hide it when the last is closed."""

@@ -524,6 +524,11 @@
             <translation>(nicht lesbar)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>(frame {number})</source>
+            <translation>(Einzelbild {number})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>(no description)</source>
             <translation>(keine Beschreibung)</translation>
@@ -1848,6 +1853,21 @@
             <location filename="../../resources/tables/chest.toml" />
             <source>Atelectasis</source>
             <translation>Atelektase</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached file: {name}</source>
+            <translation>Angehängte Datei: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached to the question</source>
+            <translation>An die Frage angehängt</translation>
         </message>
         <message>
             <location filename="../../app/views/window_docks.py" />
@@ -3522,6 +3542,11 @@
             <translation>Darstellung</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Do not attach {name}</source>
+            <translation>{name} nicht anhängen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/diagnosis/session_page.py" />
             <source>Doctors' sessions</source>
@@ -3719,6 +3744,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Draw</source>
             <translation>Einzeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Draw a box on the image that the question is about</source>
+            <translation>Ein Rechteck auf dem Bild aufziehen, um das es in der Frage geht</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -7596,6 +7626,11 @@
             <translation>von Hand markiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Marked region</source>
+            <translation>Markierter Bereich</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Marked: {label}.</source>
             <translation>Markiert: {label}.</translation>
@@ -9019,6 +9054,11 @@
             <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Open a file, and name it in the question</source>
+            <translation>Eine Datei öffnen und in der Frage nennen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open a folder of images</source>
             <translation>Bilderordner öffnen</translation>
@@ -10367,6 +10407,11 @@
             <translation>Bereich: Ellipse, Vieleck, freihändig</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Region: x {x0:.0f} to {x1:.0f}, y {y0:.0f} to {y1:.0f} px of {name}</source>
+            <translation>Bereich: x {x0:.0f} bis {x1:.0f}, y {y0:.0f} bis {y1:.0f} px von {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Regions</source>
             <translation>Regionen</translation>
@@ -11521,6 +11566,7 @@
             <translation>{text} zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/crops.py" />
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Show {text} on the image</source>
             <translation>{text} im Bild zeigen</translation>
@@ -15064,6 +15110,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Where it is on the image</source>
+            <translation>Wo es auf dem Bild liegt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />

@@ -65,6 +65,10 @@ class AnswerView(QWidget):
         """The model's text (Markdown), unchanged."""
         return self.writer.text
 
+    def add(self, part: QWidget) -> None:
+        """Show a widget between the text and the author."""
+        self._layout.addWidget(part)
+
     def sign(self, author: str, usage: str = "", *buttons: QWidget) -> None:
         """Add the author, token usage, a Copy button and `buttons` below the answer, only once."""
         if self.note is not None:

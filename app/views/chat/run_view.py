@@ -390,6 +390,8 @@ class RunView(QWidget):
                         card.fold(event.answer)
             self._model = tr(run_wording.BY_RULES) if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
+        if isinstance(event, RunFinished):
+            self._add_crops(event)
         self._sign()
         if isinstance(event, RunFinished):
             self._add_missing(event.missing, "Tools > Models" in event.answer)
@@ -400,6 +402,22 @@ class RunView(QWidget):
             self._insert(self.notice)
         for thought in self.thoughts:
             thought.finish()
+
+    def _add_crops(self, event: RunFinished) -> None:
+        """Show where the findings of cited results lie that the answer names, in its order."""
+        cards = (self.card_of_result(number) for number in event.cited)
+        findings = [one for card in cards if card is not None for one in card.findings]
+        text = event.answer.casefold()
+        places = {one.id: text.find(one.label.casefold()) for one in findings if one.label}
+        named = [one for one in findings if places.get(one.id, -1) >= 0]
+        crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
+        if crops is not None and self._stream.open is not None:
+            self._stream.open.add(crops)
+
+    def card_of_result(self, number: int) -> ToolCard | None:
+        """Return the card of a result that the run cites, of this or an earlier run."""
+        own = (card for card in self.cards.values() if card.evidence == number)
+        return next(own, None) or self._actions.result(number)
 
     def _add_missing(self, named: Sequence[str], said: bool) -> None:
         """Name models that calls lacked once, in one line; if `said`, only their button."""
