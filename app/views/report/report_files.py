@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtWidgets import QFileDialog
 
 from app.errors import SightlineError
-from app.imaging.decode import Decoder
-from app.imaging.reports.written_report import WrittenReport, report_text
+from app.imaging.reports.diagnostic_report import diagnostic_report
+from app.imaging.reports.written_report import (
+    ENCAPSULATED,
+    FHIR,
+    PDF,
+    SR,
+    TEXT,
+    ReportExport,
+    WrittenReport,
+    report_text,
+)
 from app.views.report.report_pdf import report_pdf
-from app.views.report.report_pictures import ReportPicture, all_drawn, pictures_of
+from app.views.report.report_pictures import all_drawn, pictures_of
 from app.views.results.exporting import write_result
 from app.views.translation import tr, translatable
 
@@ -21,8 +32,11 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 FORMS = {
-    translatable("Text (*.txt)"): "report-text",
-    translatable("PDF (*.pdf)"): "report-pdf",
+    translatable("Text (*.txt)"): TEXT,
+    translatable("PDF (*.pdf)"): PDF,
+    translatable("PDF in DICOM (*.dcm)"): ENCAPSULATED,
+    translatable("DICOM structured report (*.dcm)"): SR,
+    translatable("FHIR DiagnosticReport (*.json)"): FHIR,
 }
 """Filter of the file dialog and the form that it stands for."""
 
@@ -77,16 +91,29 @@ class ReportFiles:
         window.background.submit(work, done, failed)
 
     def _content(self, form: str, written: WrittenReport) -> Callable[[], bytes]:
-        if form == "report-text":
+        """Return what makes the file, on a background thread."""
+        workspace, report = self._window.workspace, self._window.report
+        uids = dict.fromkeys(one.image.sop_instance_uid for one in written.findings)
+        found = filter(None, map(workspace.studies.with_uid, uids))
+        shown = workspace.acquired
+        images = tuple(found) or ((shown,) if shown is not None else ())
+        if form == TEXT:
             return lambda: report_text(written).encode()
-        workspace = self._window.workspace
+        if form == FHIR:
+            return partial(diagnostic_report, written, report.subject, images)
+        job = ReportExport(form, images, written)
+        decoder = self._window.decoder
+        if form == SR:
+            return lambda: decoder.report_object(job).result()
         colors = {item.finding.id: item for item in workspace.annotations.all()}
-        pictures = pictures_of(
-            written.findings, workspace.studies.with_uid, self._window.report.key_images(), colors
-        )
-        return partial(pdf_of, written, pictures, self._window.decoder)
+        with_uid = workspace.studies.with_uid
+        pictures = pictures_of(written.findings, with_uid, report.key_images(), colors)
 
+        def pdf() -> bytes:
+            return report_pdf(written, all_drawn(pictures, decoder))
 
-def pdf_of(written: WrittenReport, pictures: list[ReportPicture], decoder: Decoder) -> bytes:
-    """Return the report's PDF with its pictures; call this on a background thread."""
-    return report_pdf(written, all_drawn(pictures, decoder))
+        if form == PDF:
+            return pdf
+        return lambda: decoder.report_object(
+            replace(job, pdf=np.frombuffer(pdf(), np.uint8))
+        ).result()

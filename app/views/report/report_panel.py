@@ -175,6 +175,8 @@ class ReportPanel(QWidget):
         if shape != self._shown:
             self._shown = shape
             self._make_sections(draft)
+            self._soon.start()  # they take 25 ms to make: they are filled in a turn of their own
+            return
         for section in draft.sections:
             self._show_section(section)
         self._show_addendum(draft)

@@ -28,6 +28,7 @@ from app.views.theme import THEME
 from app.views.widgets import plain_tip
 
 _FINDINGS = QTextFormat.Property.UserProperty + 1  # of a block: ids of findings, a line each
+_MARGIN = 7  # px around the text; the bar is in it
 _BAR = 3  # px, the mark before a sentence that rests on a finding
 _LEAST = 34  # px of height
 
@@ -56,6 +57,7 @@ class SectionEditor(QTextEdit):
         self.setAcceptRichText(False)
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(_MARGIN)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -153,12 +155,8 @@ class SectionEditor(QTextEdit):
             if not form.isEmpty():
                 one = QTextEdit.ExtraSelection()
                 one.cursor = QTextCursor(block)
-                one.cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-                if not place:  # Qt leaves out the first line otherwise
-                    one.cursor.select(QTextCursor.SelectionType.LineUnderCursor)
-                    one.cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock)
-                    end, keep = QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode
-                    one.cursor.movePosition(end, keep.KeepAnchor)
+                end, keep = QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor
+                one.cursor.movePosition(end, keep)
                 one.format = form
                 made.append(one)
         self.setExtraSelections(made)
