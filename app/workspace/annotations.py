@@ -123,6 +123,9 @@ class Annotations:
         found_again: Emitted with the findings of earlier runs, accepted or rejected, that a tool
             has found again.
         refused: Tells that locked findings were not changed or deleted; carries how many.
+        pointed: Ids of the findings that a link under the pointer leads to; highlighted.
+        pointed_changed: Emitted when these have changed.
+        region_wanted: Emitted with the id of a finding that is to be brought into view.
     """
 
     def __init__(self, commands: CommandStack, labels: Sequence[str] = ()) -> None:
@@ -141,6 +144,9 @@ class Annotations:
         self.selection_changed: Signal[str] = Signal()
         self.object_changed: Signal[str, int] = Signal()
         self.refused: Signal[int] = Signal()
+        self.pointed: frozenset[str] = frozenset()
+        self.pointed_changed: Signal[()] = Signal()
+        self.region_wanted: Signal[str] = Signal()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -396,6 +402,13 @@ class Annotations:
                 self.changed.emit()
         if number != had_object or (number and other):
             self.object_changed.emit(finding_id if number else "", number)
+
+    def point_at(self, finding_ids: Iterable[str]) -> None:
+        """Highlight findings while the pointer is on a link to them; none ends this."""
+        pointed = frozenset(finding_ids)
+        if pointed != self.pointed:
+            self.pointed = pointed
+            self.pointed_changed.emit()
 
     def color_of(self, label: str) -> int:
         """Return the colour index that a finding with this label has or would get."""

@@ -318,15 +318,37 @@ class Workspace:
         return known[1][0] if known else image
 
     def show_image(self, ref: ImageRef) -> None:
-        """Show an image, if it is open: scroll to its frame, or show its instance."""
-        for viewport in (self.viewport, *self.layout.viewports):
+        """Show an image, if it is open, in the viewport of its series, or else in the active one.
+
+        A viewport that shows the image scrolls to its frame.
+        """
+        viewports = (self.viewport, *self.layout.viewports)
+        for viewport in viewports:
             shown = viewport.instance
             if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
                 self.layout.activate(viewport)
                 viewport.scroll_to(ref.frame)
                 return
-        if (instance := self.instance_of(ref.sop_instance_uid)) is not None:
-            self.viewport.show(instance, ref.frame)
+        if (instance := self.instance_of(ref.sop_instance_uid)) is None:
+            return
+        series = self.studies.series_of(instance)
+        for viewport in viewports:
+            shown = viewport.instance
+            if series is not None and shown is not None and shown in series.instances:
+                self.layout.activate(viewport)
+                break
+        self.viewport.show(instance, ref.frame)
+
+    def show_finding(self, finding_id: str) -> None:
+        """Show a finding: its image, visible and selected, with its region in view."""
+        item = self.annotations.get(finding_id)
+        if item is None:
+            return
+        self.show_image(item.finding.image)
+        if not item.visible:
+            self.annotations.set_visible([finding_id], True)
+        self.annotations.select(finding_id)
+        self.annotations.region_wanted.emit(finding_id)
 
     def scaled(self, instance: Instance, frame: Frame) -> Frame:
         """Return a frame with the scale that its marks are measured with, by hand or its own."""

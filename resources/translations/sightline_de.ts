@@ -533,6 +533,11 @@
             <translation>(nicht lesbar)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>(frame {number})</source>
+            <translation>(Einzelbild {number})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>(no description)</source>
             <translation>(keine Beschreibung)</translation>
@@ -1413,6 +1418,11 @@
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Answer again; this answer stays as an earlier version</source>
+            <translation>Neu antworten; diese Antwort bleibt als frühere Fassung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Answered</source>
             <translation>Beantwortet</translation>
@@ -1587,6 +1597,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>As the computer</source>
             <translation>Wie der Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Ask</source>
+            <translation>Fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -1847,6 +1862,21 @@
             <location filename="../../resources/tables/chest.toml" />
             <source>Atelectasis</source>
             <translation>Atelektase</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached file: {name}</source>
+            <translation>Angehängte Datei: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached to the question</source>
+            <translation>An die Frage angehängt</translation>
         </message>
         <message>
             <location filename="../../app/views/window_docks.py" />
@@ -2190,6 +2220,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -2280,6 +2311,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>changed by hand</source>
             <translation>von Hand geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Changed question</source>
+            <translation>Geänderte Frage</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -2586,6 +2622,16 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Cine {rate} frames/s (measured {measured})</source>
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Claims about this</source>
+            <translation>Aussagen hierzu</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Claims about this…</source>
+            <translation>Aussagen hierzu…</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -3038,6 +3084,18 @@
             <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as Markdown</source>
+            <translation>Als Markdown kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as plain text</source>
+            <translation>Als Text kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Copy it again from its source, or ask for a new export</source>
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
@@ -3478,6 +3536,11 @@
             <translation>Darstellung</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Do not attach {name}</source>
+            <translation>{name} nicht anhängen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/diagnosis/session_page.py" />
             <source>Doctors' sessions</source>
@@ -3703,6 +3766,11 @@
             <translation>Einzeichnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Draw a box on the image that the question is about</source>
+            <translation>Ein Rechteck auf dem Bild aufziehen, um das es in der Frage geht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -3801,6 +3869,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>edit a mask, Shift erases; fill one by threshold</source>
             <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Edit and ask again…</source>
+            <translation>Ändern und neu fragen…</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -6565,8 +6638,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <source>Its questions, answers, results and pictures are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
-            <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
+            <source>Its questions, answers, results and pictures, also those of its earlier versions, are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
+            <translation>Die Fragen, Antworten, Ergebnisse und Bilder, auch die früherer Fassungen, werden von diesem Computer entfernt, das Protokoll der Vorgänge nicht. Exportierte Dateien bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -7403,6 +7476,11 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by [{number}] {title}: arguments, model, weights</source>
+            <translation>Erzeugt von [{number}] {title}: Argumente, Modell, Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
@@ -7543,6 +7621,11 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Marked region</source>
+            <translation>Markierter Bereich</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -8185,6 +8268,11 @@
             <translation>Für {host} ist kein Schlüssel bekannt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>No language model was asked: no cost</source>
+            <translation>Kein Sprachmodell wurde gefragt: keine Kosten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>No layers</source>
             <translation>Keine Overlays</translation>
@@ -8298,6 +8386,11 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>No report</source>
             <translation>Kein Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>No sentence of this conversation cites it</source>
+            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8803,6 +8896,11 @@
             <translation>auf dem Objektträger, nicht im Patienten</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>on this computer: no cost</source>
+            <translation>auf diesem Computer: keine Kosten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>on-hold</source>
             <translation>pausiert</translation>
@@ -8951,6 +9049,11 @@
             <location filename="../../app/views/layer_loading.py" />
             <source>Open a DICOM segmentation as you would an image</source>
             <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Open a file, and name it in the question</source>
+            <translation>Eine Datei öffnen und in der Frage nennen</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -9476,6 +9579,21 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Pictures of what the viewer shows: only to models that are set to receive pictures, after you have seen them and agreed, and once more where they may identify the patient</source>
             <translation>Bilder dessen, was der Betrachter zeigt: nur an Modelle, die Bilder erhalten sollen, nachdem Sie sie gesehen und zugestimmt haben, und ein weiteres Mal, wo sie den Patienten erkennen lassen könnten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Pin the conversation</source>
+            <translation>Gespräch anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Pin this answer</source>
+            <translation>Diese Antwort anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>pinned</source>
+            <translation>angeheftet</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -10288,6 +10406,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>region: ellipse, polygon, freehand</source>
             <translation>Bereich: Ellipse, Vieleck, freihändig</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Region: x {x0:.0f} to {x1:.0f}, y {y0:.0f} to {y1:.0f} px of {name}</source>
+            <translation>Bereich: x {x0:.0f} bis {x1:.0f}, y {y0:.0f} bis {y1:.0f} px von {name}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -11171,6 +11294,11 @@
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>sentences of the chat that cite the selected finding</source>
+            <translation>Sätze des Chats, die auf den gewählten Befund verweisen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
             <translation>Überlappende Zellen werden getrennt</translation>
@@ -11431,6 +11559,7 @@
             <translation>{text} zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/crops.py" />
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Show {text} on the image</source>
             <translation>{text} im Bild zeigen</translation>
@@ -11541,7 +11670,7 @@
             <source>Sign with %n things unchecked?</source>
             <extracomment>Singular: Sign with %n thing unchecked?</extracomment>
             <translation>
-                <numerusform>Mit %n offenen Punkt unterschreiben?</numerusform>
+                <numerusform>Mit %n offenem Punkt unterschreiben?</numerusform>
                 <numerusform>Mit %n offenen Punkten unterschreiben?</numerusform>
             </translation>
         </message>
@@ -14641,6 +14770,21 @@
             <translation>Alle prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version after this one</source>
+            <translation>Fassung nach dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version before this one</source>
+            <translation>Fassung vor dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version {number} of {count}</source>
+            <translation>Fassung {number} von {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/help_dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
@@ -14733,6 +14877,11 @@
             <translation>Webseite (*.html)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Weights</source>
+            <translation>Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Weights asked for</source>
             <translation>Gewichte angefordert</translation>
@@ -14758,6 +14907,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>What came of it</source>
             <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>What can be done with this answer</source>
+            <translation>Was mit dieser Antwort getan werden kann</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -14855,6 +15009,11 @@
             <translation>Was die Viewports zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>What was answered stays, as an earlier version.</source>
+            <translation>Was geantwortet wurde, bleibt als frühere Fassung.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>What was asked</source>
             <translation>Was gefragt wurde</translation>
@@ -14923,6 +15082,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Where it is on the image</source>
+            <translation>Wo es auf dem Bild liegt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -15097,6 +15261,11 @@
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>Without a published ratio here, so moving nothing: {findings}</source>
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>without answers whose price is not known</source>
+            <translation>ohne Antworten, deren Preis nicht bekannt ist</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -16014,6 +16183,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/approval.py" />
             <source>{name}, {lines} lines:</source>
             <translation>{name}, {lines} Zeilen:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>{number} of {count}</source>
+            <translation>{number} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />

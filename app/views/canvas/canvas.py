@@ -163,6 +163,9 @@ class Canvas(ImageView):
         self._measured_with: object = None
         workspace.annotations.changed.connect(self._follow_marks)
         workspace.annotations.object_changed.connect(self._bring_into_view)
+        self._wanted = ""  # a finding to be brought into view as soon as it is drawn
+        workspace.annotations.region_wanted.connect(self._want_region)
+        self.findings_layer.changed.connect(self._show_region)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -283,6 +286,23 @@ class Canvas(ImageView):
             middle = bounds.center()
             if not seen.contains(self.to_widget(middle.x(), middle.y())):
                 self.center_on(middle.x(), middle.y())
+
+    def _want_region(self, finding_id: str) -> None:
+        self._wanted = finding_id if self.model is self._workspace.viewport else ""
+        self._show_region()
+
+    def _show_region(self) -> None:
+        """Move the image so that the wanted finding is in the middle, and all of it is seen."""
+        if not self._wanted or not self.findings_layer.has(self._wanted):
+            return
+        region = self.findings_layer.bounds(self._wanted)
+        self._wanted = ""
+        corners = [self.to_widget(region.left(), region.top())]
+        corners.append(self.to_widget(region.right(), region.bottom()))
+        size = QRectF(*corners).normalized().size()
+        if size.width() > self.width() or size.height() > self.height():
+            self.fit()
+        self.center_on(region.center().x(), region.center().y())
 
     def _count(self, one: Finding, frame: Frame) -> None:
         """Compute a mark's statistics on a thread; a tool's finding stays as the tool made it."""
@@ -747,6 +767,7 @@ class Canvas(ImageView):
         self._workspace.annotations.select(hit, number)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
+        self._wanted = ""  # the user has gone on
         self.activated.emit()
         self.drawing_tool.set_free(ev.modifiers())
         kind = drag_of(ev.button(), space=self._space, tool=self.drawing_tool.tool)
