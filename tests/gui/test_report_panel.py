@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pypdfium2
 import pytest
@@ -50,7 +51,7 @@ class Room:
         self.workspace.add(found(study(*images)))
         one, two = frame("1.1").ref, frame("1.2").ref
         box = Box(20.5, 10.5, 60.5, 40.5)
-        common = {"value": 12.34, "units": "mm (patient)"}
+        common: dict[str, Any] = {"value": 12.34, "units": "mm (patient)"}
         self.annotations = self.workspace.annotations
         self.annotations.reviewer = "Dr Roe"
         self.annotations.add(
@@ -215,6 +216,7 @@ def test_signing_makes_it_read_only_and_it_comes_back(
     room.type_at_end(key, "more")
     assert room.text(key) == before
     room.click(room.panel.addendum)
+    assert room.panel.addendum_editor is not None
     QTest.keyClicks(room.panel.addendum_editor, "Compared with the film of May.")
     room.settle()
     room.click(room.panel.sign)
