@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.forked import forked_workers
+
 REPO = Path(__file__).resolve().parents[1]
 
 # One of several test processes at once has a display of its own: focus and clipboard are one each.
@@ -76,6 +78,13 @@ def own_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("SIGHTLINE_MODELS", raising=False)
         patch.setenv("SIGHTLINE_LANGUAGE", "en")  # whatever the computer's is
         yield home
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[None]:
+    """Worker processes of a file's tests are forked; see `tests.support.forked`."""
+    with forked_workers():
+        yield
 
 
 @pytest.fixture(scope="session")

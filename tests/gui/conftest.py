@@ -29,6 +29,7 @@ from app.views.application import create_application
 from tests.gui.canvas_scene import Scene
 from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall, slowness
 from tests.gui.viewer_support import WaitUntil
+from tests.support.forked import forked_workers
 
 SHOWN_STALLS = 10
 _STALL = "stall"
@@ -82,8 +83,10 @@ def qapp() -> QApplication:
 
 @pytest.fixture(scope="session")
 def real_decoder() -> Iterator[Decoder]:
-    """A decoder with its worker processes, shared: they take a second to start."""
-    made = Decoder(2)
+    """A decoder with its worker processes, shared."""
+    with forked_workers():
+        made = Decoder(2)
+        made.warm()
     yield made
     made.close()
 
