@@ -19,6 +19,11 @@ _displays = os.environ.get("SIGHTLINE_DISPLAYS", "").split()
 if _displays:
     os.environ["DISPLAY"] = _displays[int(_process) % len(_displays)]
 
+# Of several test processes each computes on one core: threads of one that wait for the other's
+# spin meanwhile. Set before anything imports torch.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 # Where a test is run by hand without a display, a window must not abort the whole session. Set
 # before anything imports Qt; `bootstrap.py test` brings an Xvfb and sets xcb instead.
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):

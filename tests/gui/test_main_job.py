@@ -24,7 +24,7 @@ from tests.gui.viewer_support import WaitUntil
 QUESTION = "Where are the lungs, and is the heart enlarged?"
 ATTEMPTS = 5
 
-pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
+pytestmark = pytest.mark.gui
 
 
 @pytest.fixture

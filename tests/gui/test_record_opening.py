@@ -27,7 +27,7 @@ from tests.gui.heartbeat import Heartbeat, stall_ms
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
 from tests.unit.records.record_files import patient_bundle, write_bundles
 
-pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
+pytestmark = pytest.mark.gui
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ _IMPORTED = (
     "app.imaging.reading.header_entries",
     "app.imaging.reading.image_entries",
     "app.imaging.scanning.listing",
+    "app.records.fhir_reading",
     "tests.support.forked",
 )
 # Numpy reads it as it is imported; workers of the program get it before.
