@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.agent.answers.items import Item
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
 
@@ -140,8 +141,8 @@ class ToolFinished(_Event):
     """A tool call ended. Findings and artifacts are objects; `json_forms` converts them to JSON.
 
     `evidence` is the number of the result in the conversation, from 1, which answers cite as [1]; 0
-    if there is no result. If a rule, the policy or the user prevented the call, `refused` says why
-    and `status` is "failed".
+    if there is no result. `items` is what the result holds, cited as [1.1], [1.2]. If a rule, the
+    policy or the user prevented the call, `refused` says why and `status` is "failed".
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -157,6 +158,7 @@ class ToolFinished(_Event):
     refused: str = ""
     duration_s: float = 0.0
     evidence: int = 0
+    items: list[Item] = []
 
 
 class ApprovalRequested(_Event):
@@ -249,16 +251,17 @@ class RunFinished(_Event):
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
     "wall_time", "repeated_call", "cycle"), or is "" if the model ended it. At a limit, the answer
     sums up what was found so far. `cited` lists the numbers of the results that the run's texts
-    cite; `unknown` lists cited numbers that belong to no result. `by_rules` says that rules alone
-    answered, without a language model. `missing` lists the models, by the names on their model
-    cards, without which a tool that the question needs could not be called.
+    cite; `unknown` lists what they cite and there is not: numbers of results, and ids of items
+    as texts. `by_rules` says that rules alone answered, without a language model. `missing` lists
+    the models, by the names on their model cards, without which a tool that the question needs
+    could not be called.
     """
 
     kind: Literal["run_finished"] = "run_finished"
     answer: str
     stopped_by: str = ""
     cited: list[int] = []
-    unknown: list[int] = []
+    unknown: list[int | str] = []
     by_rules: bool = False
     missing: list[str] = []
 

@@ -1,4 +1,4 @@
-"""The command `export`: findings and images as DICOM objects, tables or pictures."""
+"""The command `export`: findings and images as DICOM objects, tables, pictures or reports."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.headless.render import marks_on
+from app.headless.reports import REPORT_FORMS, ReportOfImages, report_file
 from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
 from app.imaging.findings import (
@@ -76,6 +77,19 @@ class Subject:
     findings: tuple[Finding, ...]
     shown: Instance
     frame: int
+
+    @property
+    def report(self) -> ReportOfImages:
+        """The report of the shown study; it takes no finding that is only proposed."""
+        request, result = self.request, self.result
+        return ReportOfImages(
+            self.program,
+            result.studies,
+            self.shown,
+            self.findings,
+            request.form,
+            request.verified_by,
+        )
 
     @property
     def images(self) -> tuple[Instance, ...]:
@@ -328,6 +342,7 @@ def _write_picture(subject: Subject) -> None:
 _WRITERS: dict[str, Callable[[Subject], bytes]] = {
     **dict.fromkeys(KINDS, _dicom),
     "csv": lambda subject: findings_csv(subject.findings),
+    **dict.fromkeys(REPORT_FORMS, lambda subject: report_file(subject.report)),
 }
 """The content of the file, by the form; pictures are too large to be held as bytes."""
 

@@ -20,6 +20,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QCloseEvent,
+    QCursor,
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
@@ -56,6 +57,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.drawing_tool import ENDING, HINTS
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
+from app.views.chat.region_claims import claims_menu
 from app.views.command_palette import CommandPalette, commands_of
 from app.views.diagnosis.diagnosis_panel import DiagnosisPanel
 from app.views.documents.document_pages import DocumentStack
@@ -324,6 +326,7 @@ class MainWindow(QMainWindow):
             self.findings_list.count_changed.connect(shown.set_count)
         if isinstance(self.chat, ChatDock):
             self.chat.attention_wanted.connect(made.mark_assistant)
+            self._connect_attachments(self.chat)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
@@ -337,6 +340,28 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock):
             self.record_panel.mention_wanted.connect(self._show_mention)
         return made
+
+    def _connect_attachments(self, chat: ChatDock) -> None:
+        chat.attachments.is_opening = lambda: (
+            self.opening.busy or (self.record_opening is not None and self.record_opening.busy)
+        )
+        chat.attachments.is_open = self._is_open
+        chat.file_wanted.connect(self._attach_files)
+        chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
+
+    def _attach_files(self) -> None:
+        """Ask for files, open them as always, and name them in the next question."""
+        names, _ = QFileDialog.getOpenFileNames(self, tr("Attach files"), "", _file_filter())
+        paths = [Path(name) for name in names]
+        if paths and isinstance(self.chat, ChatDock):
+            self.open_paths(paths)
+            self.chat.attachments.add_files(paths)
+
+    def _is_open(self, path: Path) -> bool:
+        """Return whether a file is open; of an archive, whether anything in it is."""
+        records = self.record_opening.open_files if self.record_opening is not None else ()
+        files = (*self.workspace.opened_files(), *map(Path, records))
+        return any(path == file or path in file.parents for file in files)
 
     def _follow_record(self) -> None:
         """Show the record panel when a record is opened, and hide it when the last is closed."""
@@ -592,6 +617,15 @@ class MainWindow(QMainWindow):
         """Whether the window has a chat with the assistant."""
         return isinstance(self.chat, ChatDock)
 
+    def show_claims(self) -> None:
+        """Open a menu of the sentences in the chat that cite the selected finding."""
+        selected = self.workspace.annotations.selected
+        if isinstance(self.chat, ChatDock) and selected:
+            self.docks["Assistant"].show()
+            menu = claims_menu(self.chat, selected, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(QCursor.pos())
+
     def segment_marked(self) -> None:
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
@@ -663,15 +697,10 @@ class MainWindow(QMainWindow):
             if point is not None:
                 self.planes.look_at(point)
             return
-        finding, shown = annotation.finding, self.canvas.frame
-        if shown is None or not shown.shows(finding.image):
-            self.workspace.show_image(finding.image)
-            return
-        for item in self.canvas.annotation_items():
-            if item.finding.id == finding_id and item.outline is not None:
-                path, anchor = item.outline.path, item.outline.anchor
-                center = anchor if path.isEmpty() else path.boundingRect().center()
-                self.canvas.center_on(center.x(), center.y())
+        shown = self.canvas.frame
+        if shown is None or not shown.shows(annotation.finding.image):
+            self.workspace.show_image(annotation.finding.image)
+        self.workspace.annotations.region_wanted.emit(finding_id)
 
     def _tell_found_again(self, decided: Sequence[Finding]) -> None:
         """Say that a tool has found what the user had accepted or rejected before."""

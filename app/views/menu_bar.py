@@ -408,6 +408,8 @@ class MainActions:
         self.review = ReviewMenu(
             annotations, add, lambda: self._canvas.edit_selected(), self._window
         )
+        claims = self._window.show_claims if self._window.has_assistant else None
+        self.claims = add(tr("Claims about this…"), claims, "J", "message-square-plus")
         self.undo = add(tr("Undo"), stack.undo, "Ctrl+Z", "undo-2")
         self.redo = add(tr("Redo"), stack.redo, "Ctrl+Shift+Z", "redo-2")
         self.show_findings = add(tr("Show all findings"), lambda: show(True))
@@ -455,6 +457,7 @@ class MainActions:
             tr("&Findings"): (
                 *(self.undo, self.redo, None),
                 *(*self.review.commands, None, self.review.originals, self.review.rejected, None),
+                *(self.claims, None),
                 *(self.show_findings, self.hide_findings, self.heat, None),
                 *(self.region_histogram, self.edit_text, self.brush, self.mark_menu),
                 *(
@@ -479,7 +482,7 @@ class MainActions:
             self._workspace.annotations.select(ids[0])
         menu = QMenu(self._window)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        _fill(menu, (*self.review.commands, None, *self.mark_menu.entries, None))
+        _fill(menu, (self.claims, None, *self.review.commands, None, *self.mark_menu.entries, None))
         menu.addAction(self.delete_finding)
         menu.popup(place)
 
@@ -490,7 +493,8 @@ class MainActions:
         tools = (self.segment, None, *marks, None, self.measure_menu, self.shape_menu, None)
         self.mark_commands.refresh()
         own = [one for one in self.mark_commands.all if one.isEnabled()]
-        review = (*self.review.commands, None) if self._workspace.annotations.selected else ()
+        review = (self.claims, None, *self.review.commands, None)
+        review = review if self._workspace.annotations.selected else ()
         _fill(
             menu,
             (
@@ -618,7 +622,7 @@ class MainActions:
                 len(workspace.annotations) > 0 or bool(workspace.layers.laid),
             ),
             ((self.delete_findings,), len(workspace.annotations) > 0),
-            ((self.delete_finding,), bool(workspace.annotations.selected)),
+            ((self.delete_finding, self.claims), bool(workspace.annotations.selected)),
         ):
             for action in actions:
                 action.setEnabled(enabled)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QPoint, QRect, QSizeF, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSizeF, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -27,7 +27,7 @@ from app.views.translation import tr
 
 BULLET = "•  "
 LINK_SCHEME = "finding:"
-RESULT_SCHEME = "result:"
+RESULT_SCHEME = "result:"  # its number, or the id of its item
 ENTRY_SCHEME = "entry:"
 PIECE = 4_000  # characters inserted per turn of the event loop: a few ms of layout
 BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it out as a whole
@@ -98,9 +98,8 @@ class PlainTextBrowser(QTextBrowser):
 class TextView(PlainTextBrowser):
     """Selectable text that grows to `max_height` px before it scrolls; 0 for no limit."""
 
-    finding_clicked = Signal(str)  # id
-    result_clicked = Signal(int)  # number
-    entry_clicked = Signal(str)  # id of an entry of the record
+    link_clicked = Signal(str)  # one of the schemes with an id: "finding:…", "result:3.2"
+    link_hovered = Signal(str)  # the same; "" when the pointer leaves the link
 
     def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
         super().__init__(parent)
@@ -115,6 +114,7 @@ class TextView(PlainTextBrowser):
         self.document().setDocumentMargin(0)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self.anchorClicked.connect(self._on_anchor)
+        self.highlighted.connect(lambda url: self.link_hovered.emit(url.toString()))
         self._fit(self.document().size())
 
     def set_plain(self, text: str) -> None:
@@ -164,14 +164,15 @@ class TextView(PlainTextBrowser):
         else:
             event.ignore()
 
+    def leaveEvent(self, event: QEvent) -> None:
+        """Tell that no link is hovered any more, which Qt does not when the pointer leaves."""
+        super().leaveEvent(event)
+        self.link_hovered.emit("")
+
     def _on_anchor(self, url: QUrl) -> None:
         target = url.toString()
-        if target.startswith(LINK_SCHEME):
-            self.finding_clicked.emit(target.removeprefix(LINK_SCHEME))
-        elif target.startswith(RESULT_SCHEME):
-            self.result_clicked.emit(int(target.removeprefix(RESULT_SCHEME)))
-        elif target.startswith(ENTRY_SCHEME):
-            self.entry_clicked.emit(target.removeprefix(ENTRY_SCHEME))
+        if target.startswith((LINK_SCHEME, RESULT_SCHEME, ENTRY_SCHEME)):
+            self.link_clicked.emit(target)
 
     def _hang(self) -> None:
         room = self.fontMetrics().horizontalAdvance(BULLET)

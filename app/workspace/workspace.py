@@ -52,6 +52,16 @@ class Placed:
     display: Display | None
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the viewports of a window show; `active` is the index of the active one."""
+
+    screen: Screen
+    slots: tuple[Slot, ...]
+    placed: tuple[Placed, ...]
+    active: int
+
+
 class Workspace:
     """The state of one window: what is open, how it is shown, and what was found.
 
@@ -231,6 +241,22 @@ class Workspace:
         title = f"Arrange as {arrangement.protocol.title}"
         self.commands.push(Command(title, do, undo))
 
+    def arrangement(self) -> Shown:
+        """Return what the viewports of the active screen show, to be shown again later."""
+        screen = self.layout.screen
+        active = screen.viewports.index(self.layout.active)
+        return Shown(screen, screen.slots, tuple(self._placed(screen)), active)
+
+    def show_again(self, shown: Shown) -> bool:
+        """Show what `arrangement` returned; False if its window or all its images are closed."""
+        images = [one.instance for one in shown.placed if one.instance is not None]
+        if shown.screen not in self.layout.screens:
+            return False
+        if images and not any(self._is_open(image) for image in images):
+            return False
+        self._place(shown.screen, shown.slots, shown.placed, shown.active)
+        return True
+
     def restore(self, session: Session) -> bool:
         """Show the images of an earlier session in its layout; return False if none is open."""
         found = [self.studies.with_uid(uid) if uid else None for uid in session.shown]
@@ -301,6 +327,10 @@ class Workspace:
         study = self.studies.study_of(self._acquired_of(image)) if image is not None else None
         return study.uid if study is not None else ""
 
+    def study_key_at(self, sop_instance_uid: str) -> str:
+        """Return the key of the study of an open image or of a section of one; "" if unknown."""
+        return self._study_key_of(self.instance_of(sop_instance_uid))
+
     def is_same_patient(self, one: Instance, other: Instance) -> bool:
         """Return whether two open images belong to one study or have the same Patient ID."""
         studies = [self.studies.study_of(self._acquired_of(image)) for image in (one, other)]
@@ -314,15 +344,37 @@ class Workspace:
         return known[1][0] if known else image
 
     def show_image(self, ref: ImageRef) -> None:
-        """Show an image, if it is open: scroll to its frame, or show its instance."""
-        for viewport in (self.viewport, *self.layout.viewports):
+        """Show an image, if it is open, in the viewport of its series, or else in the active one.
+
+        A viewport that shows the image scrolls to its frame.
+        """
+        viewports = (self.viewport, *self.layout.viewports)
+        for viewport in viewports:
             shown = viewport.instance
             if shown is not None and shown.sop_instance_uid == ref.sop_instance_uid:
                 self.layout.activate(viewport)
                 viewport.scroll_to(ref.frame)
                 return
-        if (instance := self.instance_of(ref.sop_instance_uid)) is not None:
-            self.viewport.show(instance, ref.frame)
+        if (instance := self.instance_of(ref.sop_instance_uid)) is None:
+            return
+        series = self.studies.series_of(instance)
+        for viewport in viewports:
+            shown = viewport.instance
+            if series is not None and shown is not None and shown in series.instances:
+                self.layout.activate(viewport)
+                break
+        self.viewport.show(instance, ref.frame)
+
+    def show_finding(self, finding_id: str) -> None:
+        """Show a finding: its image, visible and selected, with its region in view."""
+        item = self.annotations.get(finding_id)
+        if item is None:
+            return
+        self.show_image(item.finding.image)
+        if not item.visible:
+            self.annotations.set_visible([finding_id], True)
+        self.annotations.select(finding_id)
+        self.annotations.region_wanted.emit(finding_id)
 
     def scaled(self, instance: Instance, frame: Frame) -> Frame:
         """Return a frame with the scale that its marks are measured with, by hand or its own."""

@@ -524,6 +524,11 @@
             <translation>(nicht lesbar)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>(frame {number})</source>
+            <translation>(Einzelbild {number})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>(no description)</source>
             <translation>(keine Beschreibung)</translation>
@@ -624,6 +629,11 @@
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>a finding that the signed report rests on is no longer accepted</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>A folder outside of the originals</source>
             <translation>Ein Ordner außerhalb der Originale</translation>
@@ -667,6 +677,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>a magnification of its own</source>
             <translation>eine eigene Vergrößerung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>a mark of your own needs no review</source>
+            <translation>eine eigene Markierung braucht keine Prüfung</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -998,6 +1013,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Accepted by {name} on {time}</source>
             <translation>Angenommen von {name} am {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Accepted: {names}.</source>
+            <translation>Angenommen: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -1389,6 +1409,11 @@
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Answer again; this answer stays as an earlier version</source>
+            <translation>Neu antworten; diese Antwort bleibt als frühere Fassung</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Answered</source>
             <translation>Beantwortet</translation>
@@ -1563,6 +1588,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>As the computer</source>
             <translation>Wie der Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Ask</source>
+            <translation>Fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -1823,6 +1853,21 @@
             <location filename="../../resources/tables/chest.toml" />
             <source>Atelectasis</source>
             <translation>Atelektase</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached file: {name}</source>
+            <translation>Angehängte Datei: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached to the question</source>
+            <translation>An die Frage angehängt</translation>
         </message>
         <message>
             <location filename="../../app/views/window_docks.py" />
@@ -2161,6 +2206,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
+            <location filename="../../app/views/chat/message.py" />
             <location filename="../../app/views/mark_dialogs.py" />
             <location filename="../../app/views/mark_menu.py" />
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -2238,6 +2284,11 @@
             <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Change what is shown</source>
+            <translation>Anzeige ändern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>changed</source>
             <translation>geändert</translation>
@@ -2251,6 +2302,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>changed by hand</source>
             <translation>von Hand geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Changed question</source>
+            <translation>Geänderte Frage</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/channel_panel.py" />
@@ -2554,6 +2610,16 @@
             <translation>Cine {rate} Frames/s (gemessen {measured})</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Claims about this</source>
+            <translation>Aussagen hierzu</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Claims about this…</source>
+            <translation>Aussagen hierzu…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Class</source>
             <translation>Art</translation>
@@ -2629,6 +2695,11 @@
             <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Click it, then ask again.</source>
+            <translation>Klicken Sie ihn an und fragen Sie noch einmal.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -2692,6 +2763,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Close all studies</source>
             <translation>Alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Close it?</source>
+            <translation>Schließen?</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3004,6 +3080,18 @@
             <translation>Auch Dateien kopieren, die laut Angabe eingebrannten Text haben</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as Markdown</source>
+            <translation>Als Markdown kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Copy as plain text</source>
+            <translation>Als Text kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>Copy it again from its source, or ask for a new export</source>
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
@@ -3176,6 +3264,11 @@
             <translation>aktuell</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>current and prior</source>
+            <translation>aktuelle und Voraufnahme</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -3290,9 +3383,19 @@
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Delete {which}?</source>
+            <translation>{which} löschen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete “{title}”?</source>
             <translation>„{title}“ löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Deleted: {names}.</source>
+            <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3437,6 +3540,11 @@
             <location filename="../../app/tools/general/general_plan.py" />
             <source>Display</source>
             <translation>Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Do not attach {name}</source>
+            <translation>{name} nicht anhängen</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
@@ -3638,6 +3746,11 @@
             <translation>Einzeichnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Draw a box on the image that the question is about</source>
+            <translation>Ein Rechteck auf dem Bild aufziehen, um das es in der Frage geht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Draw a freehand region</source>
             <translation>Freihandbereich zeichnen</translation>
@@ -3736,6 +3849,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>edit a mask, Shift erases; fill one by threshold</source>
             <translation>Maske bearbeiten, Umschalt radiert; nach Schwellenwert füllen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Edit and ask again…</source>
+            <translation>Ändern und neu fragen…</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -4774,6 +4892,11 @@
             <translation>Heatmaps</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>heatmaps</source>
+            <translation>Heatmaps</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -4794,9 +4917,19 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hidden: {names}.</source>
+            <translation>Ausgeblendet: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hide findings</source>
+            <translation>Befunde ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -4975,6 +5108,11 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Image texts: {which}.</source>
+            <translation>Bildtexte: {which}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -4984,6 +5122,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Image {number} / {count}</source>
             <translation>Bild {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Image {place} of {count}</source>
+            <translation>Bild {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -5230,6 +5373,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>INVERTED</source>
             <translation>INVERTIERT</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>inverted</source>
+            <translation>invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5645,6 +5793,11 @@
             <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>It has: {names}.</source>
+            <translation>Es hat: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
             <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
@@ -5791,6 +5944,11 @@
             <translation>sie zeigt laut ihrer Angabe Merkmale, an denen der Patient erkannt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>It is drafted anew from the findings.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>It is drawn over images that are not open. Open the study it belongs to.</source>
             <translation>Es wird über Bilder gezeichnet, die nicht geöffnet sind. Öffnen Sie die zugehörige Studie.</translation>
@@ -5869,6 +6027,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
             <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>it is not clear what place is meant</source>
+            <translation>es ist nicht klar, welche Stelle gemeint ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -6474,8 +6637,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
-            <source>Its questions, answers, results and pictures are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
-            <translation>Fragen, Antworten, Ergebnisse und Bilder werden von diesem Computer entfernt, nicht aber das Protokoll dessen, was getan wurde. Dateien, die Sie exportiert haben, bleiben, wo Sie sie gespeichert haben.</translation>
+            <source>Its questions, answers, results and pictures, also those of its earlier versions, are removed from this computer, the log of what was done is not. Files that you exported stay where you saved them.</source>
+            <translation>Die Fragen, Antworten, Ergebnisse und Bilder, auch die früherer Fassungen, werden von diesem Computer entfernt, das Protokoll der Vorgänge nicht. Exportierte Dateien bleiben, wo Sie sie gespeichert haben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/segmentation.py" />
@@ -7306,6 +7469,11 @@
             <translation>Verschattung der Lunge</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>Made by [{number}] {title}: arguments, model, weights</source>
+            <translation>Erzeugt von [{number}] {title}: Argumente, Modell, Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_filter.py" />
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Made by hand</source>
@@ -7340,6 +7508,11 @@
             <location filename="../../app/errors.py" />
             <source>Make room on it, then try again.</source>
             <translation>Schaffen Sie dort Platz und versuchen Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Make room on the disk or allow writing; the next edit tries again.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7418,6 +7591,11 @@
             <translation>Als Schlüsselbild markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark it with {key}.</source>
+            <translation>Markieren Sie sie mit {key}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
@@ -7426,6 +7604,11 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>Mark the key images anew.</source>
             <translation>Markieren Sie die Schlüsselbilder neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark two points with M, or draw the length with L.</source>
+            <translation>Markieren Sie zwei Punkte mit M, oder zeichnen Sie die Länge mit L.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -7441,6 +7624,16 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Marked region</source>
+            <translation>Markierter Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Marked: {label}.</source>
+            <translation>Markiert: {label}.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -7663,6 +7856,11 @@
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Mend it under {0}.</source>
             <translation>Berichtigen Sie das unter {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Mend what the checks list, then sign.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8003,6 +8201,11 @@
             <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no finding is selected</source>
+            <translation>kein Befund ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No finding matches</source>
             <translation>Kein Befund passt</translation>
@@ -8026,6 +8229,16 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>No image is shown</source>
             <translation>Es wird kein Bild gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no image is shown</source>
+            <translation>es wird kein Bild gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>No image is shown.</source>
+            <translation>Es wird kein Bild gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -8061,6 +8274,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>No key for {host} is known.</source>
             <translation>Für {host} ist kein Schlüssel bekannt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>No language model was asked: no cost</source>
+            <translation>Kein Sprachmodell wurde gefragt: keine Kosten</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -8123,6 +8341,11 @@
             <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no open series is “{name}”</source>
+            <translation>keine offene Serie heißt „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -8158,6 +8381,11 @@
             <translation>Kein Leitsymptom passt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no prior of this patient is open</source>
+            <translation>keine Voraufnahme dieses Patienten ist offen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>no published ratio: moves nothing</source>
             <translation>kein veröffentlichter Quotient: verschiebt nichts</translation>
@@ -8171,6 +8399,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/region_claims.py" />
+            <source>No sentence of this conversation cites it</source>
+            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8666,6 +8899,11 @@
             <translation>auf dem Objektträger, nicht im Patienten</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>on this computer: no cost</source>
+            <translation>auf diesem Computer: keine Kosten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>on-hold</source>
             <translation>pausiert</translation>
@@ -8816,6 +9054,11 @@
             <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Open a file, and name it in the question</source>
+            <translation>Eine Datei öffnen und in der Frage nennen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open a folder of images</source>
             <translation>Bilderordner öffnen</translation>
@@ -8859,6 +9102,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/viewer_commands.py" />
             <source>Open an image first.</source>
             <translation>Öffnen Sie zuerst ein Bild.</translation>
         </message>
@@ -8992,9 +9236,19 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Open the prior as well.</source>
+            <translation>Öffnen Sie auch die Voraufnahme.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>Open the series again</source>
             <translation>Öffnen Sie die Serie erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Open the study in the window and ask.</source>
+            <translation>Öffnen Sie die Studie im Fenster und fragen Sie dort.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
@@ -9324,6 +9578,21 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Pictures of what the viewer shows: only to models that are set to receive pictures, after you have seen them and agreed, and once more where they may identify the patient</source>
             <translation>Bilder dessen, was der Betrachter zeigt: nur an Modelle, die Bilder erhalten sollen, nachdem Sie sie gesehen und zugestimmt haben, und ein weiteres Mal, wo sie den Patienten erkennen lassen könnten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/dock.py" />
+            <source>Pin the conversation</source>
+            <translation>Gespräch anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>Pin this answer</source>
+            <translation>Diese Antwort anheften</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>pinned</source>
+            <translation>angeheftet</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -10138,6 +10407,11 @@
             <translation>Bereich: Ellipse, Vieleck, freihändig</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Region: x {x0:.0f} to {x1:.0f}, y {y0:.0f} to {y1:.0f} px of {name}</source>
+            <translation>Bereich: x {x0:.0f} bis {x1:.0f}, y {y0:.0f} bis {y1:.0f} px von {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Regions</source>
             <translation>Regionen</translation>
@@ -10166,6 +10440,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Rejected by {name} on {time}</source>
             <translation>Abgelehnt von {name} am {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Rejected: {names}.</source>
+            <translation>Abgelehnt: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -10901,6 +11180,11 @@
             <translation>ausgewählt aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Selected: {names}.</source>
+            <translation>Ausgewählt: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>selection of key images</source>
             <translation>Auswahl von Schlüsselbildern</translation>
@@ -10997,6 +11281,11 @@
             <translation>An einen von Ihnen erlaubten Host gesendet</translation>
         </message>
         <message>
+            <location filename="../../resources/tables/window.toml" />
+            <source>sentences of the chat that cite the selected finding</source>
+            <translation>Sätze des Chats, die auf den gewählten Befund verweisen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/microscopy/smears.py" />
             <source>Separating cells that overlap</source>
             <translation>Überlappende Zellen werden getrennt</translation>
@@ -11018,6 +11307,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Series description</source>
             <translation>Serienbeschreibung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Series of this study: {numbers}.</source>
+            <translation>Serien dieser Studie: {numbers}.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
@@ -11080,6 +11374,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Settings…</source>
             <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>several findings are called “{name}”</source>
+            <translation>mehrere Befunde heißen „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -11172,6 +11471,11 @@
             <translation>Frühere Nachrichten zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show findings</source>
+            <translation>Befunde einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/image_visualizer.py" />
             <source>Show image</source>
             <translation>Bild zeigen</translation>
@@ -11232,6 +11536,11 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show the images as acquired.</source>
+            <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -11257,9 +11566,15 @@
             <translation>{text} zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/crops.py" />
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Show {text} on the image</source>
             <translation>{text} im Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Shown: {names}.</source>
+            <translation>Eingeblendet: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11427,6 +11742,11 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>Some settings were not as expected</source>
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>something in the report contradicts its findings</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -11809,6 +12129,11 @@
             <translation>den letzten Punkt einer Zeichnung zurücknehmen</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
@@ -11915,6 +12240,11 @@
             <translation>Der Speicher des Beschleunigers ist voll: neuer Versuch auf dem Prozessor</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the addendum is empty</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/records/fhir_server.py" />
             <source>the address names no patient</source>
             <translation>die Adresse nennt keinen Patienten</translation>
@@ -11973,6 +12303,11 @@
             <location filename="../../app/views/chat/conversation.py" />
             <source>The assistant runs imaging tools on it. What they find is drawn on the image.</source>
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The assistant wants to do this.</source>
+            <translation>Der Assistent möchte das tun.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -12038,6 +12373,16 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The chosen slices have the marks already.</source>
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine plays at {rate} images a second.</source>
+            <translation>Die Bildfolge läuft mit {rate} Bildern pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine stopped.</source>
+            <translation>Die Bildfolge steht.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12501,6 +12846,16 @@
             <translation>Installierte und geladene Modelle, Lizenzen und Grenzen; installieren, prüfen, entfernen.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report cannot be read. {0}</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the kept report was written by a newer version of Sightline</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The key contains characters that no key has: copy it again.</source>
             <translation>Der Schlüssel enthält Zeichen, die kein Schlüssel hat: Kopieren Sie ihn noch einmal.</translation>
@@ -12821,6 +13176,11 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the place of this image in the patient is not known</source>
+            <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
@@ -12931,6 +13291,11 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report cannot be kept ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
@@ -12939,6 +13304,11 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>the report holds no outline of it; a mask has a file of its own</source>
             <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report tells nothing yet</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13250,6 +13620,11 @@
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>the user did not want this</source>
+            <translation>der Benutzer wollte das nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>the user does not allow the patient's record to be sent</source>
             <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
@@ -13298,6 +13673,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The width must be above 0, and both numbers below a billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the window was closed</source>
+            <translation>das Fenster wurde geschlossen</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13356,11 +13736,21 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are {count}.</source>
+            <translation>Es gibt {count}.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are: {labels}.</source>
+            <translation>Es gibt: {labels}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
@@ -13383,14 +13773,29 @@
             <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no finding “{name}” on the shown images</source>
+            <translation>auf den gezeigten Bildern gibt es keinen Befund „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no image {number}; the series has {count}</source>
+            <translation>es gibt kein Bild {number}; die Serie hat {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no layout “{name}”</source>
+            <translation>es gibt keine Anordnung „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -13406,6 +13811,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>there is no model of that name in this pack</source>
             <translation>in diesem Paket gibt es kein Modell dieses Namens</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>there is no name to sign with</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13448,9 +13858,24 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no time point {number}</source>
+            <translation>es gibt keinen Zeitpunkt {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/wiring/program.py" />
             <source>there is no tool pack {0}</source>
             <translation>es gibt kein Werkzeugpaket {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no viewport “{name}”</source>
+            <translation>es gibt kein Bildfenster „{name}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>there is no window to work here</source>
+            <translation>hier gibt es kein Fenster</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -13481,6 +13906,16 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>There is nothing to write: no such mark or finding in this study.</source>
             <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here</source>
+            <translation>hier gibt es nur ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here, nothing to play</source>
+            <translation>hier gibt es nur ein Bild, nichts abzuspielen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -13658,6 +14093,16 @@
             <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no grey values to window</source>
+            <translation>dieses Bild hat keine Grauwerte zum Fenstern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no window preset “{name}”</source>
+            <translation>für dieses Bild gibt es kein Fenster „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>This image is not open</source>
             <translation>Dieses Bild ist nicht geöffnet</translation>
@@ -13671,6 +14116,11 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>This is a screen capture or scan, which may show anything that was on it.</source>
             <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this is a section, on which the assistant does not draw</source>
+            <translation>das ist ein Schnitt; darauf zeichnet der Assistent nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -14076,6 +14526,11 @@
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two points are needed</source>
+            <translation>zwei Punkte werden gebraucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Two servers have the name {name}.</source>
             <translation>Zwei Server haben den Namen {name}.</translation>
@@ -14084,6 +14539,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two viewports are needed to exchange them</source>
+            <translation>zum Tauschen braucht es zwei Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -14234,6 +14694,11 @@
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Use that version; nothing is written over it.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_panel.py" />
             <source>Use the record of another patient…</source>
             <translation>Akte eines anderen Patienten verwenden …</translation>
@@ -14333,6 +14798,21 @@
             <translation>Alle prüfen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version after this one</source>
+            <translation>Fassung nach dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version before this one</source>
+            <translation>Fassung vor dieser</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>Version {number} of {count}</source>
+            <translation>Fassung {number} von {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/help_dialogs.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
@@ -14425,6 +14905,11 @@
             <translation>Webseite (*.html)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/tool_card.py" />
+            <source>Weights</source>
+            <translation>Gewichte</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Weights asked for</source>
             <translation>Gewichte angefordert</translation>
@@ -14450,6 +14935,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>What came of it</source>
             <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>What can be done with this answer</source>
+            <translation>Was mit dieser Antwort getan werden kann</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -14522,6 +15012,11 @@
             <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>What the assistant did</source>
+            <translation>Was der Assistent tat</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -14545,6 +15040,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>What the viewports show</source>
             <translation>Was die Viewports zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>What was answered stays, as an earlier version.</source>
+            <translation>Was geantwortet wurde, bleibt als frühere Fassung.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -14610,6 +15110,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Where it is on the image</source>
+            <translation>Wo es auf dem Bild liegt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -14704,6 +15209,11 @@
             <translation>Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>window C {center} W {width}</source>
+            <translation>Fenster C {center} W {width}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Window from a drawn region</source>
             <translation>Fenster aus gezeichneter Region</translation>
@@ -14786,6 +15296,11 @@
             <translation>Ohne veröffentlichten Quotienten hier, verschiebt also nichts: {findings}</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>without answers whose price is not known</source>
+            <translation>ohne Antworten, deren Preis nicht bekannt ist</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/consent_dialog.py" />
             <source>Without it the weights are installed, and the code is left out.</source>
             <translation>Ohne ihn werden die Gewichte installiert und der Code ausgelassen.</translation>
@@ -14821,6 +15336,11 @@
             <translation>Schreiben Sie sie als https://host/fhir.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write it, then sign.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
             <source>Write one presentation state for each series.</source>
             <translation>Schreiben Sie für jede Serie einen eigenen Präsentationsstatus.</translation>
@@ -14836,9 +15356,19 @@
             <translation>Schreiben Sie für jede Serie eine eigene Segmentierung.</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write the findings or the impression.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Write the whole address, such as https://name/mcp.</source>
             <translation>Schreiben Sie die ganze Adresse, etwa https://name/mcp.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Write your name.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -14906,6 +15436,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>You chose this record; it is not linked to the shown study.</source>
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>you did not want this</source>
+            <translation>Sie wollten das nicht</translation>
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
@@ -14986,6 +15521,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom out</source>
             <translation>Verkleinern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>zoom {percent} %</source>
+            <translation>Zoom {percent} %</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -15510,6 +16050,11 @@
             <translation>{count} Werte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>{count} viewports</source>
+            <translation>{count} Bildfenster</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>{count} waiting</source>
             <translation>{count} wartend</translation>
@@ -15683,6 +16228,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{name}, {lines} Zeilen:</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/message.py" />
+            <source>{number} of {count}</source>
+            <translation>{number} von {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>{own}{why}. {key} shows the study as before.</source>
             <translation>{own}{why}. {key} zeigt die Studie wie zuvor.</translation>
@@ -15831,6 +16381,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/record/record_sections.py" />
             <source>{years} y</source>
             <translation>{years} J.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” cannot be used now</source>
+            <translation>„{command}“ ist jetzt nicht möglich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” is open; you decide there.</source>
+            <translation>„{command}“ ist offen; Sie entscheiden dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{name}” has no place on the image</source>
+            <translation>„{name}“ hat keinen Ort auf dem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

@@ -385,7 +385,7 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
     assert note is not None
     assert note.full == "Offline planner"
     assert usage is not None
-    assert usage.full == "1,200 tokens in, 34 out"
+    assert usage.full == "1,200 tokens in, 34 out, on this computer: no cost"
 
 
 def shown(**header: str) -> Instance:

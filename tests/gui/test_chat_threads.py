@@ -314,7 +314,7 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     assert "The limit of steps" in run.notice.view.plain()
     usage = run.answers[-1].usage
     assert usage is not None
-    assert usage.full == "5 tokens in, 0 out"
+    assert usage.full == "5 tokens in, 0 out, on this computer: no cost"
 
 
 def test_a_consent_comes_back_with_the_pictures_of_its_own_thread_only(
@@ -530,7 +530,9 @@ def test_the_button_of_a_question_is_reached_with_the_keys(chat: Chat, wait_unti
     QTest.keyClick(more, Qt.Key.Key_Space)
     wait_until(lambda: chat.run.bubble.findChildren(QMenu))
     menu = chat.run.bubble.findChildren(QMenu)[-1]
-    assert [item.text() for item in menu.actions()] == ["Ask again", "Branch from here…", "Copy"]
+    assert [item.text() for item in menu.actions()] == [
+        "Edit and ask again…", "Ask again", "Branch from here…", "Copy",
+    ]  # fmt: skip
     menu.close()
 
 
@@ -671,7 +673,7 @@ def test_conversations_are_searched_in_the_list(chat: Chat, wait_until: Wait):
     wait_until(chat.dock.header.menu.isVisible)
     assert sorted(listed(chat)) == ["Is it big?", "Segment the lungs"]
     QTest.keyClicks(chat.dock.header.finder, "heart")
-    wait_until(lambda: listed(chat) == ["Is it big?"])
+    wait_until(lambda: listed(chat) == ["Is it big?", "      The heart is wide."])
     QTest.keyClicks(chat.dock.header.finder, "xyz")
     wait_until(lambda: listed(chat) == ["None with these words"])
     chat.dock.header.menu.close()

@@ -15,7 +15,15 @@ from functools import lru_cache
 from typing import Any, cast
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
-from app.agent.answers.evidence import CODE, citations, mark, numbers_in, unmarked
+from app.agent.answers.evidence import (
+    CODE,
+    citations,
+    known_items,
+    mark,
+    numbers_in,
+    sentences,
+    unmarked,
+)
 from app.agent.call_log import LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.messages import Message
@@ -39,7 +47,6 @@ _NUMBER = re.compile(
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
-_SENTENCE = re.compile(r"(?<=[.!?])[\s*_)\"”]+(?=[^\s\[a-z])|\n+")
 _SCALES = {"mm": ("mm", 1.0), "cm": ("mm", 10.0), "mm2": ("mm2", 1.0), "cm2": ("mm2", 100.0)}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
@@ -120,6 +127,7 @@ class Claims:
         self._director = director
         self._results = {i.message.evidence: i for i in director.record.all() if i.message.evidence}
         self._plans = plans
+        self._items = known_items(i.message for i in self._results.values())
         self._elsewhere = dict(self._of_other_images())
         figures = dict.fromkeys([*self._given(history), *self._of_results()])
         self._figures = sorted(figures, key=lambda item: abs(item.value))
@@ -145,10 +153,10 @@ class Claims:
         """Return a text with "[check: WHY]" after each figure or statement no result supports."""
         text = unmarked(text)
         plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
-        plain = _blanked(plain, citations(text, self._results))
+        plain = _blanked(plain, citations(text, self._items))
         parts: list[str] = []
         at = 0
-        for start, end in _sentences(text):
+        for start, end in sentences(text):
             for place, why in sorted(self._of_sentence(text[start:end], plain[start:end])):
                 parts += [text[at : start + place], f" {mark(why)}"]
                 at = start + place
@@ -156,7 +164,7 @@ class Claims:
 
     def _of_sentence(self, sentence: str, plain: str) -> Iterator[tuple[int, str]]:
         """Yield the marks of a sentence with their places; `plain` has no code and citations."""
-        found = citations(sentence, self._results)
+        found = citations(sentence, self._items)
         cited = {int(one["number"]): None for part in found for one in numbers_in(part[0])}
         known = [number for number in cited if number in self._results]
         general = not cited and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
@@ -323,14 +331,6 @@ class Claims:
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
-
-
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
-    for found in _SENTENCE.finditer(text):
-        yield at, found.start()
-        at = found.end()
-    yield at, len(text)
 
 
 def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:

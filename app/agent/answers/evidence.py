@@ -4,26 +4,33 @@ A successful call is a result. It gets the next number in its conversation, [1],
 order in which results arrive. The number is shown on the result's card and told to the model, and
 answers cite it. Numbering continues from question to question, so that each number means one result
 in the whole conversation. A failed call has no number, because no statement can be based on it.
+What a result holds is cited as [3.2], the second item of result 3; see `items`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.agent.answers.items import Item, told
+from app.agent.context.shortening import to_text
 from app.agent.messages import Message
 
 UNKNOWN = ": no such result"
 """Added after a number in a citation that belongs to no result."""
+UNKNOWN_ITEM = ": no such item"
+"""Added after the id of an item that its result does not have."""
 
-_NUMBER = rf"\d{{1,3}}(?:{UNKNOWN})?"
+_LOST = rf"(?:{UNKNOWN}|{UNKNOWN_ITEM})"
+_ID = r"\d{1,3}(?:\.[1-9]\d{0,2}(?!\d))?"
+_NUMBER = rf"{_ID}{_LOST}?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
 CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
 """Pattern of code in an answer, in which nothing is a citation or a statement."""
 _CITATION = re.compile(rf"(?P<code>{CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
-_ONE = re.compile(rf"(\d{{1,3}})(?:{UNKNOWN})?(?:\s*[-\u2013]\s*(\d{{1,3}})(?:{UNKNOWN})?)?")
-_EACH = re.compile(rf"(?P<number>\d{{1,3}})(?P<unknown>{UNKNOWN})?")
+_ONE = re.compile(rf"({_ID}){_LOST}?(?:\s*[-\u2013]\s*({_ID}){_LOST}?)?")
+_EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P<unknown>{_LOST})?")
 MARK = re.compile(r"\[check: [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 _BLANK = r"[\[\]\s]+"
@@ -39,29 +46,37 @@ class Checked:
         text: The answer, with a mark after each cited number that belongs to no result.
         closing: Text to add after the answer, such as a note on unknown numbers; "" for none.
         cited: Numbers of the results that the run's texts cite, in ascending order.
-        unknown: Cited numbers that belong to no result.
+        unknown: What they cite and there is not: numbers of results, and ids of items as texts.
     """
 
     text: str
     closing: str
     cited: tuple[int, ...]
-    unknown: tuple[int, ...]
+    unknown: tuple[int | str, ...]
 
 
 class Evidence:
     """Numbers the results of a conversation, and checks an answer's citations of these numbers."""
 
     def __init__(self, history: Iterable[Message] = ()) -> None:
-        self._known = {item.evidence: item.tool for item in history if item.evidence}
-        self._last = max(self._known, default=0)
+        self.known = known_items(history)
+        """The number of items of each result, by the result's number."""
+        self._last = max(self.known, default=0)
 
-    def take(self, message: Message) -> Message:
-        """Return a copy of a message with the next result number; a failed call is unchanged."""
+    def take(self, message: Message, items: Sequence[Item] = ()) -> Message:
+        """Return a copy of a message with the next result number; a failed call is unchanged.
+
+        The model is told the ids of the result's `items` in the data of the copy.
+        """
         if not message.ok or message.role != "tool":
             return message
         self._last += 1
-        self._known[self._last] = message.tool
-        return message.model_copy(update={"evidence": self._last})
+        self.known[self._last] = len(items)
+        changed: dict[str, object] = {"evidence": self._last}
+        if items:
+            data = {**message.data, "items": told(self._last, items)}
+            changed |= {"data": data, "text": to_text(data)}
+        return message.model_copy(update=changed)
 
     def check(
         self,
@@ -77,7 +92,7 @@ class Evidence:
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
         every = frozenset(cited.union(*(item[1] for item in said)))
-        lost = sorted(unknown.union(*(item[2] for item in said)))
+        lost = sorted(unknown.union(*(item[2] for item in said)), key=_order)
         told = behind(every)
         return Checked(
             text,
@@ -90,37 +105,76 @@ class Evidence:
         """Return whether an answer cites a result of this conversation."""
         return bool(self._look_up(answer)[1])
 
-    def _look_up(self, answer: str) -> tuple[str, set[int], set[int]]:
-        """Return the text with its marks, the numbers that are results, and those that are not."""
+    def marked(self, text: str) -> str:
+        """Return a text with a mark after each id in a citation that belongs to nothing."""
+        return self._look_up(text)[0]
+
+    def _look_up(self, answer: str) -> tuple[str, set[int], set[int | str]]:
+        """Return the text with its marks, the results that it cites, and what there is not."""
         cited: set[int] = set()
-        unknown: set[int] = set()
+        unknown: set[int | str] = set()
 
         def mark(one: re.Match[str]) -> str:
-            numbers = tuple(_spread(one))
-            lost = [number for number in numbers if number not in self._known]
-            cited.update(number for number in numbers if number in self._known)
+            lost: list[int | str] = []
+            for number, item in _spread(one):
+                if number not in self.known:
+                    lost.append(number)
+                    continue
+                cited.add(number)
+                if item > self.known[number]:
+                    lost.append(f"{number}.{item}")
             unknown.update(lost)
-            return f"{unmarked(one[0])}{UNKNOWN}" if lost else unmarked(one[0])
+            plain = unmarked(one[0])
+            if not lost:
+                return plain
+            return plain + (UNKNOWN if any(isinstance(one, int) for one in lost) else UNKNOWN_ITEM)
 
         parts: list[str] = []
         at = 0
-        for found in citations(answer, self._known):
+        for found in citations(answer, self.known):
             parts += [answer[at : found.start()], _ONE.sub(mark, found[0])]
             at = found.end()
         return "".join([*parts, answer[at:]]), cited, unknown
 
 
-def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
-    """Yield the citations in a text, such as "[1]", "[1, 2]" and "[1-3]", except in Markdown code.
+def known_items(history: Iterable[Message]) -> dict[int, int]:
+    """Return the number of items of each result in a conversation, by the result's number."""
+    return {one.evidence: len(one.data.get("items") or ()) for one in history if one.evidence}
 
-    `known` are the numbers of existing results. A list of more than three numbers is a citation
-    only if at least one of them is known.
+
+def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
+    """Yield the citations in a text, such as "[1]", "[1.2, 2]" and "[1-3]"; not in Markdown code.
+
+    `known` has the number of items of each result. A list of more than three numbers is a citation
+    only if at least one of them is known. While no result has items, "[1.5]" is a plain number.
     """
+    itemised = any(known.values())
     for found in _CITATION.finditer(text):
         if found["numbers"] is not None:
-            numbers = [number for one in _ONE.finditer(found[0]) for number in _spread(one)]
-            if _meant(numbers, known):
+            ones = [*_ONE.finditer(found[0])]
+            ids = [each for one in ones for each in _spread(one)]
+            if any(item for _, item in ids):
+                if itemised and _meant_items(ones, ids, known):
+                    yield found
+            elif _meant([number for number, _ in ids], known):
                 yield found
+
+
+_ABBREVIATION = re.compile(r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+"
+)
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence of a text begins and ends; each line is one, or several."""
+    at = 0
+    for found in _SENTENCE.finditer(text):
+        if _ABBREVIATION.search(text, max(at, found.start() - 12), found.start()):
+            continue
+        yield at, found.end("cited") if found["cited"] else found.start()
+        at = found.end()
+    yield at, len(text)
 
 
 def texts_beside_calls(history: Sequence[Message]) -> list[str]:
@@ -135,15 +189,18 @@ def texts_beside_calls(history: Sequence[Message]) -> list[str]:
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield a match for each number in a citation; a ": no such result" after it is included."""
+    """Yield a match for each id in a citation; a mark after it (": no such result") is included."""
     return _EACH.finditer(text)
 
 
-def cite(line: str, number: int) -> str:
-    """Return a line with "[number]" before its final full stop or colon; if 0, unchanged."""
-    if not number:
+def cite(line: str, what: int | str) -> str:
+    """Return a line with "[what]" before its final full stop or colon; if 0 or "", unchanged.
+
+    `what` is the number of a result, or ids of items as in "3.1, 3.2".
+    """
+    if not what:
         return line
-    mark = f"[{number}]"
+    mark = f"[{what}]"
     if line.endswith((".", ":")) and not line.endswith(".."):
         return f"{line[:-1]} {mark}{line[-1]}"
     return f"{line} {mark}"
@@ -151,12 +208,17 @@ def cite(line: str, number: int) -> str:
 
 def number_line(message: Message) -> str:
     """Return the line that tells the model a result's number; "" if the message has no number."""
-    return f"Cite this result as [{message.evidence}]." if message.evidence else ""
+    if not message.evidence:
+        return ""
+    line = f"Cite this result as [{message.evidence}]."
+    if not message.data.get("items"):
+        return line
+    return f"{line[:-1]}, what rests on one of its items as [{message.evidence}.1] and so on."
 
 
 def unmarked(text: str) -> str:
     """Return an answer without the "[check: ...]" and ": no such result" that the program added."""
-    return re.sub(rf" ?{MARK.pattern}", "", text.replace(UNKNOWN, ""))
+    return re.sub(rf" ?{MARK.pattern}|{_LOST}", "", text)
 
 
 def mark(why: str) -> str:
@@ -164,7 +226,7 @@ def mark(why: str) -> str:
     return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
 
 
-def _meant(numbers: Sequence[int], known: Collection[int]) -> bool:
+def _meant(numbers: Sequence[int], known: Mapping[int, int]) -> bool:
     """Return whether numbers in brackets are a citation, rather than a position or a range."""
     if len(numbers) == 1:
         return True
@@ -173,15 +235,44 @@ def _meant(numbers: Sequence[int], known: Collection[int]) -> bool:
     return len(numbers) <= _MOST or any(number in known for number in numbers)
 
 
-def _spread(one: re.Match[str]) -> Iterator[int]:
-    first, last = int(one[1]), int(one[2] or one[1])
-    # A range that runs backwards is none; its ends are looked up as they stand.
-    yield from range(first, last + 1) if first <= last else (first, last)
+def _meant_items(
+    ones: Sequence[re.Match[str]], ids: Sequence[tuple[int, int]], known: Mapping[int, int]
+) -> bool:
+    """Return whether brackets with decimals are a citation, rather than numbers or an interval."""
+    if len(ids) == 1:
+        return ids[0][0] > 0
+    ranges = [(_pair(one[1]), _pair(one[2])) for one in ones if one[2]]
+    in_one = all(first[0] == last[0] and first[1] and last[1] for first, last in ranges)
+    return in_one and len(set(ids)) == len(ids) and any(number in known for number, _ in ids)
 
 
-def _no_evidence(unknown: Sequence[int]) -> str:
+def _spread(one: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the ids of a number or range as (result, item); item 0 for the result itself."""
+    first, last = _pair(one[1]), _pair(one[2] or one[1])
+    # A range that runs backwards or mixes the two is none; its ends are looked up as they stand.
+    if not (first[1] or last[1]) and first <= last:
+        yield from ((number, 0) for number in range(first[0], last[0] + 1))
+    elif first[0] == last[0] and 0 < first[1] <= last[1]:
+        yield from ((first[0], item) for item in range(first[1], last[1] + 1))
+    else:
+        yield from (first, last)
+
+
+def _pair(text: str) -> tuple[int, int]:
+    number, _, item = text.partition(".")
+    return int(number), int(item or 0)
+
+
+def _order(lost: int | str) -> tuple[int, int]:
+    return _pair(str(lost))
+
+
+def _no_evidence(unknown: Sequence[int | str]) -> str:
     names = ", ".join(str(number) for number in unknown)
     several = len(unknown) > 1
+    if any(isinstance(number, str) for number in unknown):
+        none = "there are no such items" if several else "there is no such item"
+        return f"No evidence: the answer cites {names}, and {none}."
     cited = f"results {names}" if several else f"result {names}"
     none = "are none of these numbers" if several else "is none of that number"
     rest = f"What it says with {'them' if several else 'it'} rests on no tool."

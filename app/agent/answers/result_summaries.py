@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.answers.evidence import cite
+from app.agent.answers.items import cited_ids
 from app.agent.messages import Message, for_people
 from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
@@ -130,7 +131,7 @@ def _blocks(
         blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
     if lacking:
         blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
-    blocks += _warnings(results, [*direct.values()], plans)
+    blocks += _warnings(results, [*direct.values(), *blocks], plans)
     if notes:
         about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
         blocks.append("\n".join(["**About the steps**", *about]))
@@ -199,7 +200,10 @@ def _direct_answers(
         if number is None or not wording.kind or wording.kind not in told.kinds:
             continue
         if not results[number].ok:
-            answers[number] = f"I cannot say {wording.subject}. {_reason(results[number])}"
+            lacking = wording.lacking if _lacked(results[number]) else ""
+            head = f"I cannot say {wording.subject}. " if wording.subject else ""
+            said = f"{head}{_reason(results[number])}"
+            answers[number] = lacking or said
         elif lines := direct_answer(wording, results[number], told.targets):
             answers[number] = "\n".join(lines)
     return answers
@@ -235,7 +239,7 @@ def render_result(message: Message, plans: Plans) -> list[str]:
     lines = _told(wording, message) or cited(_generic(message.output, _summary(message)))
     head = f"**{name_of_tool(message.tool, plans)}**"
     lines = [*lines, *cited(_files(message))]
-    return [head, *(f"- {written([line], message.evidence)}" for line in lines)]
+    return [head, *(f"- {written([line], message)}" for line in lines)]
 
 
 def _files(message: Message) -> list[str]:
@@ -263,15 +267,23 @@ def direct_answer(wording: ResultWording, message: Message, targets: frozenset[s
         return []
     try:
         answer = wording.answer({**message.metadata, **message.output}, targets)
-        return [written(line, message.evidence) for line in answer]
+        return [written(line, message) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return []
 
 
-def written(sentences: Sequence[Sentence], number_: int) -> str:
-    """Return sentences joined to one line; those with `Sentence.cites` cite result `number_`."""
-    return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
+def written(sentences: Sequence[Sentence], result: Message) -> str:
+    """Return sentences joined to one line; those with `Sentence.cites` cite a result.
+
+    A sentence cites the items of the result that it tells, or else the result as a whole.
+    """
+
+    def evidence(text: str) -> int | str:
+        return cited_ids(text, result.data.get("items") or {}) or result.evidence
+
+    told = (cite(one.text, evidence(one.text)) if one.cites else one.text for one in sentences)
+    return " ".join(told)
 
 
 def warnings_of(message: Message) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from app.agent.answers.evidence import Evidence
+from app.agent.answers.items import Item, items_of
 from app.agent.context.model_messages import with_note
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -456,9 +457,10 @@ class ToolCalls:
 
     def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
         call = ready.call
-        message = outcome.message(call)
+        message, items = outcome.message(call), list[Item]()
         if not ready.own:
-            message = self.evidence.take(message)
+            items = items_of(outcome.findings, outcome.output) if message.ok else []
+            message = self.evidence.take(message, items)
         elif call.name == READ_RESULT and self._reads_record():
             # A page of a result may be of one that holds a patient's record.
             message = message.model_copy(update={"record": RecordContent()})
@@ -484,6 +486,7 @@ class ToolCalls:
             refused=outcome.refused,
             duration_s=round(duration_s, 3),
             evidence=message.evidence,
+            items=items,
         )
         self.plan.finish(call.id, outcome.status == "ok", judged.state, judged.verdict)
         self.tell_plan()
@@ -552,6 +555,7 @@ class ToolCalls:
             records=records,
             record_patient=request.record_patient,
             record_unlinked=request.record_unlinked,
+            viewer=request.viewer,
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:

@@ -6,8 +6,8 @@ conversations, `export` writes them for people, `replay` makes their calls again
 """
 
 from app.agent.sessions.content import PastRun, RunState
-from app.agent.sessions.store import SessionStore, ThreadInfo
+from app.agent.sessions.store import SessionStore, ThreadInfo, Version
 from app.agent.sessions.thread import Thread
 from app.agent.sessions.writer import ThreadInUse
 
-__all__ = ["PastRun", "RunState", "SessionStore", "Thread", "ThreadInUse", "ThreadInfo"]
+__all__ = ["PastRun", "RunState", "SessionStore", "Thread", "ThreadInUse", "ThreadInfo", "Version"]

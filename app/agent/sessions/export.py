@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from app.agent import events
 from app.agent.answers.evidence import unmarked
+from app.agent.answers.items import told
 from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
@@ -142,6 +143,37 @@ def as_markdown(content: Content) -> str:
 def as_text(content: Content) -> str:
     """Return the thread for a terminal: as Markdown, but without escapes and pictures."""
     return _as_lines(content, str, pictures=False)
+
+
+def conversation_text(content: Content) -> str:
+    """Return only questions and answers, as Markdown, to be copied; answers are as written."""
+    said = [(run.question, _answer(run)) for run in content.runs]
+    if not content.runs:  # a conversation that is kept in memory only
+        for message in content.messages:
+            if message.role == "user":
+                said.append((message.text, ""))
+            elif message.role == "assistant" and message.text.strip() and said:
+                said[-1] = said[-1][0], f"{said[-1][1]}\n\n{message.text}".strip()
+    asked = ("\n".join(f"> {line}" for line in question.splitlines()) for question, _ in said)
+    parts = (f"{question}\n\n{answer}" for question, (_, answer) in zip(asked, said, strict=True))
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def _answer(run: PastRun) -> str:
+    """Return the answer of a run, or what was written of one that has none."""
+    texts = _TextCollector()
+    for event in run.events:
+        match event:
+            case events.RunFinished() if event.answer.strip():
+                return event.answer.strip()
+            case events.TextDelta():
+                texts.text += event.text
+            case events.ModelRetry():
+                texts.text = ""
+            case _:
+                texts.end()
+    texts.end()
+    return "\n\n".join(part.text for part in texts.parts)
 
 
 def _as_lines(content: Content, escaped: Callable[[str], str], *, pictures: bool = True) -> str:
@@ -387,6 +419,10 @@ def _call_parts(content: Content, event: events.ToolFinished) -> Iterator[_Part]
     }
     for model in sorted(models):
         yield _Part("line", f"Model {model}")
+    items = told(event.evidence, event.items)
+    if items:
+        listed = "; ".join(f"[{key}] {text}" for key, text in items.items())
+        yield _Part("line", f"Items: {listed}")
     if event.output:
         yield _Part("code", _json(event.output), label=f"Result of {event.tool}")
     findings: list[Any] = list(result.get("findings") or ())

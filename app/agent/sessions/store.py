@@ -8,9 +8,9 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,9 @@ from app.tools import picture_sources
 
 _PARTIAL = ".partial"
 _TITLE = "title.txt"  # in a thread's folder, if the user has given it a name
+_PINS = "pins.txt"  # in a thread's folder: what is pinned, a line each; see `SessionStore.pins`
+_WHOLE = "conversation"  # the line of `_PINS` that pins the thread itself
+_HIT_CHARS = 70  # of the text around a word that was found
 _STALE_S = 3600.0
 
 
@@ -49,12 +52,32 @@ class ThreadInfo:
     Attributes:
         created: When the thread was started, as ISO 8601 in UTC.
         updated: When the thread's file was last written, as ISO 8601 in UTC.
+        pinned: Whether the user has pinned the whole conversation.
+        answers: The runs whose answers the user has pinned, each with its question.
+        hit: What stands around the word that was searched for; "" if the title has it.
+        hit_run: The run in which that was said; "" if it is not known.
+        origin: The thread that it was branched off; "" for none.
+        replaces: Whether it is a newer version of `origin`; see `SessionStore.branch`.
     """
 
     thread_id: str
     title: str
     created: str
     updated: str
+    pinned: bool = False
+    answers: tuple[tuple[str, str], ...] = ()
+    hit: str = ""
+    hit_run: str = ""
+    origin: str = ""
+    replaces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One of several runs with which conversations go on from the same point."""
+
+    thread_id: str
+    run_id: str
 
 
 class SessionStore:
@@ -80,16 +103,74 @@ class SessionStore:
         return thread
 
     def threads(self, words: str = "") -> tuple[ThreadInfo, ...]:
-        """Return every readable thread in which something was asked, the newest first.
+        """Return every readable thread in which something was asked: pinned ones, then the newest.
 
-        If there are `words`, only threads with all of them in their name or in what was said.
+        Of the versions of a conversation (`branch` with `replaces`) only the latest is listed. If
+        there are `words`, only threads with all of them in their name or in what was said are
+        listed, every version, and with what was found (`ThreadInfo.hit`).
         """
-        found = [_info(folder) for folder in self._root.glob("[!.]*")]
+        found = [info for info in self._infos() if info.title]
         wanted = words.casefold().split()
-        listed = [
-            info for info in found if info is not None and info.title and self._has(info, wanted)
-        ]
-        return tuple(sorted(listed, key=lambda info: info.updated, reverse=True))
+        if wanted:
+            found = [hit for info in found if (hit := self._search(info, wanted)) is not None]
+        else:
+            found = _latest(found)
+        found.sort(key=lambda info: info.updated, reverse=True)
+        return tuple(sorted(found, key=lambda info: not info.pinned))
+
+    def versions(self, thread_id: str) -> dict[str, tuple[Version, ...]]:
+        """Return the runs that stand in place of runs of a thread, in it and in its branches.
+
+        Keys are the ids of the thread's runs; values are the runs, itself included, that follow
+        the same runs as it does, the earliest first. Runs without another version are left out.
+
+        Raises:
+            FileProblem: There is no such thread.
+        """
+        self._folder(thread_id)
+        infos = self._infos()
+        family = _families(infos).get(thread_id, {thread_id})
+        runs: dict[str, list[tuple[str, str]]] = {}  # (run id, time) of each run, by thread
+        for info in sorted(infos, key=lambda one: one.updated):
+            if info.thread_id in family:
+                self._flush(info.thread_id)
+                begun = _run_events(self._root / info.thread_id)
+                runs[info.thread_id] = [(str(e.get("run_id")), str(e.get("time"))) for e in begun]
+        mine = runs.get(thread_id, [])
+        found: dict[str, tuple[Version, ...]] = {}
+        for place, own in enumerate(mine):
+            alike = (
+                {
+                    its[place]: other
+                    for other, its in runs.items()  # of those with the same run, the latest
+                    if its[:place] == mine[:place] and place < len(its)
+                }
+                | {own: thread_id}
+            )
+            if len(alike) > 1:
+                found[own[0]] = tuple(
+                    Version(alike[one], one[0]) for one in sorted(alike, key=lambda one: one[1])
+                )
+        return found
+
+    def pins(self, thread_id: str) -> frozenset[str]:
+        """Return the ids of the runs whose answers are pinned; "" stands for the whole thread."""
+        return _pins(self._folder(thread_id))
+
+    def pin(self, thread_id: str, run_id: str = "", *, pinned: bool = True) -> None:
+        """Pin or unpin the answer of a run; if `run_id` is "", the whole thread.
+
+        Raises:
+            FileProblem: There is no such thread, or its pins cannot be written.
+        """
+        folder = self._folder(thread_id)
+        kept = _pins(folder) | {run_id} if pinned else _pins(folder) - {run_id}
+        try:
+            write_atomic(
+                folder / _PINS, "".join(f"{one or _WHOLE}\n" for one in sorted(kept)).encode()
+            )
+        except OSError as error:
+            raise folder_error(folder, error) from error
 
     def rename(self, thread_id: str, title: str) -> None:
         """Set a thread's title; if it is empty, the thread is listed by its first question again.
@@ -104,18 +185,25 @@ class SessionStore:
             raise folder_error(folder, error) from error
 
     def delete(self, thread_id: str) -> None:
-        """Delete a thread with everything on disk that belongs to it.
+        """Delete a thread, and the versions of it, with everything on disk that belongs to them.
 
         Raises:
-            ThreadInUse: Another program has the thread open.
+            ThreadInUse: Another program has one of them open; nothing is deleted then.
             FileProblem: There is no such thread, or some of it could not be deleted.
         """
-        folder = self._folder(thread_id)
+        self._folder(thread_id)
+        family = _families(self._infos(), edits_only=True).get(thread_id, {thread_id})
+        folders = [self._root / one for one in family if (self._root / one).is_dir()]
         with self._guard:
-            live = self._live.pop(thread_id, None)
-            if live is not None:
-                live.close()
-            ThreadLock(folder).release()
+            for folder in folders:
+                live = self._live.pop(folder.name, None)
+                if live is not None:
+                    live.close()
+                ThreadLock(folder).release()
+        for folder in folders:
+            self._delete_folder(folder)
+
+    def _delete_folder(self, folder: Path) -> None:
         # No list shows it from now on; what a crash leaves of it is swept away like a branch.
         doomed = folder.with_name(f".{folder.name}{_PARTIAL}")
         try:
@@ -164,10 +252,12 @@ class SessionStore:
         content.messages = complete(content.messages)
         return Thread(thread_id, folder, content, in_use=busy)
 
-    def branch(self, thread_id: str, question_index: int) -> Thread:
+    def branch(self, thread_id: str, question_index: int, *, replaces: bool = False) -> Thread:
         """Return a new thread that copies a thread up to, but not including, one of its questions.
 
         `question_index` is an index in `Thread.runs()`; the index after the last copies everything.
+        With `replaces`, the copy is a newer version of the thread: it has its name and pins, and
+        is listed in its place; `versions` leads to either.
 
         Raises:
             FileProblem: There is no such thread or question, or the branch cannot be written.
@@ -175,20 +265,34 @@ class SessionStore:
         source = self._folder(thread_id)
         self._flush(thread_id)
         target = self._root / new_id()
-        _copy_until(source, question_index, target)
+        _copy_until(source, question_index, target, replaces=replaces)
         return self.open(target.name)
 
-    def _has(self, info: ThreadInfo, words: Sequence[str]) -> bool:
-        """Return whether a thread's name and messages together have all words."""
+    def _infos(self) -> list[ThreadInfo]:
+        found = (_info(folder) for folder in self._root.glob("[!.]*"))
+        return [info for info in found if info is not None]
+
+    def _search(self, info: ThreadInfo, words: Sequence[str]) -> ThreadInfo | None:
+        """Return a thread with its hit if its name and messages together have all words."""
         said = info.title.casefold()
-        if not all(word in said for word in words):
-            with suppress(FileProblem):
-                lines = entries(self._root / info.thread_id / FILE, [])
-                told = (entry.get("message") for entry in lines)
-                said += "\n".join(
-                    str(item.get("text", "")).casefold() for item in told if isinstance(item, dict)
-                )
-        return all(word in said for word in words)
+        missing = {word for word in words if word not in said}
+        hit = run_id = running = ""
+        with suppress(FileProblem):
+            for entry in entries(self._root / info.thread_id / FILE, []) if missing else ():
+                running = str(entry.get("run_id") or running)
+                event, message = entry.get("event"), entry.get("message")
+                if isinstance(event, dict):
+                    running = str(event.get("run_id") or running)
+                if not isinstance(message, dict):
+                    continue
+                text = str(message.get("text", ""))
+                there = [word for word in words if word in missing and word in text.casefold()]
+                if there and not hit and message.get("role") in ("user", "assistant"):
+                    hit, run_id = _around(text, there[0]), running
+                missing.difference_update(there)
+        if missing:
+            return None
+        return replace(info, hit=hit, hit_run=run_id)
 
     def _flush(self, thread_id: str) -> None:
         with self._guard:
@@ -233,6 +337,7 @@ _UNREADABLE = "(a conversation whose first question is damaged)"
 def _info(folder: Path) -> ThreadInfo | None:
     path = folder / FILE
     title = created = ""
+    origin: dict[str, Any] = {}
     asked = False
     try:
         with open_regular(path) as file:
@@ -244,6 +349,8 @@ def _info(folder: Path) -> ThreadInfo | None:
                 message = entry.get("message")
                 if entry.get("type") == "header":
                     created = str(entry.get("created", ""))
+                    branched: Any = entry.get("branched_from")
+                    origin = branched if isinstance(branched, dict) else {}
                 elif isinstance(message, dict) and message.get("role") == "user":
                     question = str(message.get("text", ""))
                     title = title or short_title(question)
@@ -256,13 +363,79 @@ def _info(folder: Path) -> ThreadInfo | None:
         named = short_title(read_regular(folder / _TITLE).decode(errors="replace"))
         title = title and (named or title)
     title = title or (_UNREADABLE if asked else "")
-    return ThreadInfo(folder.name, title, created or updated, updated)
+    pins = _pins(folder)
+    asked_in = _questions(folder) if pins - {""} else {}
+    answers = tuple((run_id, asked_in[run_id]) for run_id in asked_in if run_id in pins)
+    return ThreadInfo(
+        folder.name,
+        title,
+        created or updated,
+        updated,
+        "" in pins,
+        answers,
+        origin=str(origin.get("thread_id", "")),
+        replaces=origin.get("replaces") is True,
+    )
+
+
+def _families(infos: Iterable[ThreadInfo], *, edits_only: bool = False) -> dict[str, set[str]]:
+    """Return for each thread all those related to it by branching; `edits_only`: as versions."""
+    families: dict[str, set[str]] = {}
+    for info in infos:
+        related = {info.thread_id}
+        if info.origin and (info.replaces or not edits_only):
+            related.add(info.origin)
+        whole = related.union(*(families.get(one, ()) for one in related))
+        families.update(dict.fromkeys(whole, whole))
+    return families
+
+
+def _pins(folder: Path) -> frozenset[str]:
+    with suppress(OSError):
+        lines = read_regular(folder / _PINS).decode(errors="replace").split()
+        return frozenset("" if line == _WHOLE else line for line in lines)
+    return frozenset()
+
+
+def _around(text: str, word: str) -> str:
+    """Return the text around a word, on one line."""
+    at = text.casefold().find(word)
+    start = max(0, at - _HIT_CHARS // 3)
+    cut = " ".join(text[start : start + _HIT_CHARS].split())
+    before, after = "…" if start else "", "…" if start + _HIT_CHARS < len(text) else ""
+    return f"{before}{cut}{after}"
+
+
+def _run_events(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the events with which the runs of a thread began, read without the rest of it."""
+    with suppress(OSError), open_regular(folder / FILE) as file:
+        for line in file:
+            if b"run_started" in line:
+                event: Any = (parse_line(line) or {}).get("event")
+                if isinstance(event, dict) and event.get("kind") == "run_started":
+                    yield event
+
+
+def _questions(folder: Path) -> dict[str, str]:
+    """Return the questions of a thread by the ids of their runs."""
+    return {str(one.get("run_id")): str(one.get("question")) for one in _run_events(folder)}
+
+
+def _latest(infos: Sequence[ThreadInfo]) -> list[ThreadInfo]:
+    """Return the threads without those that have a later version."""
+    families = _families(infos, edits_only=True)
+    newest: dict[str, ThreadInfo] = {}
+    for info in infos:
+        key = min(families.get(info.thread_id, {info.thread_id}))
+        if key not in newest or info.updated > newest[key].updated:
+            newest[key] = info
+    return list(newest.values())
 
 
 # -- branching --------------------------------------------------------------------------------
 
 
-def _copy_until(source: Path, question_index: int, target: Path) -> None:
+def _copy_until(source: Path, question_index: int, target: Path, *, replaces: bool) -> None:
     """Make `target` a thread with everything that `source` held before a question; see `branch`.
 
     The files that it refers to are copied and named by their new paths, so that either thread can
@@ -275,6 +448,8 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
         )
     lines = [item for item in entries(source / FILE, []) if item.get("type") != "header"]
     origin: Entry = {"thread_id": source.name, "question": question_index}
+    if replaces:
+        origin["replaces"] = True
     if question_index < len(runs):
         start = runs[question_index].start
         lines, origin["run_id"] = lines[:start], runs[question_index].run_id
@@ -289,6 +464,9 @@ def _copy_until(source: Path, question_index: int, target: Path) -> None:
         _copy_named(source / "files", partial / "files", text)
         (partial / FILE).write_bytes(text)
         (partial / FILE).chmod(0o600)
+        for name in (_TITLE, _PINS) if replaces else ():
+            with suppress(FileNotFoundError):
+                shutil.copy2(source / name, partial / name)
         partial.rename(target)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRectF, QSizeF, QTimer, Signal
 
 from app.errors import SightlineError
 from app.imaging.findings import Finding, Geometry, Heatmap, Instances, Mask, State
@@ -69,6 +69,7 @@ class AnnotationLayer(QObject):
         annotations.changed.connect(self.sync)
         annotations.selection_changed.connect(lambda _id: self._restyle())
         annotations.object_changed.connect(lambda _id, _number: self._restyle())
+        annotations.pointed_changed.connect(self._restyle)
 
     def close(self) -> None:
         self._pause.stop()
@@ -340,6 +341,20 @@ class AnnotationLayer(QObject):
         objects = item.outline.objects if item is not None and item.outline else None
         return objects.bounds(number) if objects is not None else QRectF()
 
+    def bounds(self, finding_id: str) -> QRectF:
+        """Return the edges of a finding on the image; null if it is not drawn here, or not yet."""
+        item = self._items.get(finding_id)
+        if item is None or item.outline is None:
+            return QRectF()
+        bounds = item.outline.path.boundingRect()
+        at = item.outline.anchor
+        return QRectF(at, QSizeF(0, 0)) if bounds.isNull() else bounds
+
+    def has(self, finding_id: str) -> bool:
+        """Return whether a finding is drawn here, and its shape is known."""
+        item = self._items.get(finding_id)
+        return item is not None and item.outline is not None
+
     def _restyle(self) -> None:
         for finding_id, item in self._items.items():
             annotation = self._annotations.get(finding_id)
@@ -350,7 +365,8 @@ class AnnotationLayer(QObject):
     def _style_of(self, annotation: Annotation) -> FindingStyle:
         finding_id = annotation.finding.id
         drawn = self._draft is not None and finding_id == self._draft.id
-        strong = drawn or finding_id in (self._annotations.selected, self._hovered)
+        marked = (self._annotations.selected, self._hovered)
+        strong = drawn or finding_id in marked or finding_id in self._annotations.pointed
         handles = strong and self.has_handles(annotation.finding)
         strength = self._strength_of(annotation.finding)
         tint = annotation.tint or DARK.annotation_color(annotation.color)

@@ -32,7 +32,7 @@ from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.composite import without_channel
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ, FramePlane
-from app.imaging.types import Frame, Instance, Series, Window
+from app.imaging.types import Frame, ImageRef, Instance, Series, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
@@ -139,6 +139,7 @@ class Canvas(ImageView):
         self._link_text = ""
         self._taking = False  # whether a picture is being taken
         self._pointing = False  # whether `pointed` has told of a place
+        self._clicked: tuple[ImageRef, float, float] | None = None
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # A thread apart, so that a window change does not wait for outlines or thumbnails. All
@@ -163,6 +164,9 @@ class Canvas(ImageView):
         self._measured_with: object = None
         workspace.annotations.changed.connect(self._follow_marks)
         workspace.annotations.object_changed.connect(self._bring_into_view)
+        self._wanted = ""  # a finding to be brought into view as soon as it is drawn
+        workspace.annotations.region_wanted.connect(self._want_region)
+        self.findings_layer.changed.connect(self._show_region)
         model = self.model
         # Connected before the scroller, which requests the next frame when one arrives.
         model.frame_changed.connect(self._frame_changed)
@@ -231,6 +235,14 @@ class Canvas(ImageView):
             return None
         return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
 
+    @property
+    def pointed_at(self) -> tuple[float, float] | None:
+        """The pixel (x, y) of the shown frame that was clicked last; None if none was."""
+        clicked, frame = self._clicked, self.frame
+        if clicked is None or frame is None or not frame.shows(clicked[0]):
+            return None
+        return clicked[1], clicked[2]
+
     def _section_plane(self) -> FramePlane | None:
         """Return the plane of the shown section of a volume; None for an acquired image."""
         if self.picture is None or _kind(self.picture.job.instance) != REFORMAT:
@@ -283,6 +295,23 @@ class Canvas(ImageView):
             middle = bounds.center()
             if not seen.contains(self.to_widget(middle.x(), middle.y())):
                 self.center_on(middle.x(), middle.y())
+
+    def _want_region(self, finding_id: str) -> None:
+        self._wanted = finding_id if self.model is self._workspace.viewport else ""
+        self._show_region()
+
+    def _show_region(self) -> None:
+        """Move the image so that the wanted finding is in the middle, and all of it is seen."""
+        if not self._wanted or not self.findings_layer.has(self._wanted):
+            return
+        region = self.findings_layer.bounds(self._wanted)
+        self._wanted = ""
+        corners = [self.to_widget(region.left(), region.top())]
+        corners.append(self.to_widget(region.right(), region.bottom()))
+        size = QRectF(*corners).normalized().size()
+        if size.width() > self.width() or size.height() > self.height():
+            self.fit()
+        self.center_on(region.center().x(), region.center().y())
 
     def _count(self, one: Finding, frame: Frame) -> None:
         """Compute a mark's statistics on a thread; a tool's finding stays as the tool made it."""
@@ -742,11 +771,16 @@ class Canvas(ImageView):
         return hit
 
     def _select_at(self, position: QPointF) -> None:
+        at, frame = self.to_image(position), self.frame
+        if frame is not None:
+            inside = -0.5 <= at.x() < frame.columns - 0.5 and -0.5 <= at.y() < frame.rows - 0.5
+            self._clicked = (frame.ref, at.x(), at.y()) if inside else None
         hit = self._hover(position)
         number = self.findings_layer.object_at(hit, self.to_image(position))
         self._workspace.annotations.select(hit, number)
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
+        self._wanted = ""  # the user has gone on
         self.activated.emit()
         self.drawing_tool.set_free(ev.modifiers())
         kind = drag_of(ev.button(), space=self._space, tool=self.drawing_tool.tool)

@@ -11,11 +11,12 @@ from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views.chat.finding_links import FindingLinks
-from app.views.chat.markdown import MarkdownWriter
+from app.views.chat.markdown import CitedResult, MarkdownWriter
 from app.views.chat.message import copy_text
 from app.views.chat.widgets import ElidedText, link_button, show_open
 from app.views.layouts import column, row
 from app.views.text_view import LongText, TextView
+from app.views.theme import SPACE
 from app.views.translation import tr
 from app.views.widgets import label
 
@@ -41,23 +42,21 @@ class AnswerView(QWidget):
 
     def __init__(
         self,
-        on_finding: Callable[[str], object],
-        on_result: Callable[[int], object],
-        on_entry: Callable[[str], object],
+        follow: Callable[[str], object],
+        point_at: Callable[[str], object],
     ) -> None:
         super().__init__()
         self.view = _AnswerText()
         self.view.setAccessibleName(tr("Assistant's answer"))
-        self.view.finding_clicked.connect(on_finding)
-        self.view.result_clicked.connect(on_result)
-        self.view.entry_clicked.connect(on_entry)
+        self.view.link_clicked.connect(follow)
+        self.view.link_hovered.connect(point_at)
         self.writer = self.view.writer
         self.outdated = label("", "warning", wrap=True)
         self.outdated.hide()
         self._layout = column(self.outdated, self.view, margins=(2, 0, 2, 0), parent=self)
         self.targets: dict[str, str] = {}  # ids of the findings that the text may link to, by label
         self.linked: dict[str, str] = {}  # those of them that exist
-        self.unknown: Collection[int] = ()
+        self.unknown: Collection[int | str] = ()
         self.note: ElidedText | None = None
         self.usage: ElidedText | None = None
 
@@ -66,14 +65,18 @@ class AnswerView(QWidget):
         """The model's text (Markdown), unchanged."""
         return self.writer.text
 
-    def sign(self, author: str, usage: str = "") -> None:
-        """Add the author, the token usage and a Copy button below the answer, only once."""
+    def add(self, part: QWidget) -> None:
+        """Show a widget between the text and the author."""
+        self._layout.addWidget(part)
+
+    def sign(self, author: str, usage: str = "", *buttons: QWidget) -> None:
+        """Add the author, token usage, a Copy button and `buttons` below the answer, only once."""
         if self.note is not None:
             return
         self.note = ElidedText(author, "faint")
         copy = link_button(tr("Copy"), "copy", lambda: copy_text(self.text))
         copy.setAccessibleName(tr("Copy the answer"))
-        foot = column(row((self.note, 1), copy), spacing=0)
+        foot = column(row((self.note, 1), copy, *buttons, spacing=SPACE.xs), spacing=0)
         if usage:
             self.usage = ElidedText(usage, "faint")
             foot.addWidget(self.usage)
@@ -160,8 +163,9 @@ class AnswerStream:
         self,
         insert: Insert,
         links: FindingLinks,
-        results: Callable[[], Mapping[int, str]],
-        show: Callable[[int], object],
+        results: Callable[[], Mapping[int, CitedResult]],
+        follow: Callable[[str], object],
+        point_at: Callable[[str], object],
         *,
         live: bool,
     ) -> None:
@@ -172,7 +176,7 @@ class AnswerStream:
         self._insert = insert
         self._links = links
         self._results = results
-        self._show = show
+        self._follow, self._point_at = follow, point_at
         self._live = live
         self._findings: list[Finding] = []
         # The image that an earlier run was asked about is not known.
@@ -187,7 +191,7 @@ class AnswerStream:
         if self.open is None:
             if not text.strip():
                 return False
-            self.open = AnswerView(self._links.select, self._show, self._links.show_entry)
+            self.open = AnswerView(self._follow, self._point_at)
             self._link(self.open)
             self.answers.append(self.open)
             self._insert(self.open, None)
@@ -239,8 +243,8 @@ class AnswerStream:
     def add_findings(self, findings: list[Finding]) -> None:
         self._findings.extend(findings)
 
-    def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
-        """End the run: show and link the answer; `unknown` are cited numbers without a result."""
+    def complete(self, answer: str, unknown: Collection[int | str] = ()) -> None:
+        """End the run: show and link the answer; `unknown` is cited and there is not."""
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:
             if self.open is None:
@@ -254,7 +258,7 @@ class AnswerStream:
         if self._thinking is not None:
             self._thinking.tick()
 
-    def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
+    def _link(self, view: AnswerView, unknown: Collection[int | str] = ()) -> None:
         view.targets, view.unknown = self._links.targets(self._findings, self._image), unknown
         self._show_links(view)
         self._show_outdated(view)
@@ -274,4 +278,5 @@ class AnswerStream:
 
     def _show_links(self, view: AnswerView) -> None:
         view.linked = self._links.existing(view.targets)
-        view.writer.set_links(view.linked, self._results(), view.unknown)
+        same_image = self._links.same_image
+        view.writer.set_links(view.linked, self._results(), view.unknown, same_image)

@@ -71,6 +71,7 @@ class Conversation(QScrollArea):
         self._active_until = 0.0  # afterwards only the reader changes sizes: no scrolling
         self._steering = False  # the value is changed here, not by the reader
         self._anchor: int | None = None  # px from the end, kept while runs come in above
+        self._held: QWidget | None = None  # stays at the top until the reader scrolls
         self._ticker = QTimer(self, interval=_TICK_MS)
         self._ticker.timeout.connect(self._tick)
         # Not QTimer.singleShot: a pending one keeps its receiver alive for good.
@@ -134,7 +135,7 @@ class Conversation(QScrollArea):
             self._remove(part)
         self._runs.clear()
         self._notes.clear()
-        self._anchor = None
+        self._anchor = self._held = None
         self._older.hide()
         self._empty.show()
         self._follow = FollowMode.READING
@@ -150,7 +151,7 @@ class Conversation(QScrollArea):
 
     def follow(self) -> None:
         """Scroll to the end; follow new content until the answer's first line is at the top."""
-        self._follow = FollowMode.READING
+        self._follow, self._held = FollowMode.READING, None
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())
         self._jump.hide()
@@ -164,6 +165,12 @@ class Conversation(QScrollArea):
         if top < low or top + part.height() > high:
             self._move_to(max(0, top - SPACE.l))
         self._update_jump()
+
+    def hold(self, part: QWidget) -> None:
+        """Scroll to the top of `part`, and keep it there while sizes around it still change."""
+        self._follow, self._held = FollowMode.OFF, part
+        self._stay_active()
+        self._steer()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -232,6 +239,7 @@ class Conversation(QScrollArea):
     def _on_value(self, value: int) -> None:
         if self._steering:
             return
+        self._held = None
         at_end = value >= self.verticalScrollBar().maximum() - _NEAR_END
         self._follow = FollowMode.END if at_end else FollowMode.OFF
         self._update_jump()
@@ -245,7 +253,9 @@ class Conversation(QScrollArea):
         if self._follow is FollowMode.READING and reading is not None:
             top = reading.mapTo(self._column, QPoint(0, 0)).y()
             target = min(high, max(0, top - int(self.viewport().height() * _LEAD)))
-        if self.following and time.monotonic() < self._active_until:
+        if self._held is not None:
+            target = max(0, self._held.mapTo(self._column, QPoint(0, 0)).y() - SPACE.l)
+        if (self.following or self._held is not None) and time.monotonic() < self._active_until:
             self._move_to(target)
         self._update_jump()
 

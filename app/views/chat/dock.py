@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QInputDialog,
     QLayout,
@@ -21,23 +21,29 @@ from PySide6.QtWidgets import (
 
 from app.agent.events import ApprovalRequested, RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
+from app.agent.sessions.export import conversation_text
 from app.audit.exports import record_deletion
 from app.errors import SightlineError
 from app.imaging.space import projections
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
+from app.views.chat.attachments import Attachments
 from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
+from app.views.chat.crops import FindingCrops
 from app.views.chat.finding_links import FindingLinks
-from app.views.chat.message import Notice
+from app.views.chat.markdown import plain_text
+from app.views.chat.message import Notice, copy_text
 from app.views.chat.run_view import RunView
-from app.views.chat.run_wording import model_title
+from app.views.chat.run_wording import model_title, total_usage
 from app.views.chat.threads import EarlierRuns, OpenedThread, ThreadExporter, Threads
 from app.views.chat.tool_card import ChatServices, ToolCard
+from app.views.chat.versions import VersionsAndPins
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.plain_text import menu_text, one_line
+from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, part_sheet
 from app.views.translation import tr, tr_n, tr_report, translatable
 from app.views.widgets import confirm, plain_tip, tool_button
@@ -46,9 +52,11 @@ from app.workspace.workspace import Workspace
 
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
+_HIT_CHARS = 64
 _DELETED = translatable(
-    "Its questions, answers, results and pictures are removed from this computer, the log of what "
-    "was done is not. Files that you exported stay where you saved them."
+    "Its questions, answers, results and pictures, also those of its earlier versions, are removed "
+    "from this computer, the log of what was done is not. Files that you exported stay where you "
+    "saved them."
 )
 
 
@@ -60,6 +68,8 @@ class ChatDock(QWidget):
     model_settings_wanted = Signal()
     limits_wanted = Signal()
     models_wanted = Signal(str)  # name of the model to choose there
+    file_wanted = Signal()  # to be opened, then given to `attachments`
+    region_wanted = Signal()  # a box is to be drawn
 
     def __init__(
         self,
@@ -95,14 +105,24 @@ class ChatDock(QWidget):
             answer=agent.resolve,
             ask_again=self.submit,
             branch=self._branch,
+            edit=self._edit,
+            step=lambda view, step: self._marks.step(view, step),
+            pin=lambda view, pinned: self._marks.pin(view.run_id, pinned),
+            dress=lambda view: self._marks.dress(view),
+            crops=FindingCrops(workspace, self._background, self._links.select).row,
             result=self._result,
-            show_result=self._show_result,
+            follow=self._follow_link,
+            point_at=self._point_at,
         )
         self._build()
         self.exporter = ThreadExporter(self, self._background, self._show_notice)
         self._earlier = EarlierRuns(
             self.conversation, self._services, lambda: self.thread, self._show_notice
         )
+        self._marks = VersionsAndPins(
+            self.conversation, self._background, store, lambda: self.thread, self.open_thread
+        )
+        self._marks.pinned = self.header.set_pinned
         self.set_model(model, remote_host)
         self._connect()
         self._show_state()
@@ -144,11 +164,16 @@ class ChatDock(QWidget):
         self._show_state()
         self.focus_composer()
 
-    def open_thread(self, thread_id: str) -> None:
+    def open_thread(self, thread_id: str, run_id: str = "") -> None:
+        """Show a conversation, and scroll to one of its runs unless `run_id` is ""."""
         if self.thread is not None and self.thread.thread_id == thread_id:
-            return
+            run = next((one for one in self.conversation.runs if one.run_id == run_id), None)
+            if run is not None or not run_id:
+                if run is not None:
+                    self.conversation.hold(run)
+                return
         self._leave()
-        self._threads.open(thread_id)
+        self._threads.open(thread_id, run_id)
 
     def show_citation(self, entry_id: str) -> bool:
         """Scroll to the latest answer that cites an entry of the record; False if none does."""
@@ -182,6 +207,8 @@ class ChatDock(QWidget):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Focus the next field below (`forward`) or above; after the last, leave the dock."""
         field = _next_field(self, forward=forward)
+        if field is None and self.isWindow():  # Qt would begin at the dock's proxy, the question
+            field = self.header.badge if forward else self.composer.edit
         if field is None:
             return super().focusNextPrevChild(forward)
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
@@ -196,7 +223,8 @@ class ChatDock(QWidget):
         self.empty = Invitation(self.texts.suggestions)
         self.conversation = Conversation(self.empty)
         self.pending = PendingList()
-        self.composer = Composer()
+        self.attachments = Attachments(self._workspace)
+        self.composer = Composer(self.attachments)
         self.setFocusProxy(self.composer.edit)
         foot = QWidget()
         foot.setObjectName("chatFooter")
@@ -211,10 +239,16 @@ class ChatDock(QWidget):
         self.header.thread_chosen.connect(self.open_thread)
         self.header.model_wanted.connect(self.model_settings_wanted)
         self.header.export_wanted.connect(self._export)
+        self.header.copy_wanted.connect(self._copy)
+        self.header.pin_wanted.connect(lambda pinned: self._marks.pin("", pinned))
+        self.header.usage_wanted.connect(self._show_usage)
         self.header.rename_wanted.connect(self._rename)
         self.header.delete_wanted.connect(self._delete)
         self.empty.chosen.connect(self.submit)
         self.composer.submitted.connect(self.submit)
+        self.composer.file_wanted.connect(self.file_wanted)
+        self.composer.region_wanted.connect(self._want_region)
+        self.attachments.marked.connect(self.focus_composer)
         self.composer.stop_wanted.connect(self._agent.stop)
         self.composer.stop_after_wanted.connect(lambda: self._agent.stop(after_tool=True))
         self.pending.removed.connect(self._agent.remove)
@@ -225,6 +259,7 @@ class ChatDock(QWidget):
         self._threads.opened.connect(self._on_opened)
         self._threads.failed.connect(self._on_not_opened)
         self._disconnect: list[Callable[[], None]] = [
+            self.attachments.disconnect_workspace,
             self._workspace.image_changed.connect(self._show_image),
             self._workspace.record.changed.connect(self._show_image),
         ]
@@ -267,8 +302,13 @@ class ChatDock(QWidget):
         self._earlier.clear()
         self.conversation.clear()
 
+    def _want_region(self) -> None:
+        self.attachments.ask_for_region()
+        self.region_wanted.emit()
+
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
+        self.composer.set_can_mark(instance is not None)
         record = self._workspace.record.is_open
         self.empty.set_image(instance, record=record)
         if instance is None:
@@ -290,7 +330,8 @@ class ChatDock(QWidget):
         thread = opened.thread
         if opened.branched:
             self._leave()
-        self._earlier.show(opened.runs, thread)
+        self._marks.refresh(thread)
+        self._earlier.show(opened.runs, thread, opened.run_id)
         self.conversation.keep_all = thread.folder is None
         if thread.problems:
             lost = tr_n(
@@ -301,7 +342,7 @@ class ChatDock(QWidget):
             self.conversation.add_note(Notice(lost, tone="warning"))
         if opened.draft and not self._waiting:
             self.composer.set_text(opened.draft)
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = [*filter(None, [opened.ask]), *self._waiting], []
         for text in waiting:
             self._agent.ask(text, thread)
         if opened.runs or opened.draft:
@@ -330,6 +371,13 @@ class ChatDock(QWidget):
             self._threads.make()
 
     def _branch(self, view: RunView) -> None:
+        self._branch_before(view, draft=view.question)
+
+    def _edit(self, view: RunView, text: str) -> None:
+        """Ask `text` in place of a run's question, in a newer version of the conversation."""
+        self._branch_before(view, ask=text)
+
+    def _branch_before(self, view: RunView, draft: str = "", ask: str = "") -> None:
         thread = self.thread
         if thread is None or thread.folder is None:
             text = tr("This conversation is kept in memory only and cannot be branched.")
@@ -342,7 +390,9 @@ class ChatDock(QWidget):
             ids = [run.run_id for run in runs]
             return ids.index(view.run_id) if view.run_id in ids else len(runs)
 
-        self._threads.branch(thread.thread_id, find, view.question)
+        if ask:
+            self.composer.remember(ask)
+        self._threads.branch(thread.thread_id, find, draft, ask)
 
     def _list_threads(self, words: str) -> None:
         def show(threads: tuple[ThreadInfo, ...]) -> None:
@@ -354,6 +404,21 @@ class ChatDock(QWidget):
     def _export(self) -> None:
         if self.thread is not None:
             self.exporter.export(self.thread)
+
+    def _copy(self, plain: bool) -> None:
+        thread = self.thread
+        if thread is not None:
+            form = plain_text if plain else str
+
+            def work() -> str:
+                return form(conversation_text(thread.content))
+
+            self._background.submit(work, copy_text, lambda _error: None)
+
+    def _show_usage(self) -> None:
+        thread = self.thread
+        if thread is not None:
+            self._background.submit(thread.runs, self.header.set_usage, lambda _error: None)
 
     def _rename(self) -> None:
         thread = self.thread
@@ -409,14 +474,64 @@ class ChatDock(QWidget):
         cards = (card for run in self.conversation.runs for card in run.cards.values())
         return next((card for card in cards if card.evidence == number), None)
 
-    def _show_result(self, number: int) -> None:
-        card = self._result(number)
-        if card is None:  # it belongs to an earlier run that is not shown
-            self._earlier.show_more()
-            return
-        self._links.select_of(card.findings)
+    def _follow_link(self, target: str) -> None:
+        """Show what a link of an answer leads to: a finding, a record's entry, or a tool's card."""
+        scheme, _, key = target.partition(":")
+        number, _, place = key.partition(".")
+        if f"{scheme}:" == LINK_SCHEME:
+            self._links.show(key)
+        elif f"{scheme}:" == ENTRY_SCHEME:
+            self._links.show_entry(key)
+        elif (card := self._result(int(number))) is None:
+            self._earlier.show_more()  # it belongs to an earlier run that is not shown
+        elif not place:
+            self._links.show_next(card.findings)
+            self.show_card(card)
+        else:
+            item = card.item(int(place))
+            if item is not None and item.finding:
+                self._links.show(item.finding)
+            elif item is not None and item.entry:
+                self._links.show_entry(item.entry)
+            else:
+                self.show_card(card)
+
+    def show_card(self, card: ToolCard, *, details: bool = False) -> None:
+        """Scroll to the card of a tool call, and make it stand out for a moment."""
+        if details:
+            card.open_details()
         self.conversation.reveal(card)
         card.point_out()
+
+    def card_of(self, finding_id: str) -> ToolCard | None:
+        """Return the card of the tool call that made a finding, among the runs that are shown."""
+        cards = [card for run in self.conversation.runs for card in run.cards.values()]
+        is_same = self._links.is_same
+        made = (c for c in cards if any(is_same(one.id, finding_id) for one in c.findings))
+        return next(made, None)
+
+    def leads_to(self, target: str, finding_id: str) -> bool:
+        """Return whether a link of an answer leads to a finding, alone or with others."""
+        return any(self._links.is_same(key, finding_id) for key in self._findings_at(target))
+
+    def _point_at(self, target: str) -> None:
+        """Highlight what the link under the pointer leads to; nothing if `target` is ""."""
+        self._links.point_at(self._findings_at(target))
+
+    def _findings_at(self, target: str) -> list[str]:
+        scheme, _, key = target.partition(":")
+        if f"{scheme}:" == LINK_SCHEME:
+            return [key]
+        if f"{scheme}:" != RESULT_SCHEME:
+            return []
+        number, _, place = key.partition(".")
+        card = self._result(int(number))
+        if card is None:
+            return []
+        item = card.item(int(place)) if place else None
+        if item is not None:
+            return [item.finding] if item.finding else []
+        return [finding.id for finding in card.findings]
 
 
 class Header(QWidget):
@@ -424,8 +539,11 @@ class Header(QWidget):
 
     new_wanted = Signal()
     history_wanted = Signal(str)  # words to find; answered by `show_threads`
-    thread_chosen = Signal(str)  # thread id
+    thread_chosen = Signal(str, str)  # thread id, id of the run to scroll to or ""
     model_wanted = Signal()
+    usage_wanted = Signal()  # answered by `set_usage`
+    copy_wanted = Signal(bool)  # as plain text instead of as Markdown
+    pin_wanted = Signal(bool)
     export_wanted = Signal()
     rename_wanted = Signal()
     delete_wanted = Signal()
@@ -460,6 +578,18 @@ class Header(QWidget):
         self.menu.addAction(field)
         self.more_menu = QMenu(self)
         add = self.more_menu.addAction
+        self.usage = add("")
+        self.usage.setEnabled(False)
+        self.usage.setVisible(False)
+        self.copy_plain = add(
+            icon("copy"), tr("Copy as plain text"), lambda: self.copy_wanted.emit(True)
+        )
+        self.copy_marked = add(
+            icon("copy"), tr("Copy as Markdown"), lambda: self.copy_wanted.emit(False)
+        )
+        self.pin = add(icon("pin"), tr("Pin the conversation"))
+        self.pin.setCheckable(True)
+        self.pin.triggered.connect(self.pin_wanted)
         self.export = add(icon("download"), tr("Export…"), self.export_wanted.emit)
         self.rename = add(icon("pen-line"), tr("Rename…"), self.rename_wanted.emit)
         self.delete = add(icon("trash-2"), tr("Delete…"), self.delete_wanted.emit)
@@ -490,14 +620,16 @@ class Header(QWidget):
         for action in self.menu.actions()[1:]:  # behind the field in which words are typed
             self.menu.removeAction(action)
         for info in threads[:_LISTED]:
-            title = menu_text(one_line(info.title, _TITLE_CHARS))
-            action = self.menu.addAction(f"{title}\t{_time_text(info.updated)}")
+            action = self._add_thread(info, info.title, "", _time_text(info.updated))
             action.setCheckable(True)
             action.setChecked(info.thread_id == current)
-            action.setToolTip(plain_tip(info.title))
-            action.triggered.connect(
-                lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
-            )
+            if info.pinned:
+                action.setIcon(icon("pin", THEME.accent))
+            if info.hit:
+                self._add_thread(info, info.hit, info.hit_run)
+            for run_id, question in info.answers if not self.finder.text() else ():
+                pinned = self._add_thread(info, question, run_id)
+                pinned.setIcon(icon("pin"))
         if not threads:
             none = (
                 tr("None with these words")
@@ -509,6 +641,22 @@ class Header(QWidget):
             _popup(self.menu, self.history)
             self.finder.setFocus()
 
+    def _add_thread(self, info: ThreadInfo, text: str, run_id: str, when: str = "") -> QAction:
+        """Add a line that opens a thread; one that leads to a run stands below the title."""
+        words = menu_text(one_line(text, _TITLE_CHARS if not run_id else _HIT_CHARS))
+        indent = "" if when else "      "
+        action = self.menu.addAction(f"{indent}{words}" + (f"\t{when}" if when else ""))
+        action.setToolTip(plain_tip(text))
+        action.triggered.connect(lambda: self.thread_chosen.emit(info.thread_id, run_id))
+        return action
+
+    def set_usage(self, runs: Sequence[PastRun]) -> None:
+        self.usage.setText(menu_text(total_usage(runs)))
+        self.usage.setVisible(True)
+
+    def set_pinned(self, pinned: bool) -> None:
+        self.pin.setChecked(pinned)
+
     def set_has_thread(self, has: bool) -> None:
         self.more.setEnabled(has)
         self.export.setEnabled(has)
@@ -518,6 +666,7 @@ class Header(QWidget):
         self.history_wanted.emit("")
 
     def _open_more(self) -> None:
+        self.usage_wanted.emit()
         _popup(self.more_menu, self.more)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

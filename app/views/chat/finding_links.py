@@ -161,31 +161,45 @@ class FindingLinks:
         ]
 
     def select(self, finding_id: str) -> None:
-        """Select a finding and show its image; if it is already selected, clear the selection."""
-        key = self._current(finding_id)
+        """Show a finding; if it is already selected, clear the selection."""
         annotations = self._workspace.annotations
-        item = annotations.get(key)
-        if item is None:
-            self._on_changed()
-        elif annotations.selected == key:
+        if annotations.selected and annotations.selected == self._current(finding_id):
             annotations.select("")
         else:
-            self._workspace.show_image(item.finding.image)
-            annotations.select(key)
+            self.show(finding_id)
+
+    def show(self, finding_id: str) -> None:
+        """Select a finding and show it: its viewport, its frame, and its region in view."""
+        key = self._current(finding_id)
+        if self._workspace.annotations.get(key) is None:
+            self._on_changed()
+        else:
+            self._workspace.show_finding(key)
 
     def show_entry(self, entry_id: str) -> None:
         self._workspace.record.entry_wanted.emit(entry_id)
 
-    def select_of(self, findings: Sequence[Finding]) -> None:
-        """Select the first of `findings`; if one of them is selected, select the one after it."""
+    def show_next(self, findings: Sequence[Finding]) -> None:
+        """Show the first of `findings`; if one of them is selected, show the one after it."""
         annotations = self._workspace.annotations
         there = [key for item in findings if annotations.get(key := self._current(item.id))]
-        if not there:
-            return
-        chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
-        key = there[chosen % len(there)]
-        if annotations.selected != key:
-            self.select(key)
+        if there:
+            chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
+            self.show(there[chosen % len(there)])
+
+    def point_at(self, finding_ids: Iterable[str]) -> None:
+        """Highlight findings on the images while the pointer is on a link; none ends this."""
+        self._workspace.annotations.point_at(self._current(key) for key in finding_ids)
+
+    def same_image(self, one: str, other: str) -> bool:
+        """Return whether two findings, by their ids, are on the same image."""
+        found = [self._workspace.annotations.get(self._current(key)) for key in (one, other)]
+        images = {item.finding.image.sop_instance_uid for item in found if item is not None}
+        return len(images) == 1 and None not in found
+
+    def is_same(self, one: str, other: str) -> bool:
+        """Return whether two ids are of one finding, or of one that has replaced the other."""
+        return self._current(one) == self._current(other)
 
     def _current(self, finding_id: str) -> str:
         """Return the id of the finding, or of the one that replaced it when the tool ran again."""

@@ -1,7 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, tables (GFM), bold, code and fenced blocks are formatted; everything else shows as
-it is written.
+Headings, lists, tables (GFM), bold, code, fenced blocks and formulas are formatted; everything else
+shows as it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings, to results of this conversation, and to entries of the patient's record.
 
@@ -13,7 +13,7 @@ images, decodes entities, joins lines and drops some text, such as a line of bac
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
@@ -31,7 +31,16 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.agent.answers.evidence import MARK, UNKNOWN, citations, numbers_in
+from app.agent.answers.evidence import (
+    MARK,
+    UNKNOWN,
+    UNKNOWN_ITEM,
+    citations,
+    numbers_in,
+    sentences,
+)
+from app.agent.answers.items import ENTRY_ID, Item
+from app.views.chat import formulas
 from app.views.plain_text import clean
 from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import SPACE, THEME, TYPE
@@ -39,21 +48,18 @@ from app.views.translation import tr
 from app.views.widgets import plain_tip
 
 _FENCE = re.compile(r"\s*```")
+_DISPLAY = re.compile(r"\s*(?:\$\$|\\\[|\\\])\s*")  # a line around lines of a formula
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
-_INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
-_ENTRY = re.compile(
-    r"\[(?P<id>(?:AdverseEvent|AllergyIntolerance|Appointment|CarePlan|CareTeam|Claim|"
-    r"ClinicalImpression|Communication|Composition|Condition|Consent|Coverage|DetectedIssue|Device"
-    r"|DeviceUseStatement|DiagnosticReport|DocumentReference|Encounter|EpisodeOfCare|"
-    r"ExplanationOfBenefit|FamilyMemberHistory|Flag|Goal|ImagingStudy|Immunization|List|Media|"
-    r"MedicationAdministration|MedicationDispense|MedicationRequest|MedicationStatement|"
-    r"NutritionOrder|Observation|Patient|Procedure|Provenance|QuestionnaireResponse|"
-    r"RiskAssessment|ServiceRequest|Specimen)/[A-Za-z0-9\-.]{1,64})\]"
+_INLINE = re.compile(
+    r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
+    rf"|(?P<formula>{formulas.INLINE})"
 )
-"""An entry of the record, cited by its FHIR resource type and id; not "[Mass/volume]", as in names
-of LOINC."""
+_ENTRY = re.compile(rf"\[(?P<id>{ENTRY_ID})\]")
+"""An entry of the record, cited by its id."""
 
+
+_STOP = re.compile(r"[.!?]\S*\s")  # only a line with one may have several sentences
 _BAR = re.compile(r"(?<!\\)\|")
 _OUTER_BARS = re.compile(r"^\||(?<!\\)\|$")
 _RULE = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*")
@@ -68,6 +74,7 @@ class Style(Enum):
     PLAIN = auto()
     BOLD = auto()
     CODE = auto()
+    FORMULA = auto()
     LINK = auto()
     CITATION = auto()
     ENTRY = auto()
@@ -76,7 +83,7 @@ class Style(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line in one style; `target` is a finding, entry, result number or ""."""
+    """A piece of a line in one style; `target` is what a link leads to, or ""."""
 
     text: str
     style: Style = Style.PLAIN
@@ -84,62 +91,122 @@ class Span:
     tip: str = ""  # tooltip of a citation
 
 
+@dataclass(frozen=True, slots=True)
+class CitedResult:
+    """A result that answers cite: its tooltip, its items, and its findings as (label, id)."""
+
+    tip: str
+    items: Sequence[Item] = ()
+    findings: Sequence[tuple[str, str]] = ()
+
+
 class Linker:
     """Splits a line into spans; turns labels of findings and citations into links.
 
-    A citation is the number of a result ("[3]") or the id of an entry ("[Observation/a1]"), which
-    is too long to be read.
+    A citation is the number of a result ("[3]"), the id of its item ("[3.2]"), or the id of an
+    entry ("[Observation/a1]"), which is too long to be read. In a sentence that cites results with
+    findings, a label is a link only to a finding of theirs, or of their image.
 
     Args:
         targets: Maps labels to the ids of findings.
-        results: Maps the number of a tool result to its description.
-        unknown: Cited numbers for which there is no result; they are shown as unknown.
+        results: Maps the number of a tool result to what is cited of it.
+        unknown: Cited results and items that there are not; they are shown as unknown.
+        same_image: Returns whether two findings, by their ids, are on the same image.
     """
 
     def __init__(
         self,
         targets: Mapping[str, str] | None = None,
-        results: Mapping[int, str] | None = None,
-        unknown: Collection[int] = (),
+        results: Mapping[int, CitedResult] | None = None,
+        unknown: Collection[int | str] = (),
+        same_image: Callable[[str, str], bool] = lambda _one, _other: True,
     ) -> None:
         self._results = dict(results or {})
-        self._unknown = frozenset(unknown)
+        self._known = {number: len(result.items) for number, result in self._results.items()}
+        self._unknown = frozenset(str(one) for one in unknown)
+        self._same_image = same_image
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
         # The longest first: "Heart width" is not a link to "Heart".
-        labels = sorted((key for key in self._targets if len(key) > 2), key=len, reverse=True)
-        joined = "|".join(re.escape(label) for label in labels)
+        own = {label.casefold() for one in self._results.values() for label, _ in one.findings}
+        labels = sorted({key for key in self._targets.keys() | own if len(key) > 2}, key=len)
+        joined = "|".join(re.escape(label) for label in reversed(labels))
         pattern = rf"(?<!\w)(?:{joined})(?!\w)" if joined else "(?!)"
         self._labels = re.compile(pattern, re.IGNORECASE)
 
     def spans(self, text: str) -> Iterator[Span]:
         """Yield the spans of a line: bold text, code, links, and the rest unchanged."""
+        if not _STOP.search(text):
+            yield from self._sentence(text)
+            return
+        found = (*_INLINE.finditer(text), *self._labels.finditer(text))
+        whole = [one.span() for one in found]
+        starts = [
+            start
+            for start, _ in sentences(text)
+            if not any(first < start < last for first, last in whole)
+        ]
+        for start, end in pairwise([*starts, len(text)]):
+            yield from self._sentence(text[start:end])
+
+    def _sentence(self, text: str) -> Iterator[Span]:
+        targets = self._targets_in(text)
         for piece, inline in split(text, _INLINE.finditer(text)):
             if inline is None:
-                yield from self._linked(piece, Style.PLAIN)
+                yield from self._linked(piece, Style.PLAIN, targets)
             elif inline["code"]:
                 yield Span(piece[1:-1], Style.CODE)
+            elif inline["formula"]:
+                tex = inline["display"] or inline["round"] or inline["square"] or inline["dollar"]
+                yield Span(formulas.unicode_formula(tex), Style.FORMULA)
             else:
-                yield from self._linked(piece[2:-2], Style.BOLD)
+                yield from self._linked(piece[2:-2], Style.BOLD, targets)
 
-    def _linked(self, text: str, style: Style) -> Iterator[Span]:
+    def _targets_in(self, sentence: str) -> Mapping[str, str]:
+        """Return the findings by label that a sentence may link to, by what it cites."""
+        found = citations(sentence, self._known)
+        ids = [(one["number"], one["item"]) for part in found for one in numbers_in(part[0])]
+        own = [pair for number, item in ids for pair in self._findings_of(int(number), item)]
+        if not own:
+            return self._targets
+        chosen: dict[str, str] = {}
+        for label, key in own:  # of two images' findings of one name neither is meant for sure
+            same = label not in chosen or self._same_image(chosen[label], key)
+            chosen[label] = key if same else ""
+        for label, key in self._targets.items():
+            if label not in chosen and all(self._same_image(key, other) for _, other in own):
+                chosen[label] = key
+        return {label: key for label, key in chosen.items() if key}
+
+    def _findings_of(self, number: int, item: str | None) -> Iterator[tuple[str, str]]:
+        """Yield the findings, as (label, id), of a cited result or of its item."""
+        result = self._results.get(number)
+        if result is None or int(item or 0) > len(result.items):
+            return
+        only = result.items[int(item) - 1].finding if item else ""
+        yield from ((a.casefold(), key) for a, key in result.findings if only in ("", key))
+
+    def _linked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
         for piece, mark in split(text, MARK.finditer(text)):
-            yield from [Span(piece, Style.UNKNOWN)] if mark else self._unmarked(piece, style)
+            spans = [Span(piece, Style.UNKNOWN)] if mark else self._unmarked(piece, style, targets)
+            yield from spans
 
-    def _unmarked(self, text: str, style: Style) -> Iterator[Span]:
+    def _unmarked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
         for piece, entry in split(text, _ENTRY.finditer(text)):
             if entry is None:
-                yield from self._without_entries(piece, style)
+                yield from self._without_entries(piece, style, targets)
             else:
                 yield Span(f"[{tr('record')}]", Style.ENTRY, entry["id"], entry["id"])
 
-    def _without_entries(self, text: str, style: Style) -> Iterator[Span]:
-        for piece, citation in split(text, citations(text, self._results)):
+    def _without_entries(
+        self, text: str, style: Style, targets: Mapping[str, str]
+    ) -> Iterator[Span]:
+        for piece, citation in split(text, citations(text, self._known)):
             if citation is not None:
                 yield from self._cited(piece, style)
                 continue
             for part, label in split(piece, self._labels.finditer(piece)):
-                target = self._targets.get(part.casefold(), "") if label else ""
-                yield Span(part, Style.LINK, target) if label else Span(part, style)
+                target = targets.get(part.casefold(), "") if label else ""
+                yield Span(part, Style.LINK, target) if target else Span(part, style)
 
     def _cited(self, text: str, style: Style) -> Iterator[Span]:
         numbers = list(numbers_in(text))
@@ -149,15 +216,18 @@ class Linker:
             yield Span(piece, style) if number is None else self._number(piece, number, style)
 
     def _number(self, text: str, found: re.Match[str], style: Style) -> Span:
-        number = int(found["number"])
+        number, item = int(found["number"]), int(found["item"] or 0)
         if found["unknown"]:
             return Span(text, Style.UNKNOWN)
-        if number in self._unknown:
-            end = text.index(found["number"]) + len(found["number"])
-            return Span(f"{text[:end]}{UNKNOWN}{text[end:]}", Style.UNKNOWN)
-        if number not in self._results:
+        if found["id"] in self._unknown or found["number"] in self._unknown:
+            end = text.index(found["id"]) + len(found["id"])
+            why = UNKNOWN if found["number"] in self._unknown else UNKNOWN_ITEM
+            return Span(f"{text[:end]}{why}{text[end:]}", Style.UNKNOWN)
+        if number not in self._results or item > self._known[number]:
             return Span(text, style)
-        return Span(text, Style.CITATION, found["number"], self._results[number])
+        result = self._results[number]
+        tip = f"{result.items[item - 1].text}\n{result.tip}" if item else result.tip
+        return Span(text, Style.CITATION, found["id"], tip)
 
 
 def split(
@@ -179,6 +249,7 @@ class _State:
     """State of the text before a line."""
 
     fenced: bool = False  # inside a ``` block
+    formula: bool = False  # inside a formula of several lines
     fresh: bool = True  # the last paragraph is empty: at the start, and after a table
     gap: bool = False  # a blank line came before
     columns: int = 0  # of the table that the line before belongs to
@@ -230,11 +301,12 @@ class MarkdownWriter:
     def set_links(
         self,
         targets: Mapping[str, str],
-        results: Mapping[int, str] | None = None,
-        unknown: Collection[int] = (),
+        results: Mapping[int, CitedResult] | None = None,
+        unknown: Collection[int | str] = (),
+        same_image: Callable[[str, str], bool] = lambda _one, _other: True,
     ) -> None:
         """Set the links, also in text already written; the arguments are those of `Linker`."""
-        self._linker = Linker(targets, results, unknown)
+        self._linker = Linker(targets, results, unknown, same_image)
         if self._text:
             self.set_text(self._text)
 
@@ -251,6 +323,10 @@ class MarkdownWriter:
             return replace(state, rows=2)
         if _FENCE.match(line):
             return replace(state, fenced=not state.fenced, columns=0)
+        if not state.fenced and _DISPLAY.fullmatch(line):
+            return replace(state, formula=not state.formula, gap=True, columns=0)
+        if state.formula and line.strip() and not state.fenced:
+            line = f"$${line.strip().replace('$', '')}$$"
         if not state.fenced and not line.strip():
             return replace(state, gap=True, columns=0)
         if "|" in line and not state.fenced:
@@ -326,6 +402,30 @@ class MarkdownWriter:
         return form
 
 
+def plain_text(text: str) -> str:
+    """Return Markdown as plain text: without marks, rows of tables with tabs between the cells."""
+    linker, lines, fenced, formula = Linker(), list[str](), False, False
+    for line in clean(text).split("\n"):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced:
+            lines.append(line)
+        elif _DISPLAY.fullmatch(line):
+            formula = not formula
+        elif formula:
+            lines.append(formulas.unicode_formula(line))
+        elif not _RULE.fullmatch(line):
+            heading, item = _HEADING.match(line), _ITEM.match(line)
+            cells = _cells(line) if line.strip().startswith("|") else [line.rstrip()]
+            if heading:
+                cells = [heading["text"]]
+            elif item:
+                cells = [f"{item['indent']}{item['number'] or '•'} {item['text']}"]
+            spans = ("".join(span.text for span in linker.spans(cell)) for cell in cells)
+            lines.append("\t".join(spans))
+    return "\n".join(lines).strip("\n")
+
+
 def _cells(line: str) -> list[str]:
     """Return the texts of a table's row; a bar after a backslash belongs to a text."""
     inside = _OUTER_BARS.sub("", line.strip())
@@ -339,6 +439,8 @@ def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
     for form in formats.values():
         form.setForeground(QColor(THEME.text))
     formats[Style.BOLD].setFontWeight(QFont.Weight.DemiBold)
+    formula = formats[Style.FORMULA]
+    formula.setFontFamilies(["STIX Two Text", "Cambria Math", "DejaVu Serif", "serif"])
     code = formats[Style.CODE]
     code.setFontFamilies([TYPE.mono, "DejaVu Sans Mono", "monospace"])
     code.setProperty(QTextCharFormat.Property.FontPixelSize, TYPE.label)

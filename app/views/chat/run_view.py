@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.agent.events import (
     ApprovalRequested,
@@ -32,15 +33,17 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
-from app.views.chat.message import Notice, UserBubble
+from app.views.chat.markdown import CitedResult, plain_text
+from app.views.chat.message import Notice, UserBubble, copy_text
 from app.views.chat.plan_view import PlanView
 from app.views.chat.tool_card import ChatServices, ToolCard
 from app.views.chat.widgets import ElidedText, ThinProgress, link_button
+from app.views.icons import icon
 from app.views.layouts import column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.translation import tr, tr_report
-from app.views.widgets import IconLabel, label
+from app.views.widgets import IconLabel, label, tool_button
 from app.views.wording import sentence
 
 _CHARS = 400
@@ -109,6 +112,44 @@ class ActivityBar(QWidget):
         self._label.setText(text)
 
 
+class AnswerMenu(QToolButton):
+    """The button below an answer with the menu of what can be done with it."""
+
+    def __init__(self, text: Callable[[], str], pin: Callable[[bool], object]) -> None:
+        super().__init__()
+        self._text = text
+        self._pin = pin
+        self.pinned = False
+        self.setAutoRaise(True)
+        self.setIconSize(QSize(14, 14))
+        self.setAccessibleName(tr("What can be done with this answer"))
+        self.setToolTip(tr("What can be done with this answer"))
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.clicked.connect(self._open)
+        self.set_pinned(False)
+
+    def set_pinned(self, pinned: bool) -> None:
+        self.pinned = pinned
+        self.setIcon(icon("pin", THEME.accent) if pinned else icon("ellipsis"))
+        self.setAccessibleDescription(tr("pinned") if pinned else "")
+
+    def _open(self) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        plain, marked = tr("Copy as plain text"), tr("Copy as Markdown")
+        menu.addAction(icon("copy"), plain, lambda: copy_text(plain_text(self._text())))
+        menu.addAction(icon("copy"), marked, lambda: copy_text(self._text()))
+        pin = menu.addAction(tr("Pin this answer"))
+        pin.setCheckable(True)
+        pin.setChecked(self.pinned)
+        pin.triggered.connect(self._pin_it)
+        menu.popup(self.mapToGlobal(self.rect().bottomLeft()))
+
+    def _pin_it(self, pinned: bool) -> None:
+        self.set_pinned(pinned)
+        self._pin(pinned)
+
+
 CONTINUE = "Go on."
 # Calls of the loop that the checklist shows; the second stands in earlier conversations only.
 _PLAN_TOOLS = ("update_plan", "check_answer")
@@ -137,17 +178,32 @@ class RunView(QWidget):
         self._model = ""
         self._usage = ""
         self._ask_again = lambda: actions.ask_again(question)
-        self.bubble = UserBubble(question, self._ask_again, lambda: actions.branch(self))
+        self.bubble = UserBubble(
+            question,
+            self._ask_again,
+            lambda: actions.branch(self),
+            lambda text: actions.edit(self, text),
+            lambda step: actions.step(self, step),
+        )
+        self.more: AnswerMenu | None = None  # below the answer, once it has ended
         self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = AnswerStream(
-            self._insert, actions.links, self._results, actions.show_result, live=live
+            self._insert,
+            actions.links,
+            self._results,
+            actions.follow,
+            actions.point_at,
+            live=live,
         )
         self.answers = self._stream.answers
         self.thoughts = self._stream.thoughts
         self.activity = ActivityBar(live=live)
         self._layout.addWidget(self.activity)
+        self._sent = False  # whether anything left this computer
+        if past is not None:
+            actions.dress(self)
 
     @property
     def running(self) -> bool:
@@ -181,6 +237,7 @@ class RunView(QWidget):
 
     def handle(self, event: RunEvent) -> None:
         if isinstance(event, DataSent):
+            self._sent = True
             return  # the status bar shows it
         if isinstance(event, ModelRetry):
             self._stream.withdraw()
@@ -191,6 +248,8 @@ class RunView(QWidget):
         match event:
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
+                if self._live:
+                    self._actions.dress(self)
             case TextDelta():
                 if self._stream.write(event.text):
                     self.activity.say("")
@@ -216,7 +275,7 @@ class RunView(QWidget):
             case ApprovalResolved():
                 self._resolve(event)
             case Usage():
-                self._usage = run_wording.usage(event)
+                self._usage = run_wording.usage(event, local=not self._sent)
             case RunFinished() | RunFailed() | RunCancelled():
                 self._end(event)
 
@@ -233,18 +292,13 @@ class RunView(QWidget):
         text = one_line(event.text, _CHARS) if event.passing else tr("Thinking…")
         self.activity.say(text, passing=event.passing)
 
-    def _results(self) -> dict[int, str]:
-        found = {
-            card.evidence: card.citation_tooltip for card in self.cards.values() if card.evidence
-        }
+    def _results(self) -> dict[int, CitedResult]:
+        found = {card.evidence: card.cited for card in self.cards.values() if card.evidence}
         for number in self._cited:
             if number not in found:
                 card = self._actions.result(number)
-                found[number] = (
-                    card.citation_tooltip
-                    if card
-                    else tr("Result {number}, from earlier").format(number=number)
-                )
+                earlier = tr("Result {number}, from earlier").format(number=number)
+                found[number] = card.cited if card else CitedResult(earlier)
         return found
 
     # -- tools
@@ -336,6 +390,8 @@ class RunView(QWidget):
                         card.fold(event.answer)
             self._model = tr(run_wording.BY_RULES) if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
+        if isinstance(event, RunFinished):
+            self._add_crops(event)
         self._sign()
         if isinstance(event, RunFinished):
             self._add_missing(event.missing, "Tools > Models" in event.answer)
@@ -346,6 +402,22 @@ class RunView(QWidget):
             self._insert(self.notice)
         for thought in self.thoughts:
             thought.finish()
+
+    def _add_crops(self, event: RunFinished) -> None:
+        """Show where the findings of cited results lie that the answer names, in its order."""
+        cards = (self.card_of_result(number) for number in event.cited)
+        findings = [one for card in cards if card is not None for one in card.findings]
+        text = event.answer.casefold()
+        places = {one.id: text.find(one.label.casefold()) for one in findings if one.label}
+        named = [one for one in findings if places.get(one.id, -1) >= 0]
+        crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
+        if crops is not None and self._stream.open is not None:
+            self._stream.open.add(crops)
+
+    def card_of_result(self, number: int) -> ToolCard | None:
+        """Return the card of a result that the run cites, of this or an earlier run."""
+        own = (card for card in self.cards.values() if card.evidence == number)
+        return next(own, None) or self._actions.result(number)
 
     def _add_missing(self, named: Sequence[str], said: bool) -> None:
         """Name models that calls lacked once, in one line; if `said`, only their button."""
@@ -388,7 +460,19 @@ class RunView(QWidget):
 
     def _sign(self) -> None:
         model = run_wording.model_title(self._model) if self._model else tr("Assistant")
-        if self._stream.open is not None:
-            self._stream.open.sign(model, self._usage)
+        answer = self._stream.open
+        if answer is not None:
+            again = tool_button(
+                "rotate-ccw",
+                tr("Answer again; this answer stays as an earlier version"),
+                lambda: self._actions.edit(self, self.question),
+                14,
+            )
+            again.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            self.more = AnswerMenu(
+                lambda: answer.text, lambda pinned: self._actions.pin(self, pinned)
+            )
+            answer.sign(model, self._usage, again, self.more)
+            self._actions.dress(self)
         elif self._usage:
             self._insert(ElidedText(f"{model} · {self._usage}", "faint"))

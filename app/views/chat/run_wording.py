@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from app.agent.events import Usage
+from collections.abc import Iterable
+
+from app.agent.events import DataSent, Usage
+from app.agent.sessions import PastRun
 from app.views.plain_text import one_line
 from app.views.translation import tr, translatable
 
@@ -55,17 +58,49 @@ def limit(stopped_by: str) -> tuple[str, str, bool]:
     return tr((_LIMITS | _LOOPS).get(stopped_by, unknown)), advice, in_settings
 
 
-def usage(event: Usage) -> str:
-    """Return a run's tokens and cost, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none."""
+def usage(event: Usage, *, local: bool = False) -> str:
+    """Return a run's tokens and cost, e.g. "1,204 tokens in, 86 out, about $0.004"; "" for none.
+
+    `local` says that the language model ran on this computer, which costs nothing.
+    """
     sent, received = event.run_input_tokens, event.run_output_tokens
+    return _usage(sent, received, event.estimated, event.cost, 0 if local else 1)
+
+
+def total_usage(runs: Iterable[PastRun]) -> str:
+    """Return the tokens and cost of a conversation, the sum over its runs."""
+    ends: list[tuple[Usage, bool]] = []  # the last Usage of each run, and whether it sent data
+    for run in runs:
+        last = next((one for one in reversed(run.events) if isinstance(one, Usage)), None)
+        if last is not None and (last.run_input_tokens or last.run_output_tokens):
+            ends.append((last, any(isinstance(one, DataSent) for one in run.events)))
+    if not ends:
+        return tr("No language model was asked: no cost")
+    paid = [one.cost for one, sent in ends if sent]
+    known = [cost for cost in paid if cost is not None]
+    text = _usage(
+        sum(one.run_input_tokens for one, _ in ends),
+        sum(one.run_output_tokens for one, _ in ends),
+        any(one.estimated for one, _ in ends),
+        sum(known) if known else None,
+        len(paid),
+    )
+    if known and len(known) < len(paid):
+        text += ", " + tr("without answers whose price is not known")
+    return text
+
+
+def _usage(sent: int, received: int, estimated: bool, cost: float | None, remote: int) -> str:
     if not (sent or received):
         return ""
     text = (
         tr("{sent:,} tokens in, {received:,} out (estimated)")
-        if event.estimated
+        if estimated
         else tr("{sent:,} tokens in, {received:,} out")
     ).format(sent=sent, received=received)
-    return text if event.cost is None else f"{text}, {_dollars(event.cost)}"
+    if cost is not None:
+        return f"{text}, {_dollars(cost)}"
+    return text if remote else f"{text}, {tr('on this computer: no cost')}"
 
 
 def _dollars(cost: float) -> str:

@@ -52,6 +52,8 @@ class OpenedThread:
     runs: list[PastRun] = field(default_factory=list[PastRun])
     draft: str = ""  # for the question field
     branched: bool = False  # a new branch, shown in place of its origin
+    ask: str = ""  # to be asked at once
+    run_id: str = ""  # the run to scroll to
 
 
 class Threads(QObject):
@@ -80,21 +82,32 @@ class Threads(QObject):
         if not self.busy:
             self._submit(lambda: OpenedThread(self._store.new_thread()), "")
 
-    def open(self, thread_id: str) -> None:
+    def open(self, thread_id: str, run_id: str = "") -> None:
+        """Open a thread, and scroll to one of its runs if `run_id` is not ""."""
+
         def work() -> OpenedThread:
             thread = self._store.open(thread_id)
-            return OpenedThread(thread, thread.runs())
+            return OpenedThread(thread, thread.runs(), run_id=run_id)
 
         self.leave()
         self._submit(work, thread_id)
 
-    def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a copy of a thread up to run `find(runs)`, with `draft` in the question field."""
+    def branch(
+        self,
+        thread_id: str,
+        find: Callable[[list[PastRun]], int],
+        draft: str = "",
+        ask: str = "",
+    ) -> None:
+        """Open a copy of a thread up to run `find(runs)`, with `draft` in the question field.
+
+        With `ask`, the copy is a newer version of the thread, in which that is asked at once.
+        """
 
         def work() -> OpenedThread:
             runs = self._store.read(thread_id).runs()
-            branched = self._store.branch(thread_id, find(runs))
-            return OpenedThread(branched, branched.runs(), draft, branched=True)
+            branched = self._store.branch(thread_id, find(runs), replaces=bool(ask))
+            return OpenedThread(branched, branched.runs(), draft, branched=True, ask=ask)
 
         self._submit(work, thread_id)
 
@@ -149,11 +162,18 @@ class EarlierRuns(QObject):
         while self._jobs:
             self._jobs.popleft().close()
 
-    def show(self, runs: Sequence[PastRun], thread: Thread) -> None:
-        """Show the last few of `runs`, the recorded runs of a thread that was just opened."""
+    def show(self, runs: Sequence[PastRun], thread: Thread, reveal: str = "") -> None:
+        """Show the last few of `runs`, the recorded runs of a thread that was just opened.
+
+        If `reveal` is the id of one of them, it is among those shown, and is scrolled to.
+        """
         self._hidden = _first_shown(runs)
+        place = next((at for at, run in enumerate(runs) if run.run_id == reveal), -1)
+        self._hidden = min(self._hidden, place) if place >= 0 else self._hidden
         for place, run in list(enumerate(runs))[self._hidden :]:
             self._add(run, place, thread, at_end=True)
+        if place >= 0:
+            self._jobs.append(self._scroll_to(reveal))
         self._conversation.set_older(self._hidden > 0)
 
     def show_more(self) -> None:
@@ -196,6 +216,12 @@ class EarlierRuns(QObject):
                 self._jobs.popleft()
         if self._jobs:
             self._timer.start()
+
+    def _scroll_to(self, run_id: str) -> Generator[None]:
+        for run in self._conversation.runs:
+            if run.run_id == run_id:
+                self._conversation.hold(run)
+        yield
 
     def _show_run(
         self, run: PastRun, place: int, thread: Thread, *, at_end: bool

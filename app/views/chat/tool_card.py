@@ -17,6 +17,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
+from app.agent.answers.items import Item
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
 from app.imaging.findings import Finding
@@ -26,6 +27,7 @@ from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.approval import Answer
 from app.views.chat.finding_links import FindingChip, FindingLinks
+from app.views.chat.markdown import CitedResult
 from app.views.chat.thumbnails import Thumbnail
 from app.views.chat.widgets import ElidedText, ThinProgress, link_button, show_open
 from app.views.layouts import Flow, column, icon_row, row
@@ -64,8 +66,14 @@ class ChatServices:
     answer: Answer
     ask_again: Callable[[str], object]
     branch: Callable[[Any], object]  # continues in a new thread from before a RunView
+    edit: Callable[[Any, str], object]  # asks a text in place of a RunView's question
+    step: Callable[[Any, int], object]  # shows another version of a RunView's question
+    pin: Callable[[Any, bool], object]  # pins or unpins a RunView's answer
+    dress: Callable[[Any], object]  # shows versions and pin of a RunView
+    crops: Callable[[Sequence[Finding]], QWidget | None]  # pictures of findings on shown images
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
-    show_result: Callable[[int], object]  # scrolls to the card and selects its findings
+    follow: Callable[[str], object]  # shows what a link of an answer leads to
+    point_at: Callable[[str], object]  # highlights it while the pointer is on the link
 
 
 class ToolCard(QFrame):
@@ -80,6 +88,7 @@ class ToolCard(QFrame):
         self.status = "running"  # or another key of `_STATES`
         self.evidence = 0  # the number by which answers cite the result
         self.findings: tuple[Finding, ...] = ()
+        self.items: Sequence[Item] = ()  # what the result holds, cited as [3.1], [3.2]
         self.missing: tuple[str, ...] = ()
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
@@ -115,7 +124,20 @@ class ToolCard(QFrame):
             self.outdated.setVisible(bool(text))
 
     @property
-    def citation_tooltip(self) -> str:
+    def cited(self) -> CitedResult:
+        """What answers that cite the result link to."""
+        there = self._tools.links.existing({one.id: one.id for one in self.findings})
+        found = [(one.label, one.id) for one in self.findings if one.label.strip()]
+        return CitedResult(
+            self._citation_tooltip, self.items, [pair for pair in found if pair[1] in there]
+        )
+
+    def item(self, place: int) -> Item | None:
+        """Return the item with a number, from 1; None if the result has no such item."""
+        return self.items[place - 1] if 0 < place <= len(self.items) else None
+
+    @property
+    def _citation_tooltip(self) -> str:
         image = _image_names(self.arguments)
         lines = [
             tr("Result {number}: {title} ({tool})").format(
@@ -134,6 +156,12 @@ class ToolCard(QFrame):
         self._cited.start()
         first = self.chips[0] if self.chips else self._details.button(tr("Details"))
         first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def open_details(self) -> None:
+        """Open the section with the call's arguments, model and weights."""
+        view = self._details.view(tr("Details"))
+        if view is None or view.isHidden():
+            self._details.toggle(tr("Details"))
 
     def _unmark(self) -> None:
         self.setProperty("cited", False)
@@ -167,7 +195,8 @@ class ToolCard(QFrame):
 
     def fold(self, answer: str) -> None:
         """Move the result's summary to a closed section; hide warnings that `answer` repeats."""
-        said = _figures_in(re.sub(r"\[\d+(?:, ?\d+)*\]", "", answer))  # a citation is no figure
+        # A citation is no figure.
+        said = _figures_in(re.sub(r"\[[\d.]+(?:, ?[\d.]+)*\]", "", answer))
         if self.summary is not None:
             self.summary.hide()
             self._details.add(tr("Summary"), self.summary.plain, "muted")
@@ -214,7 +243,7 @@ class ToolCard(QFrame):
 
     def _show_number(self, event: ToolFinished) -> None:
         self.evidence = event.evidence
-        self.findings = tuple(event.findings)
+        self.findings, self.items = tuple(event.findings), event.items
         self._tools.links.keep_current(self)
         self.update_links()
         self._number.setText(f"[{event.evidence}]")
@@ -344,9 +373,14 @@ class ToolCard(QFrame):
         )
 
     def _call_text(self) -> str:
-        models = sorted({item.provenance.model for item in self.findings} - {""})
-        used = f"\n{', '.join(models)}" if models else ""
-        return f"{self.tool} {_as_json(self.arguments)}{used}"
+        made = [item.provenance for item in self.findings]
+        versions = dict.fromkeys(one.tool_version for one in made if one.tool == self.tool)
+        models = sorted({one.model for one in made} - {""})
+        weights = sorted({one.weights_sha256 for one in made} - {""})
+        lines = [" ".join((self.tool, *versions, _as_json(self.arguments)))]
+        lines += [", ".join(models)] if models else []
+        lines += [f"{tr('Weights')} sha256 {digest}" for digest in weights]
+        return "\n".join(lines)
 
     def _name(self) -> None:
         word = tr(_STATES[self.status][2])

@@ -281,11 +281,11 @@ def test_answers_of_rules_cite_too_also_results_of_earlier_questions(tmp_path: P
         return events[-1]
 
     first = answer("Is the heart enlarged?", OfflineModel(plans))
-    assert "**Cardiothoracic ratio about 0.47**: below 0.5 [1]." in first.answer
+    assert "**Cardiothoracic ratio about 0.47**: below 0.5 [1.3]." in first.answer
     again = answer("Summarise the results so far.", OfflineModel(plans))
     assert "**Cardiothoracic ratio about 0.47**" in again.answer
     with ScriptedModel() as unasked:
         second = answer("Is the heart enlarged?", unasked, rules_first=True)
-    assert "**Cardiothoracic ratio about 0.47**: below 0.5 [2]." in second.answer
+    assert "**Cardiothoracic ratio about 0.47**: below 0.5 [2.3]." in second.answer
     assert [item.cited for item in (first, again, second)] == [[1], [1], [2]]
     assert not any("Based on" in item.answer for item in (first, again, second))

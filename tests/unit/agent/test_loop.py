@@ -71,7 +71,7 @@ def test_only_summary_output_and_metadata_reach_the_model(tmp_path: Path):
     events = asyncio.run(collect(AgentLoop(model, fake_tools.pack()), request(tmp_path)))
     assert len(finished(events)[0].findings) == 3
     message = next(item for item in model.requests[1] if item.role == "tool")
-    assert set(message.data) == {"summary", "output", "metadata"}
+    assert set(message.data) == {"summary", "output", "metadata", "items"}
     assert "provenance" not in message.text
 
 

@@ -75,7 +75,7 @@ def test_prompt_1_chains_real_outputs_in_the_order_asked(tmp_path: Path):
 
 def test_figures_are_rounded_with_units_and_stand_under_the_tool_that_gave_them(tmp_path: Path):
     answer = ask(tmp_path, PROMPT_1_NATURAL)[-1].answer
-    assert "**Left lung:** area 123,456 px, confidence 0.89" in answer
+    assert "**Left lung:** area 123,456 px (50% of both lungs), confidence 0.89" in answer
     assert "**Cardiothoracic ratio about 0.47**: below 0.5 [" in answer
     assert "Heart 473 px, thorax 1,000 px" in answer
     assert "**Above 0.5:** Mass 0.73, Lung Opacity 0.62" in answer
@@ -97,15 +97,15 @@ def test_identifying_attributes_are_not_repeated_in_the_answer(tmp_path: Path):
 
 def test_is_the_heart_enlarged_is_answered_from_the_ratio(tmp_path: Path):
     answer = ask(tmp_path, "Where are the lungs, and is the heart enlarged?")[-1].answer
-    assert answer.startswith("**Cardiothoracic ratio about 0.47**: below 0.5 [2].")
+    assert answer.startswith("**Cardiothoracic ratio about 0.47**: below 0.5 [2.3].")
     assert answer.count("0.47") == 1
     assert "**Chest segmentation**" in answer
 
 
 def test_a_label_asked_for_is_answered_by_its_score_and_never_as_a_disease(tmp_path: Path):
     answer = ask(tmp_path, "Is there a mass or pneumonia?")[-1].answer
-    assert "**Mass 0.73**: above 0.5 [1]" in answer
-    assert "**Pneumonia 0.31**: below 0.5 [1]" in answer
+    assert "**Mass 0.73**: above 0.5 [1.2]" in answer
+    assert "**Pneumonia 0.31**: below 0.5 [1.1]" in answer
     assert "neither probabilities nor diagnoses" in answer
 
 
@@ -272,7 +272,7 @@ def test_a_foreign_tool_runs_and_its_figures_are_told(tmp_path: Path):
     events = ask(tmp_path, "Count the cells with threshold 0.3", tools)
     assert calls(events) == [("cell_counter", {"image_path": DICOM_NOTE["path"], "threshold": 0.3})]
     answer = events[-1].answer
-    assert "**Cell counter**\n- cells path: a file was made [1]\n- count: 1,234 [1]" in answer
+    assert "**Cell counter**\n- cells path: a file was made [1]\n- count: 1,234 [1.1]" in answer
     assert str(tmp_path) not in answer
 
 

@@ -1,0 +1,197 @@
+"""The items of a result, which answers cite one by one: "[3.2]" is the second item of result 3.
+
+Items are the result's findings, in their order, then the numbers of its output by name, then the
+entries of patients' records that it names. They are counted once, when the result arrives, and
+stored with it, so that an id means the same item in the whole conversation and its exports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from app.imaging.findings import Finding
+
+ENTRY_ID = (
+    r"(?:AdverseEvent|AllergyIntolerance|Appointment|CarePlan|CareTeam|Claim|ClinicalImpression"
+    r"|Communication|Composition|Condition|Consent|Coverage|DetectedIssue|Device"
+    r"|DeviceUseStatement|DiagnosticReport|DocumentReference|Encounter|EpisodeOfCare"
+    r"|ExplanationOfBenefit|FamilyMemberHistory|Flag|Goal|ImagingStudy|Immunization|List|Media"
+    r"|MedicationAdministration|MedicationDispense|MedicationRequest|MedicationStatement"
+    r"|NutritionOrder|Observation|Patient|Procedure|Provenance|QuestionnaireResponse"
+    r"|RiskAssessment|ServiceRequest|Specimen)/[A-Za-z0-9\-.]{1,64}"
+)
+"""Pattern of the id of a record's entry: its FHIR resource type and id; not "Mass/volume"."""
+
+MOST = 30  # items of each of the three kinds: more are reached by the result's own number
+_DEPTH = 3
+_LOOKED_AT = 5_000  # values of one result
+_ENTRY = re.compile(ENTRY_ID)
+_KINDS = {
+    "Mask": "mask",
+    "Heatmap": "heat map",
+    "Instances": "objects",
+    "Polyline": "line",
+    "Segments": "lines",
+    "Polygon": "outline",
+}
+_UNITS = {
+    "mm": "mm",
+    "cm": "cm",
+    "px": "px",
+    "pixels": "px",
+    "mm2": "mm²",
+    "cm2": "cm²",
+    "ml": "ml",
+    "hu": "HU",
+    "percent": "%",
+}
+"""Endings of keys that name the unit of their number."""
+_HAIR = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item of a result.
+
+    Attributes:
+        text: What it is, for models and people: "Heart, mask", "ratio 0.503".
+        finding: Id of the finding that it is, or that its number belongs to; "" for none.
+        entry: Id of the record's entry that it is; "" for none.
+        name: Name of its number, in words; "" if it has none.
+        value: Its number, None for none.
+        unit: Unit of the number, "" if there is none.
+    """
+
+    text: str
+    finding: str = ""
+    entry: str = ""
+    name: str = ""
+    value: float | None = None
+    unit: str = ""
+
+
+def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Item]:
+    """Return the items of a result, in the order in which their ids count them, from 1."""
+    found = [_finding_item(one) for one in findings[:MOST]]
+    values: list[Item] = []
+    for path, value in _numbers(output):
+        if len(values) == MOST:
+            break
+        name, unit = name_and_unit(path)
+        text = f"{name} {value:.6g} {unit}".rstrip()
+        values.append(Item(text, _measured(name, findings[:MOST]), "", name, float(value), unit))
+    entries = dict.fromkeys(_entries(output))
+    return [*found, *values, *(Item(one, entry=one) for one in [*entries][:MOST])]
+
+
+def name_and_unit(path: Sequence[str]) -> tuple[str, str]:
+    """Return the name in words of a number in an output, and the unit that its key ends with."""
+    words = [word for key in path for word in re.split(r"[\s_]+", key) if word]
+    unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
+    return " ".join(words[:-1] if unit else words), unit
+
+
+def _finding_item(finding: Finding) -> Item:
+    kind = type(finding.geometry).__name__
+    label = " ".join(finding.label.split())[:80] or "finding"
+    text = f"{label}, {_KINDS.get(kind, kind.lower())}"
+    if finding.value is not None:
+        text += f", {finding.value:.6g} {finding.units}".rstrip()
+    unit = finding.units.split()[0] if finding.units and finding.value is not None else ""
+    return Item(text, finding.id, "", label, finding.value, unit)
+
+
+def _measured(name: str, findings: Sequence[Finding]) -> str:
+    """Return the finding that a number belongs to by its name; "" unless exactly one fits."""
+    plain = _plain(name)
+    fitting = [
+        (len(label), one.id)
+        for one in findings
+        if (label := _plain(one.label))
+        and (f" {plain} ".startswith(f" {label} ") or plain == _plain(one.ratio))
+    ]
+    longest = [key for length, key in fitting if length == max(fitting)[0]]
+    return longest[0] if len(longest) == 1 else ""
+
+
+def _plain(text: str) -> str:
+    return _HAIR.sub(" ", text).strip().casefold()
+
+
+def _numbers(output: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield the numbers in an output with the keys that lead to them, those at the top first."""
+    left: list[tuple[tuple[str, ...], Mapping[str, Any]]] = [((), output)]
+    for path, table in left:
+        for key, value in table.items():
+            where = (*path, str(key)[:60])
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                yield where, value
+            elif isinstance(value, Mapping) and len(where) < _DEPTH:
+                left.append((where, cast("Mapping[str, Any]", value)))
+
+
+def _entries(output: Any) -> Iterator[str]:
+    left: list[Any] = [output]
+    for _ in range(_LOOKED_AT):
+        if not left:
+            return
+        match left.pop(0):
+            case str() as text if _ENTRY.fullmatch(text):
+                yield text
+            case dict() as table:
+                left.extend(cast("dict[str, Any]", table).values())
+            case list() | tuple() as items:
+                left.extend(cast("Sequence[Any]", items))
+            case _:
+                pass
+
+
+def told(number: int, items: Iterable[Item]) -> dict[str, str]:
+    """Return the items of result `number` by their ids, as a model is told them."""
+    return {f"{number}.{place}": item.text for place, item in enumerate(items, start=1)}
+
+
+def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) -> str:
+    """Return the ids of the items that a sentence tells, as in "3.1, 3.2"; "" for none or many.
+
+    An item is told if its number stands in the sentence, as it is or rounded, with a word of its
+    name. Where no number is told, an item without one is told if its label stands there.
+    """
+    low = sentence.casefold()
+    figures = {(float(digits), len(digits.partition(".")[2])) for digits in _figures(low)}
+    ids: dict[tuple[float, int], str] = {}
+    labels: dict[str, str] = {}
+    for key, text in message_items.items():
+        name, value = _parted(text)
+        if value is None:
+            label = name.rpartition(", ")[0] or name
+            if re.search(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", low):
+                labels.setdefault(label, key)
+            continue
+        for figure, decimals in figures:
+            near = abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
+            if near and any(word in _words(low) for word in _words(name.casefold())):
+                ids.setdefault((figure, decimals), key)
+    found = sorted(set((ids or labels).values()), key=lambda one: int(one.partition(".")[2]))
+    return ", ".join(found) if len(found) <= most else ""
+
+
+_TEXT = re.compile(r"(?P<name>.*?),? (?P<value>-?\d[\d.]*(?:e[+-]?\d+)?)(?: [^\s\d][^\d]*)?")
+
+
+def _parted(text: str) -> tuple[str, float | None]:
+    """Return the name and the number in an item's text."""
+    found = _TEXT.fullmatch(text)
+    return (found["name"], float(found["value"])) if found else (text, None)
+
+
+def _figures(text: str) -> list[str]:
+    plain = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    return re.findall(r"(?<![\w.,])\d+(?:\.\d+)?(?![\w.]*\d)", plain)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_]{3,}", text))

@@ -1,0 +1,103 @@
+"""Reports for the command `export`, drafted from accepted findings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from app.errors import FileProblem
+from app.headless.common import tell_left_out
+from app.imaging.findings import Finding
+from app.imaging.reports.report_draft import Signature
+from app.imaging.reports.report_subject import subject_of
+from app.imaging.reports.sentences import LANGUAGES, draft_report
+from app.imaging.reports.templates import template_for, templates
+from app.imaging.reports.written_report import WrittenReport, report_text, written_report
+from app.imaging.types import Instance, Series, Study
+from app.wiring import Program
+from app.workspace.priors import priors_of
+from app.workspace.report import reportable
+
+TEXT = "report-text"
+REPORT_FORMS = (TEXT,)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOfImages:
+    """What a report is made of.
+
+    Attributes:
+        studies: All studies of the source; those of one patient that are earlier are compared.
+        shown: An image of the study that is reported.
+        findings: Findings on the images; only accepted ones of the study are taken.
+        form: One of REPORT_FORMS.
+        signed_by: Who signs it; "" leaves it a draft.
+    """
+
+    program: Program
+    studies: Sequence[Study]
+    shown: Instance
+    findings: Sequence[Finding]
+    form: str
+    signed_by: str
+
+    @property
+    def study(self) -> Study:
+        """The study that is reported."""
+        return next(one for one in self.studies if self._is_in(one, self.shown.sop_instance_uid))
+
+    @staticmethod
+    def _is_in(study: Study, uid: str) -> bool:
+        return any(one.sop_instance_uid == uid for s in study.series for one in s.instances)
+
+    def place_of(self, uid: str) -> tuple[Series, int] | None:
+        """Return the series of an image of the study and its index there, or None."""
+        for series in self.study.series:
+            for index, one in enumerate(series.instances):
+                if one.sop_instance_uid == uid:
+                    return series, index
+        return None
+
+    def written(self) -> WrittenReport:
+        """Return the report.
+
+        Raises:
+            FileProblem: No finding is one that a report may tell.
+        """
+        study = self.study
+        kept = {
+            one.id: one
+            for one in self.findings
+            if reportable(one) and self._is_in(study, one.image.sop_instance_uid)
+        }
+        tell_left_out({"not accepted, or not of the study": len(self.findings) - len(kept)})
+        if self.findings and not kept:
+            raise FileProblem(
+                "there is no mark or accepted finding to report",
+                subject=str(self.shown.path),
+                remedy="Mark or accept a finding first.",
+            )
+        known, problems = templates()
+        if problems:
+            raise problems[0]
+        images = dict.fromkeys(one.image.sop_instance_uid for one in kept.values())
+        subject = subject_of(study, images, self.place_of, priors_of(study, self.studies))
+        language = report_language(self.program.settings.language)
+        draft = draft_report(subject, tuple(kept.values()), template_for(subject, known), language)
+        if self.signed_by:
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            draft = replace(draft, signature=Signature(self.signed_by, now))
+        return written_report(draft, subject, kept)
+
+
+def report_language(chosen: str) -> str:
+    """Return the language of reports: that of the window, English where that is the computer's."""
+    wanted = os.environ.get("SIGHTLINE_LANGUAGE") or chosen
+    return wanted if wanted in LANGUAGES else "en"
+
+
+def report_file(given: ReportOfImages) -> bytes:
+    """Return the file of a report in its form."""
+    return report_text(given.written()).encode()

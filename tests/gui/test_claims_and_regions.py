@@ -1,0 +1,234 @@
+"""Answers point at pixels: a click, a hover, and back from a region to its claims, by mouse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+
+from app.agent.answers.items import items_of
+from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
+from app.imaging.findings import Box, Finding, Mask, Provenance
+from app.imaging.types import ImageRef, ScanResult, Series, Study
+from app.views.main_window import MainWindow
+from app.views.text_view import TextView
+from tests.gui.chat_support import Chat, make_chat
+from tests.gui.test_chat_links import click_link
+from tests.gui.viewer_support import FakeDecoder, activate, instance
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+WEIGHTS = "5e" * 32
+
+
+class Desk:
+    """A window with a scan and its prior beside each other, and a chat with a scripted runner."""
+
+    def __init__(self, folder: Path, wait_until: Wait) -> None:
+        self.wait_until = wait_until
+        decoder = FakeDecoder()
+        series = [
+            Series(f"s.{name}", name, "CT", number, tuple(instance(f"{name}{n}") for n in range(4)))
+            for number, name in enumerate(("now", "before"), 1)
+        ]
+        study = Study("s", "CT head", "Doe^Jane", "4711", "20240131", tuple(series))
+        self.chat: Chat = make_chat(folder / "sessions")
+        self.window = MainWindow(
+            self.chat.workspace, decoder, self.chat.dock, layout_file=folder / "window.ini"
+        )
+        self.window.resize(1500, 900)
+        self.window.show()
+        self.workspace = self.chat.workspace
+        self.workspace.add(ScanResult((study,), ()))
+        self.window.actions_.layout_menu.choices["1x2"].trigger()
+        self.workspace.layout.viewports[0].show(series[0].instances[0])
+        self.workspace.layout.viewports[1].show(series[1].instances[0])
+        self.settle()
+        activate(self.window, wait_until)
+
+    def settle(self) -> None:
+        self.wait_until(lambda: all(f.canvas.picture is not None for f in self.frames[:2]))
+
+    @property
+    def frames(self) -> list:
+        return list(self.window.viewports.frames)
+
+    @property
+    def shown(self) -> list[str]:
+        views = self.workspace.layout.viewports
+        return [one.instance.sop_instance_uid if one.instance else "" for one in views]
+
+    def answer(self, text: str, *findings: Finding) -> TextView:
+        """A run whose result 1 has these findings, and whose answer is `text`."""
+        chat = self.chat
+        chat.dock.submit("q")
+        self.wait_until(lambda: chat.runner.asked)
+        output = {"nodule_width_mm": 12.0}
+        chat.runner.say(
+            ToolStarted, call_id="call", tool="finder", arguments={"image_path": "image-7"}
+        )
+        chat.runner.say(
+            ToolFinished,
+            call_id="call",
+            tool="finder",
+            status="ok",
+            summary="Found.",
+            output=output,
+            findings=list(findings),
+            items=items_of(findings, output),
+            evidence=1,
+        )
+        chat.runner.say(TextDelta, text=text)
+        chat.runner.say(RunFinished, answer=text, cited=[1])
+        self.wait_until(lambda: chat.run.ended)
+        column = chat.dock.conversation.viewport()
+        view = chat.run.answers[-1].view
+        self.wait_until(lambda: view.width() > column.width() - 60)
+        return view
+
+
+@pytest.fixture
+def desk(qapp: object, tmp_path: Path, wait_until: Wait) -> Iterator[Desk]:
+    made = Desk(tmp_path, wait_until)
+    yield made
+    made.window.quit()
+    made.window.deleteLater()
+
+
+def nodule(uid: str, label: str = "Nodule", box: tuple[int, int, int, int] = (60, 50, 72, 62)):
+    made = Provenance("finder", "1.4", "net-1", WEIGHTS, "run-1", "call")
+    shape = Box(*map(float, box))
+    return Finding(f"{uid}-{label}", ImageRef(uid, 0, f"sha-{uid}-0"), shape, label, None, "", made)
+
+
+def mask(uid: str) -> Finding:
+    pixels = np.zeros((80, 100), bool)
+    pixels[20:40, 10:40] = True
+    return replace(nodule(uid, "Liver"), geometry=Mask(pixels))
+
+
+def place_of(view: TextView, text: str) -> QPoint:
+    found = view.document().find(text)
+    assert not found.isNull(), text
+    middle = QTextCursor(view.document())
+    middle.setPosition((found.selectionStart() + found.selectionEnd()) // 2)
+    return view.cursorRect(middle).center() + QPoint(1, 0)
+
+
+def strong(desk: Desk) -> list[set[str]]:
+    """The findings that each viewport draws highlighted."""
+    layers = [one.canvas.findings_layer for one in desk.frames[:2]]
+    return [{item.finding.id for item in layer.items if item.style.strong} for layer in layers]
+
+
+def test_a_click_on_an_item_shows_viewport_frame_and_region(desk: Desk):
+    here, there = nodule("now2"), nodule("before3")
+    desk.workspace.annotations.add([here, there])
+    view = desk.answer("The nodule is 12 mm wide [1.3]. It was there before [1.2].", here, there)
+    desk.workspace.layout.activate(desk.workspace.layout.viewports[0])
+    for one in desk.frames[:2]:
+        one.canvas.set_zoom(20.0)  # then a fraction of the image is seen
+        one.canvas.center_on(5, 5)
+    click_link(view, desk.wait_until, "[1.2]")
+    desk.settle()
+    assert desk.shown == ["now0", "before3"], "the viewport of the finding's series, and its slice"
+    assert desk.workspace.viewport is desk.workspace.layout.viewports[1]
+    assert desk.workspace.annotations.selected == there.id
+    canvas = desk.frames[1].canvas
+    desk.wait_until(lambda: canvas.findings_layer.has(there.id))
+
+    def off_centre() -> float:
+        return (canvas.to_widget(66, 56) - canvas.rect().center().toPointF()).manhattanLength()
+
+    desk.wait_until(lambda: off_centre() < 60)  # three of its pixels
+    click_link(view, desk.wait_until, "[1.3]")  # a number without a finding: the tool's card
+    assert desk.workspace.annotations.selected == there.id
+    assert desk.chat.run.cards["call"].property("cited") is True
+
+
+def test_a_name_in_a_sentence_leads_to_the_finding_of_what_the_sentence_cites(desk: Desk):
+    here, there = nodule("now2"), nodule("before3")
+    desk.workspace.annotations.add([here, there])
+    view = desk.answer("Of two Nodules. A Nodule [1]. Now a Nodule was [1.2].", here, there)
+    first = view.document().find("A Nodule")
+    assert not first.charFormat().isAnchor(), "result 1 has one on either image"
+    click_link(view, desk.wait_until, "Nodule was")
+    desk.settle()
+    assert desk.shown[1] == "before3"
+    assert desk.workspace.annotations.selected == there.id
+    only = desk.answer("The Nodule is small.", here)
+    click_link(only, desk.wait_until, "Nodule")
+    desk.settle()
+    assert desk.shown[0] == "now2"
+    assert desk.workspace.annotations.selected == here.id
+
+
+def test_the_pointer_on_a_link_highlights_the_region_and_nothing_else(desk: Desk):
+    here, liver = nodule("now0"), mask("now0")
+    desk.workspace.annotations.add([here, liver])
+    view = desk.answer("A nodule [1.1] beside the Liver.", here, liver)
+    desk.wait_until(lambda: desk.frames[0].canvas.findings_layer.ready)
+    before = desk.shown, desk.workspace.annotations.selected, desk.workspace.commands.undo_label
+    QTest.mouseMove(view.viewport(), place_of(view, "beside"))
+    QTest.mouseMove(view.viewport(), place_of(view, "[1.1]"))
+    desk.wait_until(lambda: strong(desk)[0] == {here.id})
+    QTest.mouseMove(view.viewport(), place_of(view, "Liver"))
+    desk.wait_until(lambda: strong(desk)[0] == {liver.id})
+    QTest.mouseMove(view.viewport(), place_of(view, "beside"))
+    desk.wait_until(lambda: strong(desk)[0] == set())
+    QTest.mouseMove(view.viewport(), place_of(view, "[1.1]"))
+    desk.wait_until(lambda: strong(desk)[0] == {here.id})
+    QTest.mouseMove(desk.chat.dock.header, QPoint(4, 4))
+    desk.wait_until(lambda: strong(desk)[0] == set())
+    now = desk.shown, desk.workspace.annotations.selected, desk.workspace.commands.undo_label
+    assert now == before
+
+
+def test_from_a_mask_one_gets_to_its_claims_and_to_its_tool(desk: Desk):
+    here, liver = nodule("now0"), mask("now0")
+    desk.workspace.annotations.add([here, liver])
+    text = "There is a nodule [1.1].\n\nThe liver is large [1.2]. It may rain.\n\nThe Liver again."
+    desk.answer(text, here, liver)
+    canvas = desk.frames[0].canvas
+    desk.wait_until(lambda: canvas.findings_layer.ready)
+    at = canvas.to_widget(25, 20).toPoint()  # on the mask's outline
+    QTest.mouseClick(canvas.viewport(), LEFT, pos=at)
+    assert desk.workspace.annotations.selected == liver.id
+    menu = claims(desk)
+    texts = [action.text() for action in menu.actions() if not action.isSeparator()]
+    assert texts[:2] == ["The Liver again.", "The liver is large [1.2]."]
+    assert "There is a nodule" not in " ".join(texts)
+    click(menu, 1)
+    view = desk.chat.run.answers[-1].view
+    assert view.textCursor().selectedText() == "The liver is large [1.2]."
+    click(claims(desk), 2)
+    card = desk.chat.run.cards["call"]
+    details = card._details.view("Details")
+    assert details is not None
+    assert details.isVisible()
+    for part in ("finder 1.4", '"image_path": "image-7"', "net-1", WEIGHTS):
+        assert part in details.plain()
+
+
+def claims(desk: Desk) -> QMenu:
+    """Press the key of the command, and return the menu that opens."""
+    activate(desk.window, desk.wait_until)
+    QTest.keyClick(desk.window, Qt.Key.Key_J)
+    title = "Claims about this"
+    menus = [one for one in desk.window.findChildren(QMenu) if one.title() == title]
+    desk.wait_until(lambda: menus[-1].isVisible())
+    return menus[-1]
+
+
+def click(menu: QMenu, place: int) -> None:
+    action = [one for one in menu.actions() if not one.isSeparator()][place]
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())

@@ -1,0 +1,100 @@
+"""What a report says against its findings is marked, and a true sentence is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.imaging.findings import Code, Finding
+from app.imaging.reports.checks import Fault, check_report
+from app.imaging.reports.report_draft import Sentence
+from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, ratio_lines, tool_finding
+
+NODULE = tool_finding()
+PAIR = ratio_lines()
+
+
+def faults(text: str, *findings: Finding, linked: bool = True, language: str = "en") -> list[Fault]:
+    """Return the faults of one sentence that rests on findings."""
+    draft = drafted(*findings, language=language)
+    ids = tuple(one.id for one in findings) if linked else ()
+    draft = draft.with_sentences("lungs", [Sentence(text, ids)])
+    draft = draft.with_sentences("heart", []).with_sentences("other", [])
+    found = check_report(draft, SUBJECT, {one.id: one for one in findings})
+    return [one.fault for one in found if one.section == "lungs"]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_the_program_words_is_never_marked(language: str) -> None:
+    site = Code("1", "SCT", "Left lung")
+    many = (
+        *(NODULE, *PAIR, own_length(0.456), own_length(1234.5, id="l2")),
+        *(tool_finding("Mass", site=site), tool_finding("T2 lesion, segment 6", value=None)),
+        *(tool_finding("Nodule", id=f"n{k}", value=k + 0.125) for k in range(3)),
+    )
+    draft = drafted(*many, language=language)
+    assert check_report(draft, SUBJECT, {one.id: one for one in many}) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Right nodule of 12 mm.",
+        "Nodule on the right, 1.2 cm (series 3, image 45).",
+        "Rechtsseitiger Nodulus, 12,3 mm.",
+        "Right nodule, not calcified, 12.34 mm.",
+        "Right nodule without change since 2023-04-05.",
+        "1 nodule on the right.",
+        "The nodule on the right is new (vom 05.04.2023 aus).",
+    ],
+)
+def test_true_sentences_are_not_marked(text: str) -> None:
+    assert faults(text, NODULE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Left nodule of 12 mm.", Fault.SIDE),
+        ("Nodules on both sides.", Fault.SIDE),
+        ("Links gelegener Nodule.", Fault.SIDE),
+        ("Right nodule of 13 mm.", Fault.NUMBER),
+        ("Right nodule of 12.4 mm.", Fault.NUMBER),
+        ("Right nodule of 12 cm.", Fault.UNIT),
+        ("Right nodule (series 3, image 46).", Fault.NUMBER),
+        ("No right nodule.", Fault.NEGATION),
+        ("Right lung without nodule.", Fault.NEGATION),
+        ("Right nodule: not seen.", Fault.NEGATION),
+        ("Der Nodule rechts ist nicht mehr nachweisbar.", Fault.NEGATION),
+        ("Kein Nodule rechts.", Fault.NEGATION),
+        ("No abnormality.", Fault.NEGATION),
+    ],
+)
+def test_contradictions_are_marked(text: str, fault: Fault) -> None:
+    assert faults(text, NODULE) == [fault]
+
+
+def test_a_number_of_no_finding_is_marked_and_that_of_another_is_not() -> None:
+    assert faults("Spleen of 140 mm.", NODULE, linked=False) == [Fault.UNFOUNDED]
+    assert faults("Nodule of 12.3 mm.", NODULE, linked=False) == []
+    assert faults("Lungs clear otherwise.", NODULE, linked=False) == []
+    bare = tool_finding("Pneumonia", value=None, units="")
+    assert faults("Pneumonia of 4 cm.", bare) == [Fault.UNFOUNDED]
+
+
+def test_a_ratio_may_be_told_in_percent() -> None:
+    assert faults("Cardiothoracic ratio 52 %.", *PAIR) == []
+    assert faults("Cardiothoracic ratio 0.52, heart 14.3 cm.", *PAIR) == []
+    assert faults("Cardiothoracic ratio 0.62.", *PAIR) == [Fault.NUMBER]
+
+
+def test_missing_struck_and_named_findings() -> None:
+    draft = drafted(NODULE, own_length())
+    other = tool_finding("Effusion")
+    found = check_report(draft, SUBJECT, {NODULE.id: NODULE, other.id: other})
+    assert [(one.fault, one.section, one.finding) for one in found] == [
+        (Fault.STRUCK, "other", "length"),
+        (Fault.MISSING, "", "effusion"),
+    ]
+    draft = draft.with_sentences("other", [Sentence("Small effusion."), Sentence("No effusion.")])
+    found = check_report(draft, SUBJECT, {NODULE.id: NODULE}, [other])
+    assert [(one.fault, one.place, one.told) for one in found] == [(Fault.NAMED, 0, "Effusion")]
