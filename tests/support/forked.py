@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from multiprocessing import forkserver
 from typing import Any
@@ -68,7 +68,7 @@ def _run(
 
 
 @contextmanager
-def forked_workers() -> Iterator[None]:
+def forked_workers() -> Generator[None]:
     """Fork, within this context, what the program spawns; not on Windows, which cannot."""
     if os.name == "nt":
         yield
