@@ -8753,6 +8753,11 @@
             <translation>Nichts einzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Nothing was averaged and nobody voted: look at the image yourself.</source>
+            <translation>Nichts wurde gemittelt, und es wurde nicht abgestimmt: Sehen Sie sich das Bild selbst an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
@@ -11536,6 +11541,11 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Show result {number}</source>
+            <translation>Ergebnis {number} zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Show the images as acquired.</source>
             <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
@@ -13598,6 +13608,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>The tools disagree on {what}</source>
+            <translation>Die Werkzeuge sind sich nicht einig: {what}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
