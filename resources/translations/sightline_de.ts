@@ -688,6 +688,11 @@
             <translation>eine eigene Vergrößerung</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>a mark of your own needs no review</source>
+            <translation>eine eigene Markierung braucht keine Prüfung</translation>
+        </message>
+        <message>
             <location filename="../../app/views/help_dialogs.py" />
             <source>A medical image viewer with a built-in assistant.</source>
             <translation>Ein Betrachter für medizinische Bilder mit eingebautem Assistenten.</translation>
@@ -1017,6 +1022,11 @@
             <location filename="../../app/views/wording.py" />
             <source>Accepted by {name} on {time}</source>
             <translation>Angenommen von {name} am {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Accepted: {names}.</source>
+            <translation>Angenommen: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -2298,6 +2308,11 @@
             <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Change what is shown</source>
+            <translation>Anzeige ändern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>changed</source>
             <translation>geändert</translation>
@@ -2709,6 +2724,11 @@
             <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Click it, then ask again.</source>
+            <translation>Klicken Sie ihn an und fragen Sie noch einmal.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -2772,6 +2792,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Close all studies</source>
             <translation>Alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Close it?</source>
+            <translation>Schließen?</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3268,6 +3293,11 @@
             <translation>aktuell</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>current and prior</source>
+            <translation>aktuelle und Voraufnahme</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -3382,9 +3412,19 @@
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Delete {which}?</source>
+            <translation>{which} löschen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete “{title}”?</source>
             <translation>„{title}“ löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Deleted: {names}.</source>
+            <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -4933,6 +4973,11 @@
             <translation>Heatmaps</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>heatmaps</source>
+            <translation>Heatmaps</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -4953,9 +4998,19 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hidden: {names}.</source>
+            <translation>Ausgeblendet: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hide findings</source>
+            <translation>Befunde ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -5134,6 +5189,11 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Image texts: {which}.</source>
+            <translation>Bildtexte: {which}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -5143,6 +5203,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Image {number} / {count}</source>
             <translation>Bild {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Image {place} of {count}</source>
+            <translation>Bild {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -5389,6 +5454,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>INVERTED</source>
             <translation>INVERTIERT</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>inverted</source>
+            <translation>invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5804,6 +5874,11 @@
             <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>It has: {names}.</source>
+            <translation>Es hat: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
             <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
@@ -6033,6 +6108,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
             <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>it is not clear what place is meant</source>
+            <translation>es ist nicht klar, welche Stelle gemeint ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -7598,6 +7678,11 @@
             <translation>Als Schlüsselbild markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark it with {key}.</source>
+            <translation>Markieren Sie sie mit {key}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
@@ -7606,6 +7691,11 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>Mark the key images anew.</source>
             <translation>Markieren Sie die Schlüsselbilder neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark two points with M, or draw the length with L.</source>
+            <translation>Markieren Sie zwei Punkte mit M, oder zeichnen Sie die Länge mit L.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -7626,6 +7716,11 @@
             <location filename="../../app/views/chat/attachments.py" />
             <source>Marked region</source>
             <translation>Markierter Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Marked: {label}.</source>
+            <translation>Markiert: {label}.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -8208,6 +8303,11 @@
             <translation>Kein Befund hat diese Zahl: {told}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no finding is selected</source>
+            <translation>kein Befund ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No finding matches</source>
             <translation>Kein Befund passt</translation>
@@ -8231,6 +8331,16 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>No image is shown</source>
             <translation>Es wird kein Bild gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no image is shown</source>
+            <translation>es wird kein Bild gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>No image is shown.</source>
+            <translation>Es wird kein Bild gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -8333,6 +8443,11 @@
             <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no open series is “{name}”</source>
+            <translation>keine offene Serie heißt „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -8366,6 +8481,11 @@
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <source>No presentation fits.</source>
             <translation>Kein Leitsymptom passt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no prior of this patient is open</source>
+            <translation>keine Voraufnahme dieses Patienten ist offen</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
@@ -8745,6 +8865,11 @@
             <translation>Nichts einzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Nothing was averaged and nobody voted: look at the image yourself.</source>
+            <translation>Nichts wurde gemittelt, und es wurde nicht abgestimmt: Sehen Sie sich das Bild selbst an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
@@ -9104,6 +9229,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/viewer_commands.py" />
             <source>Open an image first.</source>
             <translation>Öffnen Sie zuerst ein Bild.</translation>
         </message>
@@ -9237,9 +9363,19 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Open the prior as well.</source>
+            <translation>Öffnen Sie auch die Voraufnahme.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>Open the series again</source>
             <translation>Öffnen Sie die Serie erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Open the study in the window and ask.</source>
+            <translation>Öffnen Sie die Studie im Fenster und fragen Sie dort.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
@@ -10443,6 +10579,11 @@
             <translation>Abgelehnt von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Rejected: {names}.</source>
+            <translation>Abgelehnt: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>relapse</source>
             <translation>Rückfall</translation>
@@ -11198,6 +11339,11 @@
             <translation>ausgewählt aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Selected: {names}.</source>
+            <translation>Ausgewählt: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>selection of key images</source>
             <translation>Auswahl von Schlüsselbildern</translation>
@@ -11322,6 +11468,11 @@
             <translation>Serienbeschreibung</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Series of this study: {numbers}.</source>
+            <translation>Serien dieser Studie: {numbers}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
             <translation>Serie {number}</translation>
@@ -11382,6 +11533,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Settings…</source>
             <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>several findings are called “{name}”</source>
+            <translation>mehrere Befunde heißen „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -11474,6 +11630,11 @@
             <translation>Frühere Nachrichten zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show findings</source>
+            <translation>Befunde einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/image_visualizer.py" />
             <source>Show image</source>
             <translation>Bild zeigen</translation>
@@ -11534,6 +11695,16 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Show result {number}</source>
+            <translation>Ergebnis {number} zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show the images as acquired.</source>
+            <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -11568,6 +11739,11 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>Show {title} on its image</source>
             <translation>{title} auf dem Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Shown: {names}.</source>
+            <translation>Eingeblendet: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12357,6 +12533,11 @@
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The assistant wants to do this.</source>
+            <translation>Der Assistent möchte das tun.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/attributes.py" />
             <source>The attributes cannot be read</source>
             <translation>Die Attribute sind nicht lesbar</translation>
@@ -12420,6 +12601,16 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The chosen slices have the marks already.</source>
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine plays at {rate} images a second.</source>
+            <translation>Die Bildfolge läuft mit {rate} Bildern pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine stopped.</source>
+            <translation>Die Bildfolge steht.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -13218,6 +13409,11 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the place of this image in the patient is not known</source>
+            <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
@@ -13647,6 +13843,11 @@
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>The tools disagree on {what}</source>
+            <translation>Die Werkzeuge sind sich nicht einig: {what}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>the tools of {0} are not allowed any more; nothing was sent</source>
             <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
@@ -13665,6 +13866,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>the user did not want this</source>
+            <translation>der Benutzer wollte das nicht</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
@@ -13715,6 +13921,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The width must be above 0, and both numbers below a billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the window was closed</source>
+            <translation>das Fenster wurde geschlossen</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13773,11 +13984,21 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are {count}.</source>
+            <translation>Es gibt {count}.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are: {labels}.</source>
+            <translation>Es gibt: {labels}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
@@ -13800,14 +14021,29 @@
             <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no finding “{name}” on the shown images</source>
+            <translation>auf den gezeigten Bildern gibt es keinen Befund „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no image {number}; the series has {count}</source>
+            <translation>es gibt kein Bild {number}; die Serie hat {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no layout “{name}”</source>
+            <translation>es gibt keine Anordnung „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -13875,9 +14111,24 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no time point {number}</source>
+            <translation>es gibt keinen Zeitpunkt {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/wiring/program.py" />
             <source>there is no tool pack {0}</source>
             <translation>es gibt kein Werkzeugpaket {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no viewport “{name}”</source>
+            <translation>es gibt kein Bildfenster „{name}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>there is no window to work here</source>
+            <translation>hier gibt es kein Fenster</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -13908,6 +14159,16 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>There is nothing to write: no such mark or finding in this study.</source>
             <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here</source>
+            <translation>hier gibt es nur ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here, nothing to play</source>
+            <translation>hier gibt es nur ein Bild, nichts abzuspielen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -14085,6 +14346,16 @@
             <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no grey values to window</source>
+            <translation>dieses Bild hat keine Grauwerte zum Fenstern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no window preset “{name}”</source>
+            <translation>für dieses Bild gibt es kein Fenster „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>This image is not open</source>
             <translation>Dieses Bild ist nicht geöffnet</translation>
@@ -14098,6 +14369,11 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>This is a screen capture or scan, which may show anything that was on it.</source>
             <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this is a section, on which the assistant does not draw</source>
+            <translation>das ist ein Schnitt; darauf zeichnet der Assistent nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -14503,6 +14779,11 @@
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two points are needed</source>
+            <translation>zwei Punkte werden gebraucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Two servers have the name {name}.</source>
             <translation>Zwei Server haben den Namen {name}.</translation>
@@ -14511,6 +14792,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two viewports are needed to exchange them</source>
+            <translation>zum Tauschen braucht es zwei Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -14984,6 +15270,11 @@
             <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>What the assistant did</source>
+            <translation>Was der Assistent tat</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -15179,6 +15470,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>window C {center} W {width}</source>
+            <translation>Fenster C {center} W {width}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15405,6 +15701,11 @@
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>you did not want this</source>
+            <translation>Sie wollten das nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>you may not read it (permission denied)</source>
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
@@ -15488,6 +15789,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom out</source>
             <translation>Verkleinern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>zoom {percent} %</source>
+            <translation>Zoom {percent} %</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -16012,6 +16318,11 @@
             <translation>{count} Werte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>{count} viewports</source>
+            <translation>{count} Bildfenster</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>{count} waiting</source>
             <translation>{count} wartend</translation>
@@ -16338,6 +16649,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/record/record_sections.py" />
             <source>{years} y</source>
             <translation>{years} J.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” cannot be used now</source>
+            <translation>„{command}“ ist jetzt nicht möglich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” is open; you decide there.</source>
+            <translation>„{command}“ ist offen; Sie entscheiden dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{name}” has no place on the image</source>
+            <translation>„{name}“ hat keinen Ort auf dem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

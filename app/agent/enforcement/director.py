@@ -128,6 +128,7 @@ class Director:
                 lacks=lacks,
                 records=self._request.records,
                 record_patient=self._request.record_patient,
+                shown=self._request.shown,
             ),
         )
         self.record = CallLog(history, notes, self._request.out_dir)

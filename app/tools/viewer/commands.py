@@ -1,0 +1,123 @@
+"""The commands of the window's menus that a tool may use, by words.
+
+The window has one table of commands, from which its menus, keys and palette are made
+(`views.menu_bar.MainActions`, named by `shortcuts.names_of`). Here are those of them that the
+assistant may give; a test holds that each is there, and that every other one is left out on
+purpose.
+"""
+
+from __future__ import annotations
+
+COMMANDS: dict[str, str] = {
+    "invert": "invert",
+    "reset view": "reset",
+    "fit to window": "fit",
+    "actual pixels": "one_to_one",
+    "true size": "true_size",
+    "zoom in": "zoom_in",
+    "zoom out": "zoom_out",
+    "flip left-right": "flip_h",
+    "flip top-bottom": "flip_v",
+    "rotate left": "turn_left",
+    "rotate right": "turn_right",
+    "plane axial": "plane_menu.choices.axial",
+    "plane coronal": "plane_menu.choices.coronal",
+    "plane sagittal": "plane_menu.choices.sagittal",
+    "plane as acquired": "plane_menu.choices.acquired",
+    "next series": "next_series",
+    "previous series": "previous_series",
+    "mark as key image": "key_image",
+    "next key image": "next_key",
+    "previous key image": "previous_key",
+    "play cine everywhere": "play_all",
+    "faster cine": "faster",
+    "slower cine": "slower",
+    "next time point": "next_time",
+    "previous time point": "previous_time",
+    "next channel": "next_channel",
+    "previous channel": "previous_channel",
+    "channels together": "together",
+    "link scrolling": "link_menu.choices.scroll",
+    "link windows": "link_menu.choices.window",
+    "link zoom and pan": "link_menu.choices.view",
+    "unlink scrolling": "link_menu.choices.scroll",
+    "reference lines": "link_menu.choices.lines",
+    "maximise viewport": "layout_menu.maximise",
+    "close viewport": "layout_menu.close_one",
+    "next viewport": "layout_menu.next",
+    "second window": "layout_menu.second",
+    "show heatmaps": "heat.switch",
+    "histogram": "histogram",
+    "magnifier": "magnify",
+    "smooth pixels": "smooth",
+    "colours grey": "colormaps.choices.",
+    "colours hot iron": "colormaps.choices.hot iron",
+    "colours rainbow": "colormaps.choices.turbo",
+    "colours viridis": "colormaps.choices.viridis",
+    "full screen": "full_screen",
+    "panels": "panels",
+    "panel studies": "dock.Studies",
+    "panel attributes": "dock.Attributes",
+    "panel findings": "dock.Findings",
+    "panel layers": "dock.Layers",
+    "panel record": "dock.Record",
+    "panel diagnosis": "dock.Diagnosis",
+    "measure a length": "ruler",
+    "measure an angle": "angle",
+    "measure two diameters": "bidirectional",
+    "measure a Cobb angle": "cobb",
+    "measure the cardiothoracic ratio": "cardiothoracic",
+    "probe a value": "probe",
+    "draw an arrow": "arrow",
+    "draw an ellipse": "ellipse",
+    "mark a box": "mark_box",
+    "mark a point": "mark_point",
+    "edit a mask": "brush",
+    "original of edited findings": "review.originals",
+    "keyboard and mouse": "shortcuts",
+    "undo": "undo",
+    "redo": "redo",
+    "open files": "open_files",
+    "open folder": "open_folder",
+    "open patient record": "open_record",
+    "export picture": "export_picture",
+    "export movie": "export_movie",
+    "export DICOM": "export_dicom",
+    "de-identified copy": "deidentify",
+    "print": "print_picture",
+    "copy picture": "copy_picture",
+    "close study": "close_study",
+    "close all studies": "close_all",
+    "close patient record": "close_record",
+    "settings": "open_settings",
+    "models": "models",
+    "audit log": "audit",
+}
+"""The window's name of each command, by the words that a tool's argument says."""
+
+TEXTS = {"show image texts": "all", "hide names": "no names", "hide image texts": "none"}
+"""Commands for the texts over the images, which F2 goes through."""
+
+ASKED = {
+    "undo": "Undo the last step?",
+    "redo": "Redo the step that was undone?",
+    "open files": "Open the dialogue for files?",
+    "open folder": "Open the dialogue for folders?",
+    "open patient record": "Open the dialogue for patient records?",
+    "export picture": "Open the export of a picture?",
+    "export movie": "Open the export of a movie?",
+    "export DICOM": "Open the export as DICOM?",
+    "de-identified copy": "Open the dialogue for a de-identified copy?",
+    "print": "Open the print dialogue?",
+    "copy picture": "Copy the picture to the clipboard?",
+    "close study": "Close the study?",
+    "close all studies": "Close all studies?",
+    "close patient record": "Close the patient's record?",
+    "settings": "Open the settings?",
+    "models": "Open the window of the models?",
+    "audit log": "Open the audit log?",
+}
+"""The question before a language model's command that writes, sends, closes or takes back."""
+
+CLOSING = ("close study", "close all studies", "close patient record")
+"""Commands that are asked about whoever gives them; a slip would cost what is open."""
