@@ -434,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>%n things to look at</source>
+            <extracomment>Singular: %n thing to look at</extracomment>
+            <translation>
+                <numerusform>%n Punkt zu prüfen</numerusform>
+                <numerusform>%n Punkte zu prüfen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n time points</source>
             <extracomment>Singular: %n time point</extracomment>
@@ -631,7 +640,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>a finding that the signed report rests on is no longer accepted</source>
-            <translation type="unfinished" />
+            <translation>ein Befund, auf dem der unterschriebene Bericht beruht, ist nicht mehr angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -1069,6 +1078,16 @@
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
             <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Add the missing</source>
+            <translation>Fehlende ergänzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Addendum</source>
+            <translation>Nachtrag</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -1990,6 +2009,11 @@
             <translation>Unter {percent} wird nicht weiter untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Best illustration of finding</source>
+            <translation>Beste Darstellung des Befunds</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Best in set</source>
             <translation>Bestes Bild der Reihe</translation>
@@ -2412,6 +2436,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Checks of the report</source>
+            <translation>Prüfungen des Berichts</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -3476,6 +3505,11 @@
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>DICOM structured report (*.dcm)</source>
+            <translation>DICOM-Strukturbericht (*.dcm)</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
@@ -3651,9 +3685,35 @@
             <translation>Befundentwurf erstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again</source>
+            <translation>Neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again from the findings</source>
+            <translation>Aus den Befunden neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it by another template</source>
+            <translation>Nach einer anderen Vorlage entwerfen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Draft report</source>
             <translation>Befundentwurf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft the report again from the findings?</source>
+            <translation>Den Bericht aus den Befunden neu entwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Draft, not signed</source>
+            <translation>Entwurf, nicht unterschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -4112,6 +4172,16 @@
             <translation>Diagramm exportieren …</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Export the report</source>
+            <translation>Bericht exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Export the report…</source>
+            <translation>Bericht exportieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../app/views/results/table_pane.py" />
             <source>Export the table</source>
@@ -4129,6 +4199,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
@@ -4188,6 +4259,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>FHIR DiagnosticReport (*.json)</source>
+            <translation>FHIR DiagnosticReport (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
@@ -4424,6 +4500,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>First mend what contradicts a finding: see the checks.</source>
+            <translation>Zuerst beheben, was einem Befund widerspricht: siehe die Prüfungen.</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -5946,7 +6027,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>It is drafted anew from the findings.</source>
-            <translation type="unfinished" />
+            <translation>Er wird aus den Befunden neu entworfen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6895,6 +6976,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
+            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -7072,6 +7154,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Left</source>
             <translation>Links</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>left</source>
+            <translation>links</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -7512,7 +7599,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Make room on the disk or allow writing; the next edit tries again.</source>
-            <translation type="unfinished" />
+            <translation>Platz auf dem Datenträger schaffen oder das Schreiben erlauben; die nächste Änderung versucht es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7860,7 +7947,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Mend what the checks list, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Beheben, was die Prüfungen nennen, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8061,6 +8148,11 @@
             <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Names what was rejected: {told}</source>
+            <translation>Nennt, was abgelehnt wurde: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
@@ -8069,6 +8161,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
             <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Negated by "{told}", though it was accepted</source>
+            <translation>Durch „{told}“ verneint, obwohl angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8199,6 +8296,11 @@
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>No final diagnosis yet.</source>
             <translation>Noch keine abschließende Diagnose.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>No finding has this number: {told}</source>
+            <translation>Kein Befund hat diese Zahl: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/viewer_commands.py" />
@@ -8399,6 +8501,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>No report</source>
+            <translation>Kein Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
@@ -8623,6 +8730,11 @@
             <translation>Nicht gefunden</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Not in the text: {told}</source>
+            <translation>Nicht im Text: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not in this conversation</source>
             <translation>Nicht in diesem Gespräch</translation>
@@ -8753,6 +8865,11 @@
             <translation>Nichts einzufügen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Nothing was averaged and nobody voted: look at the image yourself.</source>
+            <translation>Nichts wurde gemittelt, und es wurde nicht abgestimmt: Sehen Sie sich das Bild selbst an.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Nothing was copied: {reason}</source>
             <translation>Nichts wurde kopiert: {reason}</translation>
@@ -8776,6 +8893,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Now: {length}</source>
             <translation>Jetzt: {length}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Number: the text says {told}, the finding {true}</source>
+            <translation>Zahl: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -9094,6 +9216,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Open a study to begin</source>
             <translation>Öffnen Sie eine Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Open a study: its report is drafted from what you accept and measure.</source>
+            <translation>Eine Untersuchung öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -9511,6 +9638,16 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Patients whose records are open</source>
             <translation>Patienten, deren Akten geöffnet sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF in DICOM (*.dcm)</source>
+            <translation>PDF in DICOM (*.dcm)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -10474,6 +10611,11 @@
             <translation>ausgewählten Befund entfernen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Remove the struck</source>
+            <translation>Gestrichene entfernen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Remove this layer</source>
             <translation>Dieses Overlay entfernen</translation>
@@ -10540,6 +10682,7 @@
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Report</source>
             <translation>Bericht</translation>
         </message>
@@ -10552,6 +10695,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Reports</source>
             <translation>Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Report…</source>
+            <translation>Bericht…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10604,6 +10752,11 @@
             <translation>Original wiederherstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Rests on: {names}. Click to show it on the image.</source>
+            <translation>Beruht auf: {names}. Klicken zeigt es auf dem Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -10642,6 +10795,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Right</source>
             <translation>Rechts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>right</source>
+            <translation>rechts</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -10872,6 +11030,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
@@ -11536,6 +11695,11 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Show result {number}</source>
+            <translation>Ergebnis {number} zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Show the images as acquired.</source>
             <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
@@ -11572,6 +11736,11 @@
             <translation>{text} im Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Show {title} on its image</source>
+            <translation>{title} auf dem Bild zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Shown: {names}.</source>
             <translation>Eingeblendet: {names}.</translation>
@@ -11585,6 +11754,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, the finding {true}</source>
+            <translation>Seite: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -11611,6 +11785,11 @@
             <location filename="../../app/views/results/exporting.py" />
             <source>Sightline plot</source>
             <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Sightline report</source>
+            <translation>Sightline-Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -11643,6 +11822,11 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Sightline: Report, draft, not signed</source>
+            <translation>Sightline: Bericht, Entwurf, nicht unterschrieben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
@@ -11651,6 +11835,25 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
             <translation>Sightline: Segmentierung, unverifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign</source>
+            <translation>Unterschreiben</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign with %n things unchecked?</source>
+            <extracomment>Singular: Sign with %n thing unchecked?</extracomment>
+            <translation>
+                <numerusform>Mit %n offenem Punkt unterschreiben?</numerusform>
+                <numerusform>Mit %n offenen Punkten unterschreiben?</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Signed by {name}, {when}</source>
+            <translation>Unterschrieben von {name}, {when}</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -11746,7 +11949,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>something in the report contradicts its findings</source>
-            <translation type="unfinished" />
+            <translation>etwas im Bericht widerspricht seinen Befunden</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -11977,6 +12180,11 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Struck: its finding is no longer accepted</source>
+            <translation>Gestrichen: Der Befund ist nicht mehr angenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Structured report: marks, measurements and findings</source>
             <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
@@ -11999,8 +12207,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
+            <translation>Untersuchungen, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -12094,6 +12302,16 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature</source>
+            <translation>Unterschrift zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature of {name}?</source>
+            <translation>Die Unterschrift von {name} zurücknehmen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take back what I set</source>
             <translation>Eigene Angabe zurücknehmen</translation>
@@ -12131,7 +12349,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
-            <translation type="unfinished" />
+            <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
@@ -12142,6 +12360,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Template</source>
+            <translation>Vorlage</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -12200,6 +12423,11 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
@@ -12242,7 +12470,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the addendum is empty</source>
-            <translation type="unfinished" />
+            <translation>der Nachtrag ist leer</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12848,12 +13076,12 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report cannot be read. {0}</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht ist nicht lesbar. {0}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report was written by a newer version of Sightline</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht stammt von einer neueren Version von Sightline</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -12949,6 +13177,11 @@
             <location filename="../../app/records/fhir_reading.py" />
             <source>the line has over {0} MiB; what follows is not read</source>
             <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
+            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13291,9 +13524,14 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The report becomes a draft again; its addenda are removed. Files that were exported stay as they are.</source>
+            <translation>Der Bericht wird wieder zum Entwurf; seine Nachträge werden entfernt. Exportierte Dateien bleiben, wie sie sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report cannot be kept ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Bericht kann nicht gespeichert werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13308,7 +13546,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
-            <translation type="unfinished" />
+            <translation>der Bericht sagt noch nichts aus</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13555,6 +13793,11 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The text agrees with the findings</source>
+            <translation>Der Text stimmt mit den Befunden überein</translation>
+        </message>
+        <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the text breaks off</source>
             <translation>der Text bricht ab</translation>
@@ -13598,6 +13841,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>The tools disagree on {what}</source>
+            <translation>Die Werkzeuge sind sich nicht einig: {what}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
@@ -13815,7 +14063,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>there is no name to sign with</source>
-            <translation type="unfinished" />
+            <translation>es fehlt ein Name zum Unterschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13831,6 +14079,11 @@
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>There is no report yet</source>
+            <translation>Es gibt noch keinen Bericht</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -14593,6 +14846,11 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Unit: the text says {told}, the finding is in {true}</source>
+            <translation>Einheit: Der Text sagt {told}, der Befund ist in {true}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
@@ -14696,7 +14954,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Use that version; nothing is written over it.</source>
-            <translation type="unfinished" />
+            <translation>Jene Version verwenden; es wird nicht überschrieben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -15087,6 +15345,11 @@
             <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>What you wrote is replaced; undo brings it back.</source>
+            <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>whatever it does</source>
             <translation>was immer es tut</translation>
@@ -15338,7 +15601,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write it, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -15358,7 +15621,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write the findings or the impression.</source>
-            <translation type="unfinished" />
+            <translation>Befunde oder Beurteilung schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15368,7 +15631,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write your name.</source>
-            <translation type="unfinished" />
+            <translation>Den Namen schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15461,6 +15724,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your name for reports</source>
             <translation>Ihr Name für Berichte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Your name, in words</source>
+            <translation>Ihr Name, in Worten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
