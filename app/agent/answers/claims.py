@@ -24,7 +24,18 @@ from app.agent.answers.evidence import (
     sentences,
     unmarked,
 )
+from app.agent.answers.facts import (
+    Facts,
+    concepts_of,
+    contradiction,
+    facts_of,
+    findings_in,
+    item_facts,
+    miscounted,
+    shared,
+)
 from app.agent.call_log import LoggedCall
+from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
@@ -32,11 +43,36 @@ from app.paths import resources_dir
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
-_SPELLED = {"millimet": "mm", "centimet": "cm", "zentimet": "cm", "per": "%", "prozent": "%"}
+_SPELLED = {
+    "millimet": "mm",
+    "centimet": "cm",
+    "zentimet": "cm",
+    "per": "%",
+    "prozent": "%",
+    "millilit": "ml",
+    "mililit": "ml",
+    "lit": "l",
+    "degree": "°",
+    "grad": "°",
+    "pixel": "px",
+    "year": "years",
+    "jahr": "years",
+    "day": "days",
+    "tag": "days",
+    "week": "weeks",
+    "woche": "weeks",
+    "month": "months",
+    "monat": "months",
+    "zoll": "inch",
+    "inch": "inch",
+}
 """Beginnings of units that are written out."""
 _UNITS = (
-    r"mm²|mm2|cm²|cm2|mm|cm|px|pixels?|%|HU|ml|mL|mg|kg|years?|days?"
-    r"|(?i:millimet(?:er|re)s?|[cz]entimet(?:er|re)s?|per ?cent|prozent)"
+    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|µm|um|mL|ml|L"
+    r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
+    r"|mcg|µg|mg|kg|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
+    r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
+    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln)"
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
@@ -47,14 +83,47 @@ _NUMBER = re.compile(
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
-_SCALES = {"mm": ("mm", 1.0), "cm": ("mm", 10.0), "mm2": ("mm2", 1.0), "cm2": ("mm2", 100.0)}
+_SCALES = {
+    "mm": ("mm", 1.0),
+    "cm": ("mm", 10.0),
+    "µm": ("mm", 0.001),
+    "um": ("mm", 0.001),
+    "mm2": ("mm2", 1.0),
+    "cm2": ("mm2", 100.0),
+    "ml": ("ml", 1.0),
+    "l": ("ml", 1000.0),
+    "cm3": ("ml", 1.0),
+    "cc": ("ml", 1.0),
+    "mm3": ("ml", 0.001),
+}
+_LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
+_ABOUT = re.compile(
+    r"(?:about|approximately|roughly|around|nearly|almost|ca\.?|circa|etwa|rund|~|≈)\W*$", re.I
+)
+_BOUND = re.compile(
+    r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
+    r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
+    re.IGNORECASE,
+)
+"""What stands before a number with which another one is compared."""
+_EARLIER = re.compile(
+    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
+    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
+    re.IGNORECASE,
+)
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
+NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 _STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
 
 _DECLINED = re.compile(
-    r"\?\W*$|\bwhether\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
+    r"\?\W*$|\bwhether\b|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
+    r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
+    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
+    r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
+    r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
@@ -135,6 +204,8 @@ class Claims:
         texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
+        self._read: dict[int, Facts] = {}
+        self._named: dict[int, frozenset[str]] = {}
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -151,41 +222,59 @@ class Claims:
 
     def marked(self, text: str) -> str:
         """Return a text with "[check: WHY]" after each figure or statement no result supports."""
-        text = unmarked(text)
-        plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
-        plain = _blanked(plain, citations(text, self._items))
+        text = unmarked(without_tricks(text))
+        every = _blanked(text, citations(text, self._items))
+        plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
         parts: list[str] = []
         at = 0
         for start, end in sentences(text):
-            for place, why in sorted(self._of_sentence(text[start:end], plain[start:end])):
-                parts += [text[at : start + place], f" {mark(why)}"]
-                at = start + place
+            for place, why in sorted(
+                self._of_sentence(text[start:end], every[start:end], plain[start:end])
+            ):
+                stop = start + place
+                parts += [text[at:stop], f" {mark(why)}"]
+                at = stop
         return "".join([*parts, text[at:]])
 
-    def _of_sentence(self, sentence: str, plain: str) -> Iterator[tuple[int, str]]:
-        """Yield the marks of a sentence with their places; `plain` has no code and citations."""
-        found = citations(sentence, self._items)
-        cited = {int(one["number"]): None for part in found for one in numbers_in(part[0])}
+    def _of_sentence(self, sentence: str, every: str, code: str) -> Iterator[tuple[int, str]]:
+        """Yield the marks of a sentence with their places.
+
+        `every` is the sentence with spaces in place of citations, and `code` also in that of code.
+        """
+        words, places = _bare(every, sentence)
+        plain = "".join(code[place] for place in places)
+        ids = [one for part in citations(sentence, self._items) for one in numbers_in(part[0])]
+        cited = dict.fromkeys(int(one["number"]) for one in ids)
+        items = self._texts_of(one["id"] for one in ids if one["item"])
         known = [number for number in cited if number in self._results]
         general = not cited and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
+        wrong = False
         for one in _NUMBER.finditer(figures):
-            if why := self._figure(figures[max(0, one.start() - _REACH) : one.start()], one, known):
-                yield one.end(), why
+            before = figures[max(0, one.start() - _REACH) : one.start()]
+            why = self._figure(before, one, known) or self._count(one, figures, known)
+            if why:
+                wrong = True
+                yield places[one.end() - 1] + 1, why
+        if not wrong and (found := self._of_item(figures, items)):
+            yield places[found[0] - 1] + 1, found[1]
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
-                yield one.end(), "this date is in no result"
+                yield places[one.end() - 1] + 1, "this date is in no result"
         if cited and not known:
             return  # marked as citing nothing
         told = [self._elsewhere[number] for number in known if number in self._elsewhere]
-        told = [why for why in told if not _names(sentence, why)]
-        told += () if general else self._statement(plain, known)
+        told = [why for why in told if not (_names(sentence, why) or _EARLIER.search(plain))]
+        if not general:
+            against = self._contradiction(words, known, items)
+            told += [against] if against else self._statement(words, known)
         if self._undone(plain):
             told.append("this was not done")
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
-        yield from ((len(sentence.rstrip(" \t.!?:*_|")), why) for why in dict.fromkeys(told))
+        end = len(sentence.rstrip(" \t.!?:*_|"))
+        yield from ((end, why) for why in dict.fromkeys(told))
 
     def _of_other_images(self) -> Iterator[tuple[int, str]]:
         """Yield which results are of an image that is not asked about, each with its mark."""
@@ -199,7 +288,78 @@ class Claims:
                 image = concerned.other_image_name(item) or "another image"
                 yield number, f"result {number} is of {image}"
 
+    def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the texts of items by their ids; without those that there are not."""
+        found: dict[str, str] = {}
+        for key in ids:
+            result = self._results.get(int(key.partition(".")[0]))
+            items = result.message.data.get("items") if result is not None else None
+            if items and key in items:
+                found[key] = items[key]
+        return found
+
+    def _facts(self, number: int) -> Facts:
+        """Return what a result says."""
+        if number not in self._read:
+            self._read[number] = facts_of(self._results[number].message.data)
+        return self._read[number]
+
+    def _contradiction(self, words: str, cited: Sequence[int], items: Mapping[str, str]) -> str:
+        """Return what results say against a sentence: the cited ones, or else all of them."""
+        if not self._results:
+            return ""
+        if items:
+            own = Facts(tuple(item_facts([*items.values()])))
+            if why := contradiction(words, [(int(next(iter(items)).split(".")[0]), own)]):
+                return why
+            if why := self._wrong_item(words, items):
+                return why
+        numbers = cited or [one for one in self._results if one not in self._elsewhere]
+        return contradiction(words, [(number, self._facts(number)) for number in numbers])
+
+    def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
+        """Return what the cited item is, if a sentence tells another one of its result instead."""
+        if len(items) > 1:
+            return ""
+        key, text = next(iter(items.items()))
+        every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
+        alike = {one: shared(words, told) for one, told in every.items()}
+        if alike.get(key) or not any(alike.values()):
+            return ""
+        return f"{key} is {text}"
+
     # -- figures
+
+    def _of_item(self, figures: str, items: Mapping[str, str]) -> tuple[int, str] | None:
+        """Return the place of a number that is not that of the item that its sentence cites."""
+        said = [
+            one
+            for one in _NUMBER.finditer(figures)
+            if not _BOUND.search(figures[max(0, one.start() - _REACH) : one.start()])
+            and not _NAMED_BY_NUMBER.search(figures[max(0, one.start() - _REACH) : one.start()])
+        ]
+        own = [one for text in items.values() for one in _in_text(text)]
+        if not said or not own:
+            return None
+        for one in said:
+            value, decimals = _value(one)
+            unit = _unit(one["unit"] or one["tight_unit"] or "")
+            if any(_same(value, decimals, unit, known, units=False) for known in own):
+                return None
+        key, text = next(iter(items.items()))
+        return said[0].end(), f"{key} is {text}"
+
+    def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
+        """Return what results count of what stands behind a number, if it is another number."""
+        if found["unit"] or found["tight_unit"]:
+            return ""
+        behind = re.match(r"(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
+        value, decimals = _value(found)
+        if behind is None or decimals:
+            return ""
+        numbers = cited or [one for one in self._results if one not in self._elsewhere]
+        facts = [(number, self._facts(number)) for number in numbers]
+        return miscounted(behind[0], value, facts)
 
     def _given(self, history: Iterable[Message]) -> Iterator[Figure]:
         """Yield the figures of questions, image notes and failed calls."""
@@ -213,7 +373,8 @@ class Claims:
     def _of_results(self) -> Iterator[Figure]:
         for number, item in self._results.items():
             message = item.message
-            for part in (message.data, item.call.arguments):
+            told = {key: value for key, value in message.data.items() if key != "items"}
+            for part in (told, item.call.arguments):
                 yield from _walk(part, source=number)
             lengths = (v for v in message.output.values() if isinstance(v, list | dict))
             yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
@@ -227,6 +388,8 @@ class Claims:
         if _NAMED_BY_NUMBER.search(before) and not unit:
             return ""
         said, decimals = _value(found)
+        if _ABOUT.search(before) and not decimals and said and not said % 10:
+            decimals = -1 if said % 100 else -2  # "about 840"
         own = self._of_key(before, cited)
         near = own or [*self._near(said, decimals)]
         alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
@@ -234,8 +397,8 @@ class Claims:
             return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
         same = [item for item in alike if _same(said, decimals, unit, item)]
         here = [item for item in same if not cited or item.source in (0, *cited)]
-        if not here and unit in _SCALES and (alike or not self._measured):
-            return f"no result gives this in {unit.replace('2', '²')}"
+        if not here and unit and (alike or (unit in _LENGTHS and not self._measured)):
+            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         if not here:
             return f"not in result {_listed(cited)}" if cited else "in no result"
         elsewhere = [self._elsewhere.get(item.source, "") for item in here]
@@ -244,7 +407,7 @@ class Claims:
     def _near(self, said: float, decimals: int) -> Iterator[Figure]:
         """Yield the known figures that may be the one that is said, in whatever unit."""
         slack = 10.0**-decimals
-        for factor in (1, 0.01, 0.1, 10, 100):
+        for factor in (1, 0.001, 0.01, 0.1, 10, 100, 1000):
             low, high = (abs(said) - slack) * factor, (abs(said) + slack) * factor
             at = bisect_left(self._figures, low, key=lambda item: abs(item.value))
             while at < len(self._figures) and abs(self._figures[at].value) <= high:
@@ -271,6 +434,7 @@ class Claims:
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
+        yield from self._finding(words, cited)
         for index in sorted(_subjects(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
             shown = [number for number in cited or self._results if self._shows(number, index)]
@@ -285,6 +449,32 @@ class Claims:
         said = [f"result {number} says {why}" for number, why in against.items() if why]
         if said and (cited or len(said) == len(against)):
             yield said[0]
+
+    def _finding(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
+        tokens = tokens_of(words)
+        by_pack = {
+            tokens[place].start
+            for found in _statement_words(self._plans).find(tokens)
+            for place in found.positions
+        }
+        for place, key in findings_in(words).items():
+            numbers = cited or self._results
+            if place in by_pack or any(key in self._concepts(number) for number in numbers):
+                continue
+            yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
+            return
+
+    def _concepts(self, number: int) -> frozenset[str]:
+        """Return the findings and organs that a result, or the description of its tool, names."""
+        if number not in self._named:
+            item = self._results[number]
+            tool = self._director.tool(item.call.name)
+            about = tool.spec.description if tool is not None else ""
+            name = item.call.name.replace("_", " ")
+            texts = (name, about, *_strings(item.call.arguments), *_strings(item.message.data))
+            self._named[number] = concepts_of(" . ".join(texts))
+        return self._named[number]
 
     def _against(self, words: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
         """Yield what results that speak of a sentence's subject say against it; "" for nothing."""
@@ -307,8 +497,8 @@ class Claims:
 
     def _unsupported(self) -> str:
         if self._director.model_sees:
-            return "an impression from a reduced picture, not a result"
-        return "no result shows this" if self._results else "no tool has looked at the image"
+            return f"{NO_EVIDENCE}, an impression from a reduced picture"
+        return NO_EVIDENCE if self._results else f"{NO_EVIDENCE}, no tool has looked at the image"
 
     # -- deeds
 
@@ -331,6 +521,38 @@ class Claims:
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
+
+
+def without_tricks(text: str) -> str:
+    """Return a text without signs that are not seen, and with full-width signs as usual ones."""
+    if text.isascii():
+        return text
+    return "".join(_plain_sign(sign) for sign in text)
+
+
+@lru_cache(maxsize=1024)
+def _plain_sign(sign: str) -> str:
+    wide = "\uff01" <= sign <= "\uff5e" or "\U0001d400" <= sign <= "\U0001d7ff"
+    return readable(sign) if wide or not readable(sign) else sign
+
+
+def _bare(every: str, text: str) -> tuple[str, list[int]]:
+    """Return a sentence without emphasis, and the place of each sign that is left.
+
+    Letters of other scripts that look like Latin ones become these.
+    """
+    places = [i for i, sign in enumerate(every) if sign not in "*`" or text[i] != sign]
+    bare = "".join(every[i] for i in places)
+    if not bare.isascii():
+        bare = re.sub(r"\w+", _in_latin, bare)
+    return bare, places
+
+
+def _in_latin(word: re.Match[str]) -> str:
+    return word[0].translate(_ALIKE) if re.search(r"[A-Za-z]", word[0]) else word[0]
+
+
+_ALIKE = str.maketrans("авсеіјкморѕтухѵ\u03b1\u03bf\u03c1\u03bd\u03b9", "abceijkmopstyxvaopvi")
 
 
 def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
@@ -402,7 +624,8 @@ def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool =
     """Return whether a figure as written is the known one, rounded or in another unit."""
     values = [(known.value, known.unit)]
     if unit == "%" and known.unit in ("", "%"):
-        values = [(known.value, "%"), (known.value * 100, "%")]
+        share = not known.unit and abs(known.value) <= 1
+        values = [(known.value * 100, "%")] if share else [(known.value, "%")]
     elif unit in _SCALES and known.unit in _SCALES:
         base, factor = _SCALES[unit]
         other, scale = _SCALES[known.unit]
@@ -423,7 +646,7 @@ def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
 def _name_and_unit(key: str) -> tuple[str, str]:
     name, _, last = key.lower().rpartition("_")
     unit = _unit(last)
-    if name and (unit in _SCALES or unit in ("px", "hu", "HU")):
+    if name and (unit in _SCALES or unit in ("px", "hu", "HU", "kg", "bpm", "ms", "°")):
         return name, unit
     return key.lower(), "mm" if "spacing" in key.lower() else ""
 

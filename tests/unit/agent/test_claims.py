@@ -89,7 +89,7 @@ def test_an_invented_answer_is_marked_and_not_vouched_for(tmp_path: Path):
     told = events[-1].answer
     assert "Ratio 0.72 [check: result 1 says 0.503]" in told
     assert "168 mm [check: result 1 says 1203.4 px]" in told
-    assert "[check: no result shows this]" in told
+    assert "[check: no evidence in this session]" in told
     assert "[check: result 1 cannot decide this]" in told
     assert "Based on" not in told
     goal = [event.goal for event in events if isinstance(event, PlanUpdated)][-1]
@@ -127,7 +127,7 @@ def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
         ("Cardiothoracic ratio: **0.61**", "0.61 [check: result 1 says 0.503]"),
         ("The ratio was measured on 2019-03-04.", "2019-03-04 [check: this date is in no result]"),
         ("There is pneumonia [1].", "[1] [check: result 1 cannot show this]."),
-        ("Pneumonia can not be excluded.", "excluded [check: no result shows this]."),
+        ("Pneumonia can not be excluded.", "excluded [check: no evidence in this session]."),
         ("The lungs are clear [1].", "[check: result 1 cannot show this]"),
         ("The heart is enlarged [1].", "[check: result 1 cannot decide this]"),
         ("The heart is normal in size.", "[check: result 1 cannot decide this]"),
@@ -170,7 +170,7 @@ def test_lengths_with_a_known_spacing_are_compared_in_any_unit(tmp_path: Path):
 @pytest.mark.parametrize("text", ["The heart is not enlarged.", "All is well."])
 def test_an_answer_on_a_film_without_a_tool_is_marked(tmp_path: Path, text: str):
     told = ask(tmp_path, said(text), tools=FakeRegistry())[-1].answer
-    assert "[check: no tool has looked at the image]" in told
+    assert "[check: no evidence in this session, no tool has looked at the image]" in told
 
 
 def test_no_image_is_needed_for_small_talk(tmp_path: Path):
