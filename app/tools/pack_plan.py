@@ -112,6 +112,8 @@ class QuestionKind:
             that cannot outline livers.
         fallback: Whether this kind counts only if no other kind with tools is recognised: "show the
             image".
+        after: Tools of which one must have run earlier in the conversation: "and no fever" adds to
+            what was weighed before, and asks nothing on its own.
         counts_as: Another kind in the pack to which such a question also belongs.
         bare: Whether its words are so common that it counts only if every other word in the clause
             is known to some pack: "is it normal?", but not "is that normal for the program?".
@@ -143,6 +145,7 @@ class QuestionKind:
     beyond_images: bool = False
     unless: tuple[str, ...] = ()
     fallback: bool = False
+    after: tuple[str, ...] = ()
     counts_as: str = ""
     bare: bool = False
     by_eye: bool = False
@@ -333,6 +336,7 @@ class ToolRule:
         numbers: Arguments given as numbers after a word: "window 40/400".
         dates: Arguments for the first and last day of what is asked for; None for none.
         usual: Pairs (argument, default values); an argument that takes one value gets the first.
+        usual_in: Kinds of question in which `usual` holds; () for all.
         texts: Arguments whose values are text from the question.
         missing_image_clause: For a tool that compares images: what the answer says if the patient
             has no second suitable image open ("no prior is open").
@@ -360,9 +364,15 @@ class ToolRule:
     numbers: tuple[NumberWords, ...] = ()
     dates: DateWords | None = None
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    usual_in: tuple[str, ...] = ()
     texts: tuple[TextWords, ...] = ()
     missing_image_clause: str = ""
     quotes: Quotation | None = None
+
+    def usual_values(self, kinds: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return `usual` for a question of these kinds."""
+        fits = not self.usual_in or not frozenset(self.usual_in).isdisjoint(kinds)
+        return self.usual if fits else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +459,9 @@ class PackPlan:
             language model.
         unanswered: A function that returns a sentence for each thing the user asked about that no
             result answers.
+        not_looked_for: A function that returns a sentence for each thing that an open question
+            ("what is abnormal?") covers and no tool has looked for. It stands below every answer,
+            whoever wrote it.
         disagreements: A function that returns the contradictions between results.
         contradicts: A function that returns the words of a result that contradict a model's
             sentence; "" if they agree, None if they do not speak of the same finding.
@@ -477,6 +490,7 @@ class PackPlan:
     targets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     wordings: tuple[ResultWording, ...] = ()
     unanswered: Callable[[AnswerContext], Sequence[str]] | None = None
+    not_looked_for: Callable[[AnswerContext], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()

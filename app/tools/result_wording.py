@@ -39,6 +39,7 @@ class ResultWording:
         kind: The kind of question that a result answers directly; `answer` then comes first.
         subject: What that question is about, to say that the result is missing: "whether the
             heart is enlarged".
+        lacking: The direct answer if the tool's model is not installed; "" to name the model.
         answer: A function that takes a dict of output and metadata, and the `targets` as in
             `AnswerContext`. It returns the direct answer: for each line, its sentences.
     """
@@ -48,6 +49,7 @@ class ResultWording:
     lines: Callable[[Data, Data], Sequence[Sentence]] | None = None
     kind: str = ""
     subject: str = ""
+    lacking: str = ""
     answer: Callable[[Data, frozenset[str]], Sequence[Sequence[Sentence]]] | None = None
 
 
@@ -59,11 +61,15 @@ class AnswerContext:
         kinds: The kinds to which the question belongs (see `QuestionKind`).
         ran: Names of the tools that returned a result.
         targets: Objects ("lesion") that the question mentions: names in `PackPlan.targets`.
+        lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
+        results: The results of this run, where they are known.
     """
 
     kinds: frozenset[str]
     ran: frozenset[str]
     targets: frozenset[str]
+    lacks: Callable[[str], bool] = lambda _: False
+    results: Sequence[CallResult] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -298,7 +298,7 @@ def test_prompt_3_draws_the_phrase_and_shows_it(
         "title": "Grounded Finding",
     }
     if not scripted:
-        assert "x to the right and y down from the top left corner of the image" in answer(events)
+        assert "box on the patient's left, lower third of the film" in answer(events)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The footer of an answer: contradictions between results, and warnings about images.
+"""The footer of an answer: contradictions, what was not looked for, and warnings about images.
 
 The program adds it, whether a model or rules wrote the answer. A follow-up question is often
 answered from earlier results without running a tool again; warnings about an earlier result are
@@ -22,7 +22,13 @@ from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
 from app.tools.pack_plan import Plans
-from app.tools.result_wording import CallResult, Disagreement, has_words, one_line
+from app.tools.result_wording import (
+    AnswerContext,
+    CallResult,
+    Disagreement,
+    has_words,
+    one_line,
+)
 
 Notes = Sequence[Mapping[str, Any]]
 
@@ -226,7 +232,7 @@ def answer_footer(
 ) -> str:
     """Return the paragraphs that follow an answer; "" for none.
 
-    They name missing models, contradictions between results, and warnings about the images.
+    They tell contradictions, what no tool looked for, and warnings about the images.
     """
     concerned = relevant_results(
         director.record,
@@ -235,6 +241,25 @@ def answer_footer(
         request.thread.history,
         by_rules=director.by_rules,
     )
-    lacking = "\n\n".join(sentence for _, sentence in director.unmet())
-    told = lacking, disagreements(concerned, plans), image_warnings(concerned, plans, answer)
+    told = (
+        disagreements(concerned, plans),
+        not_looked_for(director, plans),
+        image_warnings(concerned, plans, answer),
+    )
     return "".join(f"\n\n{part}" for part in told if part)
+
+
+def not_looked_for(director: Director, plans: Plans) -> str:
+    """Return a paragraph on what the question covers and no tool looked for; "" if none."""
+    intent = director.intent
+    results = [call_result_of(item) for item in director.record.of_this_run() if item.message.ok]
+    ran = frozenset(item.tool for item in results)
+    told = AnswerContext(frozenset(intent.kinds), ran, intent.targets, intent.scene.lacks, results)
+    lines = [
+        line
+        for pack in plans.packs
+        if pack.not_looked_for is not None
+        for line in pack.not_looked_for(told)
+    ]
+    lines += [sentence for _, sentence in director.unmet()]
+    return "\n".join(["**Not looked for**", *(f"- {line}" for line in lines)]) if lines else ""

@@ -131,7 +131,7 @@ def _blocks(
         blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
     if lacking:
         blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
-    blocks += _warnings(results, [*direct.values()], plans)
+    blocks += _warnings(results, [*direct.values(), *blocks], plans)
     if notes:
         about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
         blocks.append("\n".join(["**About the steps**", *about]))
@@ -200,7 +200,9 @@ def _direct_answers(
         if number is None or not wording.kind or wording.kind not in told.kinds:
             continue
         if not results[number].ok:
-            answers[number] = f"I cannot say {wording.subject}. {_reason(results[number])}"
+            lacking = wording.lacking if _lacked(results[number]) else ""
+            said = f"I cannot say {wording.subject}. {_reason(results[number])}"
+            answers[number] = lacking or said
         elif lines := direct_answer(wording, results[number], told.targets):
             answers[number] = "\n".join(lines)
     return answers

@@ -281,7 +281,7 @@ class Enforcer:
             if resource_of(field) is not Resource.IMAGES or "maxItems" in str(field):
                 all_ = [shown]
             arguments[name] = (all_ or [shown]) if takes_list(field) else shown
-        for name, values in self._plans.rule(spec.name).usual:
+        for name, values in self._plans.rule(spec.name).usual_values(self._intent.kinds):
             if name in properties and values and arguments.get(name) is None:
                 arguments[name] = list(values) if takes_list(properties[name]) else values[0]
         try:

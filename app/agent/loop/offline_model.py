@@ -85,8 +85,10 @@ async def _work(
             call_id = f"offline-{start}-{number}-{step.tool}"
             yield Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
             return
-    found = [results[number] for number in sorted(results)]
-    found += [item for item in turn if item.role == "tool" and item.call_id.startswith(INSERTED)]
+    # What the packs' rules put in stands where it ran: behind what it followed.
+    steps = {id(item) for item in results.values()}
+    found = [item for item in turn if id(item) in steps or item.call_id.startswith(INSERTED)]
+    found = [item for item in found if item.role == "tool"]
     if not plan.steps:
         found = [message for message in scene.earlier if message.role == "tool"]
     text = write_summary(found, skipped, notes, plan.topics, intent.targets, scene.plans)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
@@ -66,9 +66,9 @@ def find_values(
 
 
 def usual_values(
-    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
+    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial], kinds: Collection[str]
 ) -> dict[str, list[Any]]:
-    """Return a tool's default values (`rule.usual`) by argument, less those that are excluded.
+    """Return a tool's default values for a question of `kinds`, less those that are excluded.
 
     "All but the heart" leaves out the heart. If no value of an argument would remain, all its
     defaults are returned.
@@ -77,10 +77,9 @@ def usual_values(
     for item, match in _value_matches(rule, tokens):
         if _is_excluded(match, denied):
             out.update((item.argument, value) for value in _values_by_side(item, match, tokens))
-    left = {
-        name: [value for value in values if (name, value) not in out] for name, values in rule.usual
-    }
-    return {name: left[name] or list(values) for name, values in rule.usual}
+    usual = rule.usual_values(kinds)
+    left = {name: [value for value in values if (name, value) not in out] for name, values in usual}
+    return {name: left[name] or list(values) for name, values in usual}
 
 
 def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:

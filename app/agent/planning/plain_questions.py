@@ -253,7 +253,8 @@ def _argument_values(
 ) -> dict[str, Any]:
     rule = scene.plans.rule(tool)
     known = schema.parameters.get("properties", {})
-    usual = usual_values(rule, reading.tokens, reading.denials_for(tool))
+    denied, kinds = reading.denials_for(tool), reading.intent.kinds
+    usual = usual_values(rule, reading.tokens, denied, kinds)
     found = {name: as_argument(vals, known[name]) for name, vals in usual.items() if name in known}
     named = find_values(rule, reading.tokens, reading.denials_for(tool))
     theirs = _words_for_other_tools(tool, reading, scene) if named else frozenset[int]()

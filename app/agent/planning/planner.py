@@ -177,28 +177,43 @@ def _over_groups(which: ImageChoice, reading: Reading, scene: Scene) -> ImageCho
 def _read(blank: str, scene: Scene) -> tuple[Reading, str]:
     """Return a question as read, and what the answer must say of it besides.
 
-    With a record open and no image, it is read as a question about the record if it can be: "does
-    he have heart failure?".
+    Without an image, a question about one is read as a question about the record if that is open
+    ("does he have heart failure?"); without both, as one that needs neither if it is one then
+    ("cough and fever, pneumonia?").
     """
     reading = read_question(blank, scene.plans, scene.tools)
-    if scene.images or not (reading.intent.needs_image and scene.records.count()):
+    book = pack_words(scene.plans.packs).kinds
+    recorded = bool(scene.records.count())
+    lacks = not recorded and any(book[key].needs_record for key in reading.kinds)
+    if scene.images or not (reading.intent.needs_image or lacks):
         return reading, ""
     packs = (
-        replace(pack, kinds=tuple(kind for kind in pack.kinds if not kind.needs_image))
+        replace(
+            pack,
+            kinds=tuple(
+                kind
+                for kind in pack.kinds
+                if not kind.needs_image and (recorded or not kind.needs_record)
+            ),
+        )
         for pack in scene.plans.packs
     )
-    of_record = read_question(blank, Plans(packs, scene.plans.owner), scene.tools)
-    wanted = set(of_record.intent.wanted)
-    if not wanted:
+    again = read_question(blank, Plans(packs, scene.plans.owner), scene.tools)
+    wanted = set(again.intent.wanted)
+    free = any(book[key].fallback and book[key].beyond_images for key in again.kinds)
+    if not wanted or not (recorded or free):
         return reading, ""
-    return of_record, no_image_text() if wanted < set(reading.intent.wanted) else ""
+    return again, no_image_text() if recorded and wanted < set(reading.intent.wanted) else ""
 
 
 def _plans_for(scene: Scene) -> Plans:
-    """Return the packs' plans without the kinds of question that the current image excludes."""
+    """Return the packs' plans without the kinds of question that the scene excludes."""
     note = scene.note()
+    ran = {message.tool for message in scene.earlier if message.ok}
 
     def counts(kind: QuestionKind) -> bool:
+        if kind.after and ran.isdisjoint(kind.after):
+            return False
         if kind.only_for == Accepts():
             return True
         return note is not None and not unsuitable_image(kind.only_for, note)

@@ -188,7 +188,11 @@ class WordMatches:
         and something else is asked.
         """
         tokens, asks, part = self.tokens, self.parts.asks, self.parts.part_numbers
-        told = {m for m in recorded if not self._kind(m).with_kinds and self._has_value(m)}
+        told = {
+            match
+            for match in recorded
+            if not ((kind := self._kind(match)).with_kinds or kind.after) and self._has_value(match)
+        }
         if not told:
             return frozenset()
         others = (m for m in matches if m not in recorded and m not in unanswerable)
@@ -248,11 +252,19 @@ class WordMatches:
         if not asked and not beyond:
             return frozenset()
         # Words such as "compared with yesterday" state history and are a request as well; what a
-        # score of the record is computed from is told.
+        # score or a differential is computed from is told.
+        needed = {
+            "\n".join((match.owner.partition("\n")[0], name))
+            for match in matches
+            if (kind := self._kind(match)).greedy and not kind.needs_record
+            for name in kind.with_kinds
+        }
         kept = (
             match.positions
             for match in matches
-            if (kind := self._kind(match)).greedy or (kind.needs_record and not kind.tools)
+            if (kind := self._kind(match)).greedy
+            or match.owner in needed
+            or (kind.needs_record and not kind.tools)
         )
         return past - frozenset[int]().union(*kept)
 
@@ -403,7 +415,8 @@ class WordMatches:
                 excluded = said if kind.greedy else everywhere
                 banned[other] = banned.get(other, frozenset()) | excluded
         for key in found:
-            if self.pack_words.kinds[key].beyond_images:  # its words ask nothing of the images
+            kind = self.pack_words.kinds[key]
+            if kind.beyond_images and not kind.fallback:  # its words ask nothing of the images
                 own = {place for match in self.kind_matches[key] for place in match.positions}
                 for other in found:
                     if other[0] != key[0] and not _is_recorded(self.pack_words.kinds[other]):

@@ -25,6 +25,24 @@ CHEXAGENT_SCALE = 100
 MEDGEMMA_SCALE = 1000
 """Coordinate range of MedGemma 1.5, which writes thousandths of a square in the order y, x."""
 
+MIDDLE = 0.05
+"""Half-width of the middle zone, as a share of the film's width; what lies in it has no side."""
+
+
+def place_on_film(across: float, down: float) -> str:
+    """Return in words where a point lies on a film that hangs as usual.
+
+    Args:
+        across: Distance from the viewer's left, as a share (0..1) of the film's width.
+        down: Distance from the top, as a share of its height.
+    """
+    side = "in the midline"
+    if abs(across - 0.5) > MIDDLE:  # the patient's right is on the viewer's left
+        side = f"on the patient's {'right' if across < 0.5 else 'left'}"
+    third = ("upper", "middle", "lower")[min(2, int(3 * down))]
+    return f"{side}, {third} third of the film"
+
+
 _OBJECT = re.compile(r"<obj>(.*?)(</obj>|(?=<obj>)|\Z)", re.DOTALL)
 _MAIRA_BOX = re.compile(r"<box>(.*?)(</box>|(?=<box>)|\Z)", re.DOTALL)
 _MAIRA_CORNERS = re.compile(r"\s*<x(\d{1,4})>\s*<y(\d{1,4})>\s*<x(\d{1,4})>\s*<y(\d{1,4})>\s*")

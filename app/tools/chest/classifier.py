@@ -25,6 +25,7 @@ from app.tools.api import (
     takes,
 )
 from app.tools.chest import image_suitability
+from app.tools.chest.boxes import place_on_film
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import call_model, model_metadata, required_model, with_warnings
 from app.tools.chest.organs import name_key
@@ -35,6 +36,9 @@ LABELS: tuple[str, ...] = tuple(shipped_table("chest", "labels")["all"])
 
 MOST_LABELS = 6
 """Largest number of labels with heat maps in one call: each map is as large as the image."""
+
+FLAGGED = "flagged"
+"""In place of a label: those with a score above 0.5, the highest first."""
 
 _OTHER_NAMES: dict[str, str] = shipped_table("chest", "labels")["other_names"]
 
@@ -148,7 +152,7 @@ class ClassifierInput(ToolInput):
     labels: list[str] | None = Field(
         default=None,
         description="At most 6 that the question is about: for each a heatmap of where the model "
-        "looked is drawn.",
+        "looked is drawn. `flagged` means those with a score above 0.5.",
     )
 
 
@@ -183,12 +187,19 @@ class ChestXRayClassifier:
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Score the findings on the image in `args`; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
-        requested = match(args.labels)
+        named = args.labels or ()
+        flagged = FLAGGED in named
+        requested = match([name for name in named if name != FLAGGED])
         snapshot = context.images.resolve(args.image_path)
         admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
-        payload = {"pixels": shown.pixels, "labels": list(requested), "spread": bool(requested)}
+        payload = {
+            "pixels": shown.pixels,
+            "labels": list(requested),
+            "flagged": MOST_LABELS - len(requested) if flagged else 0,
+            "spread": flagged or bool(requested),
+        }
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]
@@ -200,6 +211,9 @@ class ChestXRayClassifier:
             for label, cells in answer.get("cells", {}).items()
             if label in scores
         }
+        above = [label for label in _above(scores) if label in maps] if flagged else []
+        requested = tuple(dict.fromkeys([*requested, *above]))
+        places = {} if shown.hanging.on_its_side else highest_places(answer.get("cells", {}), shown)
         uncertainty = _uncertainty(scores, answer.get("spread", {}))
         metadata = {
             "image_path": args.image_path,
@@ -208,6 +222,7 @@ class ChestXRayClassifier:
             "above_operating_point": _above(scores),
             "uncertainty": uncertainty,
             **_label_metadata(requested, maps),
+            **({"looked_at": places} if places else {}),
             **model_metadata(model, answer),
             "warnings": warnings,
             "status": "completed",
@@ -252,6 +267,20 @@ def _heatmap(cells: NDArray[np.float32], shown: ModelInput) -> NDArray[np.float3
     size = (shown.columns, shown.rows)
     resized = Image.fromarray(found).resize(size, Image.Resampling.BILINEAR)
     return np.clip(np.asarray(resized, np.float32), 0, 1)
+
+
+def highest_places(cells: Mapping[str, NDArray[np.float32]], shown: ModelInput) -> dict[str, str]:
+    """Return in words where each label's map is highest on the upright film."""
+    rows, columns = shown.pixels.shape
+    left, top, side = central_square((rows, columns))
+    found: dict[str, str] = {}
+    for label, values in cells.items():
+        if not values.any():
+            continue
+        peak = np.unravel_index(int(np.argmax(values)), values.shape)
+        y, x = ((FIRST_CELL + CELL_STRIDE * at + 0.5) / INPUT_SIZE * side for at in map(int, peak))
+        found[label] = place_on_film((left + x) / columns, (top + y) / rows)
+    return found
 
 
 def _uncertainty(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.tools.chest.boxes import MIDDLE
 from app.tools.result_wording import CallResult, Disagreement, one_line, scores_of
 
 CLASSIFIER = "chest_xray_classifier"
@@ -32,9 +33,6 @@ BOX_MARGIN = 0.05
 """Margin for the ratio from bounding boxes, which is rougher than the measured one."""
 PLAUSIBLE = (0.25, 0.8)
 """Range of credible ratios from bounding boxes; outside it the outlines are broken."""
-MIDDLE = 0.05
-"""Half-width of the middle zone, as a share of the image's width; boxes in it have no side."""
-
 HEART = "an enlarged heart"
 _HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:\s+size)?"
 

@@ -67,7 +67,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Classify one image.
 
     `payload` has "pixels" uint8 [rows, columns]; "model" and "device" for `serve`; "labels" to
-    compute activation maps for; "spread", True to classify the image's `variants` as well.
+    compute activation maps for; "flagged", of how many labels that score above 0.5 besides, the
+    highest first; "spread", True to classify the image's `variants` as well.
 
     Returns:
         "scores", label -> 0..1; "cells", label -> float32 [7, 7] activation map without negative
@@ -88,7 +89,6 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
     """Return the "scores", "cells" and "spread" that `entry` describes, from one forward pass."""
-    wanted = [label for label in LABELS if label in payload.get("labels", ())]
     whole = preprocess(payload["pixels"])
     batch = (
         torch.cat([whole, *variants(payload["pixels"], whole)]) if payload.get("spread") else whole
@@ -98,6 +98,11 @@ def evaluate(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]
     try:
         with torch.inference_mode():
             scores = model(batch.to(device)).float().cpu().numpy()
+            named = payload.get("labels", ())
+            order = [LABELS[at] for at in (-scores[0]).argsort() if scores[0][at] > 0.5]
+            flagged = [label for label in order if label not in named]
+            chosen = {*named, *flagged[: payload.get("flagged", 0)]}
+            wanted = [label for label in LABELS if label in chosen]
             cells = _activation_maps(model, kept[0][0], wanted) if wanted else {}
     finally:
         hook.remove()

@@ -61,13 +61,15 @@ class Hanging:
     mirror: bool = False
     upside_down: bool = False
     warnings: tuple[str, ...] = ()
+    on_its_side: bool = False
 
     @classmethod
     def of(cls, orientation: Orientation) -> Hanging:
         """Return the flips that turn an image of this orientation upright."""
         row, column = orientation.row[:1], orientation.column[:1]
         if row in ("H", "F") or column in ("L", "R"):
-            return cls(warnings=("the image lies on its side: the model expects it upright",))
+            said = "the image lies on its side: the model expects it upright"
+            return cls(warnings=(said,), on_its_side=True)
         notes: list[str] = []
         if row == "R":
             notes.append("the image is stored mirrored; it was turned for the model")

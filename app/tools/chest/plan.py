@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from app.tools.chest import plan_models as models
 from app.tools.chest import plan_words as words
+from app.tools.chest.classifier import FLAGGED
 from app.tools.chest.contradictions import (
     CLASSIFIER,
     EXPERT,
@@ -21,7 +22,12 @@ from app.tools.chest.contradictions import (
     contradicts,
     disagreements,
 )
-from app.tools.chest.result_wording import WORDINGS, phrase_to_locate, unanswered
+from app.tools.chest.result_wording import (
+    WORDINGS,
+    not_looked_for,
+    phrase_to_locate,
+    unanswered,
+)
 from app.tools.pack_plan import (
     Accepts,
     AnyOf,
@@ -205,6 +211,8 @@ _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
 _ALL = (CLASSIFIER, SEGMENTATION, RATIO, REPORT, _SHOW)
+_ABNORMAL = (CLASSIFIER, RATIO, SEGMENTATION)
+"""What looks for anything abnormal, and for where it is."""
 
 _KINDS = (
     QuestionKind("everything", words.EVERYTHING, tools=_ALL, unless=words.ELSEWHERE),
@@ -227,6 +235,8 @@ _KINDS = (
     ),
     QuestionKind("disease", words.DISEASES, tools=(CLASSIFIER,), unless=words.ELSEWHERE),
     QuestionKind("where", words.WHERE),
+    QuestionKind("abnormal_where", with_kinds=("generic", "where"), tools=_ABNORMAL),
+    QuestionKind("wrong_where", with_kinds=("state", "where"), tools=_ABNORMAL),
     QuestionKind(
         "disease_where", with_kinds=("disease", "where"), tools=(CLASSIFIER, SEGMENTATION)
     ),
@@ -331,6 +341,9 @@ _TOOLS = (
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
         accepts=_CHEST,
         values=words.LABELS,
+        # Nothing named: whatever the model flags is looked for on the image.
+        usual=(("labels", (FLAGGED,)),),
+        usual_in=("disease_where",),
     ),
     ToolRule(
         SEGMENTATION,
@@ -476,6 +489,7 @@ PLAN = PackPlan(
     targets=words.TARGETS,
     wordings=WORDINGS,
     unanswered=unanswered,
+    not_looked_for=not_looked_for,
     disagreements=disagreements,
     contradicts=contradicts,
     caveats=(

@@ -34,7 +34,7 @@ ANALYSE = (
 
 GENERIC = (
     *("finding*", "befund", "befunde", "diagnos*", "diagnose*", "abnormal*", "patholog*"),
-    *("pathologi*", "abnormality"),
+    *("pathologi*", "abnormality", "auffaellig*"),
 )
 """All terms for findings, which a report describes."""
 DISEASES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from app.tools.chest.boxes import place_on_film
 from app.tools.chest.contradictions import (
     CLASSIFIER,
     EXPERT,
@@ -19,6 +20,7 @@ from app.tools.chest.contradictions import (
 from app.tools.chest.plan_words import LABELS
 from app.tools.result_wording import (
     AnswerContext,
+    CallResult,
     Data,
     ResultWording,
     Sentence,
@@ -88,15 +90,31 @@ def _scores(output: Data, metadata: Data) -> list[Sentence]:
     return [sentence for line in _disease_answer(output, frozenset()) for sentence in line]
 
 
+_OUTLINED = (
+    "Anatomy, not disease. Neither confidence (mean probability inside the outline) nor agreement "
+    "(Dice of four looks) says that an outline is right."
+)
+_SYNTHETIC = " The network learnt from synthetic films only."
+
+
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:
     metrics = output.get("metrics") or {}
     basis = str(metadata.get("area_note") or "")
-    lines = [_organ(name, values) for name, values in metrics.items()]
+    agreement = metadata.get("agreement_of_looks") or {}
+    lungs = [
+        metrics[name]["area_pixels"] for name in ("Left Lung", "Right Lung") if name in metrics
+    ]
+    both = sum(lungs) if len(lungs) == 2 else 0
+    lines = [_organ(name, values, agreement.get(name), both) for name, values in metrics.items()]
     if missing := metadata.get("not_found"):
         lines.append(f"Asked for but not found: {', '.join(map(_structure, missing))}.")
     if lines and basis:
         lines.append(f"{_sentence_case(one_line(basis)).rstrip('.')}.")
-    return cited(lines)
+    told = cited(lines)
+    if agreement:
+        taught = _SYNTHETIC if "embedded network" in str(metadata.get("model")) else ""
+        told.append(Sentence(f"{_OUTLINED}{taught}", cites=False))
+    return told
 
 
 _STRUCTURES = {
@@ -116,12 +134,17 @@ def _sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _organ(name: str, values: Data) -> str:
+def _organ(name: str, values: Data, agreement: float | None, lungs: int) -> str:
+    """Return the line on a structure; `lungs` is the area of both lungs in px, 0 if not known."""
     area = f"{number(values['area_pixels'])} px"
     if values.get("area_cm2") is not None:
         area = f"{number(values['area_cm2'], 1)} cm²"
-    confidence = number(values["confidence_score"])
-    return f"**{_structure(name)}:** area {area}, confidence {confidence}."
+    if lungs and name.endswith(" Lung"):
+        area += f" ({values['area_pixels'] / lungs:.0%} of both lungs)"
+    sure = f"confidence {number(values['confidence_score'])}"
+    if isinstance(agreement, (int, float)):
+        sure += f", agreement {number(agreement)}"
+    return f"**{_structure(name)}:** area {area}, {sure}."
 
 
 def _ratio(output: Data, metadata: Data) -> list[Sentence]:
@@ -153,14 +176,31 @@ def _generated(output: Data, metadata: Data) -> list[Sentence]:
 
 def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     lines = [
-        f"“{one_line(item['phrase'])}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to "
-        "the right and y down from the top left corner of the image (its left, not the patient's)."
+        f"“{one_line(item['phrase'])}”: box {_place(box, metadata)}."
         for item in output.get("predictions") or ()
         for box in item["bounding_boxes"]["image_coordinates"]
     ]
-    if not lines and "predictions" in output:
-        lines.append("The phrase was not found in the image.")
-    return cited(lines)
+    if lines:
+        note = "The model tends to mark whatever it is asked for: a box proves no finding."
+        return [*cited(lines), Sentence(note, cites=False)]
+    return cited(["The phrase was not found in the image."] if "predictions" in output else [])
+
+
+def _place(box: Sequence[float], metadata: Data) -> str:
+    """Return where a box (x0, y0, x1, y1) in pixels lies; in words if the film hangs as usual."""
+    corners = f"from {_point(box[:2])} to {_point(box[2:])} px"
+    size = metadata.get("original_size")
+    if not isinstance(size, Sequence) or "mirrored" in str(metadata.get("warnings") or ""):
+        return (
+            f"{corners}, x to the right and y down from the top left corner of the image (its "
+            "left, not the patient's)"
+        )
+    across, down = ((box[at] + box[at + 2] + 1) / 2 / size[1 - at] for at in (0, 1))
+    return f"{place_on_film(across, down)}, {corners}"
+
+
+def _phrase(label: str) -> str:
+    return _PHRASES.get(label, _label(label).lower())
 
 
 _PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
@@ -183,7 +223,7 @@ def phrase_to_locate(
         if not labels:
             return None
         highest = max(labels, key=lambda label: scores[label])
-        return {argument: _PHRASES.get(highest, _label(highest).lower()), **others}
+        return {argument: _phrase(highest), **others}
 
     return arguments
 
@@ -196,7 +236,10 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
     judged = one_line(str(output.get("judgement") or f"{side} 0.5"))
     # The tool's own words, so that its warning is not told a second time.
     unstable = [text for text in output.get("warnings") or () if " varies by " in str(text)]
-    varies = f", varies by {one_line(unstable[0].partition(' varies by ')[2])}" if unstable else ""
+    spread = output.get("spread_of_looks")
+    varies = f", varies by {spread:.2f} between looks" if isinstance(spread, (int, float)) else ""
+    if unstable:
+        varies = f", varies by {one_line(unstable[0].partition(' varies by ')[2])}"
     answer = [Sentence(f"**Cardiothoracic ratio about {ratio:.2f}**{varies}: {judged}.")]
     if output.get("heart_width_px") is not None:
         answer.append(Sentence(_widths(output)))
@@ -211,11 +254,12 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
 def _widths(output: Data) -> str:
     heart, thorax = (number(output[f"{name}_width_px"], 0) for name in ("heart", "thorax"))
     in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
+    view = f", {output['view']} film" if output.get("view") in ("PA", "AP") else ""
     if None in in_mm:
-        return f"Heart {heart} px, thorax {thorax} px."
+        return f"Heart {heart} px, thorax {thorax} px{view}."
     basis = one_line(str(output.get("spacing_source") or "source of the spacing not given"))
     wide = [number(value, 0) for value in in_mm]
-    return f"Heart {wide[0]} mm, thorax {wide[1]} mm ({heart} and {thorax} px; {basis})."
+    return f"Heart {wide[0]} mm, thorax {wide[1]} mm ({heart} and {thorax} px; {basis}){view}."
 
 
 def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
@@ -223,27 +267,47 @@ def _disease_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence
     scores = dict(sorted(found.items(), key=lambda item: -item[1]))
     if not scores:
         return []
+    told = {label: f"{_scored(label, scores)}{_sureness(label, output)}" for label in scores}
     note = Sentence("Scores are neither probabilities nor diagnoses.", cites=False)
     asked = [label for label in scores if label in targets]
     above = [label for label in scores if scores[label] > OPERATING_POINT and label not in asked]
     below = [label for label in scores if label not in (*asked, *above)]
     lines: list[list[Sentence]] = [
-        [Sentence(f"**{_scored(label, scores)}**: {_side(scores[label])} 0.5.")] for label in asked
+        [Sentence(f"**{_scored(label, scores)}**{_sureness(label, output)}: {side} 0.5.")]
+        for label, side in ((label, _side(scores[label])) for label in asked)
     ]
+    detailed = any(told[label] != _scored(label, scores) for label in above)
     if above:
+        head = f"**{'Also above' if asked else 'Above'} 0.5:**"
         named = ", ".join(_scored(label, scores) for label in above)
-        lines.append([Sentence(f"**{'Also above' if asked else 'Above'} 0.5:** {named}.")])
+        lines.append([Sentence(head, cites=False) if detailed else Sentence(f"{head} {named}.")])
     elif not asked:
         lines.append([Sentence("**No finding is scored above 0.5.**")])
     lines[0].append(note)
+    if detailed:
+        lines += [[Sentence(f"- {told[label]}.")] for label in above]
     if below:
         named = ", ".join(_scored(label, scores) for label in below)
-        lines.append([Sentence(f"At or below 0.5: {named}.")])
+        lines.append([Sentence(f"{'- ' if detailed else ''}At or below 0.5: {named}.")])
     return lines
 
 
 def _scored(label: str, scores: Mapping[str, float]) -> str:
     return f"{_label(label)} {scores[label]:.2f}"
+
+
+def _sureness(label: str, output: Data) -> str:
+    """Return how sure a label's score is and where the model looked for it, if known; else ""."""
+    known: Data = (output.get("uncertainty") or {}).get(label) or {}
+    parts: list[str] = []
+    if known.get("near"):
+        parts.append("too close to 0.5 to count")
+    if spread := known.get("range"):
+        turns = "" if known.get("stable", True) else ", on both sides of 0.5"
+        parts.append(f"{spread[0]:.2f} to {spread[1]:.2f} if mirrored or cropped{turns}")
+    if place := (output.get("looked_at") or {}).get(label):
+        parts.append(f"heat map highest {one_line(str(place))}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _side(score: float) -> str:
@@ -284,6 +348,49 @@ def unanswered(answer: AnswerContext) -> list[str]:
     return lines
 
 
+def _not_boxed(results: Sequence[CallResult]) -> list[str]:
+    """Return a sentence on the flagged labels for which no box was sought, if one was at all."""
+    sought = " ".join(
+        str(item.arguments.get("phrase")) for item in results if item.tool == GROUNDING
+    )
+    flagged = [
+        label
+        for item in results
+        if item.tool == CLASSIFIER
+        for label in item.metadata.get("above_operating_point") or ()
+        if _phrase(label) not in sought
+    ]
+    if not sought or not flagged:
+        return []
+    names = ", ".join(map(_label, dict.fromkeys(flagged)))
+    return [f"A box for {names}: only the finding with the highest score was looked for."]
+
+
+_OPEN = frozenset(
+    ("abnormal_where", "wrong_where", "everything", "visible", "describe", "analyse", "all")
+)
+"""Kinds of question that leave open what is looked for."""
+
+
+def not_looked_for(answer: AnswerContext) -> list[str]:
+    """Return a sentence for each thing that a question about disease covers and no tool sought."""
+    asked = [_label(label) for label in sorted(answer.targets & _LABELS)]
+    lines: list[str] = []
+    if "disease" in answer.kinds and CLASSIFIER not in answer.ran and answer.lacks(CLASSIFIER):
+        what = ", ".join(asked) or (
+            "18 findings, such as pneumothorax, effusion, consolidation, nodule and mass"
+        )
+        lines.append(f"{what}: that needs the model torchxrayvision DenseNet-121 (Tools > Models).")
+    lines += _not_boxed(answer.results)
+    if not asked and answer.kinds & _OPEN:
+        bones = "bones beyond one score for fractures" if CLASSIFIER in answer.ran else "bones"
+        lines.append(
+            f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
+            "tissue: by no tool that ran."
+        )
+    return lines
+
+
 WORDINGS = (
     ResultWording(
         RATIO,
@@ -299,6 +406,8 @@ WORDINGS = (
         _scores,
         kind="disease",
         subject="what is abnormal",
+        lacking="**I cannot say what is abnormal, or that nothing is:** the model that scores "
+        "findings is not installed. Read the film yourself.",
         answer=_disease_answer,
     ),
     ResultWording(SEGMENTATION, "Chest segmentation", _outlines),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from app.tools.api import (
 )
 from app.tools.diagnosis.differential import Differential, Evidence, Gain, Probability, Weight
 from app.tools.diagnosis.evidence_sources import image_evidence, record_evidence, text_evidence
+from app.tools.diagnosis.meant_table import meant_table, tells_of_child
 from app.tools.diagnosis.table import Hypothesis, Presentation, Source, presentations
 from app.tools.models.cards import cards
 
@@ -85,53 +85,6 @@ class ListPresentationsOutput(BaseModel):
     )
 
 
-def find_presentation(text: str, known: Mapping[str, Presentation]) -> list[Presentation]:
-    """Return the presentations that a text names best: by id, title, words or a disease."""
-    return _named(text, known)[0]
-
-
-def _named(text: str, known: Mapping[str, Presentation]) -> tuple[list[Presentation], bool, str]:
-    """Return those presentations, whether the name is asked for ("suspected ..."), and the name."""
-    wanted = text.casefold().replace("_", " ").strip()
-    if exact := [one for key, one in known.items() if wanted in (key, one.title.casefold())]:
-        return exact, True, ""
-    padded = f" {' '.join(_plain(wanted))} "
-    best: list[Presentation] = []
-    highest, called = (False, 0, 0), ""
-    for one in known.values():
-        diseases = (n for h in one.hypotheses.values() for n in (h.name, *h.other_names))
-        names = [*one.words, one.title.casefold(), one.id.replace("-", " ")]
-        names += [name.casefold() for name in diseases]
-        hits: list[tuple[bool, int, str]] = []
-        for name in names:
-            place = padded.find(f" {' '.join(_plain(name))} ")
-            if place >= 0:
-                # "Suspected PE, no leg swelling" names its disease, however short.
-                asked = bool(_ASKED_FOR.search(padded[: place + 1]))
-                hits.append((asked, len(name), name))
-        if not hits:
-            continue
-        # Of two tables of the disease, the one whose complaint is named as well.
-        top, *others = sorted(hits, reverse=True)
-        rank = (*top[:2], max((length for _, length, _ in others), default=0))
-        if rank > highest:
-            best, highest, called = [one], rank, top[2]
-        elif rank == highest:
-            best.append(one)
-    return best, highest[0], called
-
-
-_ASKED_FOR = re.compile(
-    r" (?:suspected|suspecting|suspicion of|likely is|likely are|probable is|probability of"
-    r"|chances? of|odds of|rule (?:in|out)|for|about|verdacht auf|v a"
-    r"|wahrscheinlich ist|wahrscheinlichkeit (?:für|einer|eines|von))(?: an?| the| eine[nr]?)? $"
-)
-
-
-def _plain(text: str) -> list[str]:
-    return "".join(letter if letter.isalnum() else " " for letter in text).split()
-
-
 def find_finding(presentation: Presentation, name: str) -> str | None:
     """Return the key of a finding by its key, name or one of its words, else None."""
     wanted = name.casefold().strip()
@@ -170,7 +123,10 @@ class ComputeDifferential:
         if kept and not _is_same_patient(kept, image, record_id):
             kept = {}
             unused.append("what was said before: it may be about another patient")
-        presentation = _chosen(args, known, kept)
+        presentation, others = _chosen(args, known, kept)
+        unused += others
+        if tells_of_child(args.text) and presentation.population.startswith("Adults"):
+            unused.append("that the patient is a child: the figures are of adults")
         told = kept if kept.get("presentation") == presentation.id else {}
         evidence = {item["finding"]: Evidence(**item) for item in told.get("evidence", ())}
         given: dict[str, bool] = {}
@@ -190,6 +146,8 @@ class ComputeDifferential:
             else:
                 name = presentation.findings[item.finding].name
                 unused.append(f"{name}: {item.origin}, but it was said otherwise")
+        if told and not unused and _says_nothing(args, given):
+            unused.append(f"{args.text.strip()!r}: this table has no finding for it")
         priors = {**told.get("priors", {}), **_priors(args.priors, presentation)}
         differential = Differential(presentation, tuple(evidence.values()), priors)
         context.store.put(
@@ -212,6 +170,11 @@ class ComputeDifferential:
             lines.append(f"Measurements are from the record of {patient.name}{chosen}.")
         text = "\n".join([*lines, NOT_FOR_DIAGNOSIS])
         return ToolResult(text, output, metadata)
+
+
+def _says_nothing(args: DifferentialInput, given: Mapping[str, bool]) -> bool:
+    """Return whether what was told, and no question, held no finding of the table."""
+    return not given and bool(args.text.strip()) and "?" not in args.text
 
 
 def _shown_patient(context: ToolContext) -> str:
@@ -249,36 +212,37 @@ def _plain_evidence(item: Evidence) -> JsonDict:
 
 def _chosen(
     args: DifferentialInput, known: Mapping[str, Presentation], kept: JsonDict
-) -> Presentation:
-    """Return the presentation that is meant.
+) -> tuple[Presentation, list[str]]:
+    """Return the presentation that is meant, and what the text asks for that it does not answer.
 
     Raises:
-        ToolRetry: None or several are named.
+        ToolRetry: None or several are named, or a disease that no table has.
     """
     earlier = known.get(str(kept.get("presentation")))
-    if earlier and not args.presentation and text_evidence(earlier, args.text).evidence:
-        named, asked, name = _named(args.text, known)
-        # "And hemoptysis": what names a complaint may also be a finding of this one.
-        own = bool(text_evidence(earlier, name).evidence) and not asked
-        if not named or own or earlier in named:
-            return earlier
-    for text in filter(None, (args.presentation, args.text)):
-        found = find_presentation(text, known)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            if earlier in found:
-                return earlier
-            names = ", ".join(f"{one.title} ({one.id})" for one in found)
-            raise ToolRetry(f"several tables fit: {names}", remedy="Say which one is meant.")
-        if text == args.presentation:
-            break
+    meant = meant_table(args.presentation or args.text, known)
+    if meant.unknown and not args.presentation:
+        raise _no_table(f"there is no table of published ratios for {meant.unknown}", known)
+    others = [f"the question about {name}, which has a table of its own" for name in meant.others]
     if earlier and not args.presentation:
-        return earlier
+        # "And hemoptysis": what names a complaint may also be a finding of this one.
+        told = bool(text_evidence(earlier, args.text).evidence)
+        own = told and not meant.asked and bool(text_evidence(earlier, meant.name).evidence)
+        if not meant.tables or own or earlier in meant.tables:
+            return earlier, others
+    if len(meant.tables) == 1:
+        return meant.tables[0], others
+    if meant.tables:
+        names = ", ".join(f"{one.title} ({one.id})" for one in meant.tables)
+        raise ToolRetry(f"several tables fit: {names}", remedy="Say which one is meant.")
+    raise _no_table("there is no table of published ratios for that complaint", known)
+
+
+def _no_table(reason: str, known: Mapping[str, Presentation]) -> ToolRetry:
     titles = ", ".join(one.title for one in known.values())
-    raise ToolRetry(
-        "there is no table of published ratios for that complaint",
-        remedy=f"There are tables for: {titles}.",
+    return ToolRetry(
+        reason,
+        remedy='Ask "Which complaints do you have tables for?" for the list.',
+        for_model=f"There are tables for: {titles}.",
     )
 
 
@@ -439,8 +403,8 @@ def said_lines(output: Mapping[str, Any]) -> list[str]:
         weights = [one for one in item["weights"] if one["counts"]]
         moved = f"; {', '.join(map(_weight_text, weights))}" if weights else ""
         lines.append(
-            f"{item['name']}: {percent(item['probability'])} (range {percent(item['low'])} to "
-            f"{percent(item['high'])}), before any finding {percent(item['prior'])}{moved}."
+            f"{item['name']}: {percent(item['probability'])} ({_range_text(item)}), before any "
+            f"finding {percent(item['prior'])}{moved}."
         )
     dependent = {
         (one["name"], one["depends_on"])
@@ -459,6 +423,13 @@ def said_lines(output: Mapping[str, Any]) -> list[str]:
         head = "Would tell most next" if number == 1 else "Then"
         lines.append(f"{head}: {_gain_text(gain, names)}.")
     return lines
+
+
+def _range_text(disease: JsonDict) -> str:
+    low, high = disease["low"], disease["high"]
+    if low == high:
+        return "its sources give no interval"
+    return f"range {percent(low)} to {percent(high)}"
 
 
 def _weight_text(weight: JsonDict) -> str:

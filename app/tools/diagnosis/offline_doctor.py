@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass, field
 
 from app.tools.diagnosis.differential import Differential, Evidence, Probability
-from app.tools.diagnosis.differential_tool import find_presentation, percent
+from app.tools.diagnosis.differential_tool import percent
 from app.tools.diagnosis.evidence_sources import text_evidence
+from app.tools.diagnosis.meant_table import find_presentation
 from app.tools.diagnosis.table import Presentation, presentations
 
 SURE = 0.9

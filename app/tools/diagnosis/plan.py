@@ -20,6 +20,9 @@ from app.tools.result_wording import AnswerContext, Data, ResultWording, Sentenc
 _WORDS = {section: phrases(words) for section, words in word_lists("diagnosis").items()}
 
 
+_COMPLAINTS = _WORDS["SIGNS"] + _WORDS["DISEASES"]
+
+
 def _kind(
     name: str, section: str, *tools: str, beats: tuple[str, ...] = (), of_complaint: bool = False
 ) -> QuestionKind:
@@ -34,6 +37,26 @@ def _kind(
         needs_image=False,
         beyond_images=True,
         greedy=True,
+    )
+
+
+def _case(
+    name: str, words: tuple[str, ...], *others: str, after: tuple[str, ...] = ()
+) -> QuestionKind:
+    """Return the kind of a case as it is told: "swollen calf after a flight: PE?".
+
+    It counts only if the words ask nothing of an open image or record.
+    """
+    return QuestionKind(
+        name,
+        words,
+        with_kinds=others,
+        tools=(COMPUTE,),
+        after=after,
+        unless=_WORDS["OF_IMAGES"],
+        needs_image=False,
+        beyond_images=True,
+        fallback=True,
     )
 
 
@@ -56,7 +79,11 @@ PLAN = PackPlan(
     title="Diagnosis",
     icon="git-branch",
     kinds=(
-        QuestionKind("complaint", _WORDS["COMPLAINTS"], needs_image=False),
+        QuestionKind("complaint", _COMPLAINTS, needs_image=False),
+        QuestionKind("sign", _WORDS["SIGNS"], needs_image=False),
+        _case("case", _WORDS["DISEASES"] + _WORDS["ALSO_SEEN"], "sign"),
+        _case("suspicion", _WORDS["SUSPICION"], "complaint"),
+        _case("told later", _COMPLAINTS + _WORDS["TOLD_LATER"], after=(COMPUTE,)),
         _kind("likelihood", "LIKELIHOOD", COMPUTE, of_complaint=True),
         _kind("differential", "DIFFERENTIAL", COMPUTE, of_complaint=True),
         _kind("ratios", "RATIOS", COMPUTE),

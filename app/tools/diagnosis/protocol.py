@@ -8,6 +8,7 @@ fresh request to a language model that sees the recorded facts and the last diff
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -33,10 +34,11 @@ READY = "I'm ready to provide a diagnosis. Let me finalize my assessment."
 DIAGNOSIS = "DIAGNOSIS READY: "
 """Start of the text of a final diagnosis."""
 
-_ACTION = re.compile(
-    r"\s*(ASK PATIENT|REQUEST TEST|REQUEST IMAGES?|DIAGNOSIS READY)\b[ \t]*:?\s*(.*)",
-    re.IGNORECASE | re.DOTALL,
+_LABELS = "ASK PATIENT|REQUEST TEST|REQUEST IMAGES?|DIAGNOSIS READY"
+_ACTION = re.compile(  # also "**ASK PATIENT:** question"
+    rf"[\s*_]*({_LABELS})\b[ \t*_]*:?[\s*_]*(.*)", re.IGNORECASE | re.DOTALL
 )
+_ANOTHER = re.compile(rf"^\W*({_LABELS})\b\W*:", re.IGNORECASE | re.MULTILINE)
 _FORMS = (
     "Write next_step_action as 'ASK PATIENT: question', 'REQUEST TEST: one test', 'REQUEST IMAGES' "
     "or 'DIAGNOSIS READY'."
@@ -77,7 +79,7 @@ class DiagnosisStepInput(ToolInput):
         max_length=20_000,
         description="Facts learned since the last step.",
     )
-    current_uncertainties: list[str] = Field(
+    current_uncertainties: list[Annotated[str, Field(max_length=1_000)]] = Field(
         description="The diseases that are still possible, two to four, the likeliest first.",
     )
     next_step_action: str = Field(
@@ -114,15 +116,17 @@ def spoken_action(action: str) -> str:
     Raises:
         ToolRetry: It is none of the actions, or lacks its question or test.
     """
-    found = _ACTION.fullmatch(action)
+    found = _ACTION.fullmatch(re.sub(r"""\s*(["'])(.*)\1\s*""", r"\2", action, flags=re.DOTALL))
     if found is None:
         raise ToolRetry(f"that is no next step: {action[:80]!r}", for_model=_FORMS)
     label, rest = found[1].upper(), found[2].strip()
     if label == "DIAGNOSIS READY":
         return READY
+    if _ANOTHER.search(rest):
+        raise ToolRetry("next_step_action holds two steps", for_model=_FORMS)
     if label.startswith("REQUEST IMAGE"):
         return f"REQUEST IMAGES: {rest}" if rest else "REQUEST IMAGES"
-    if not rest:
+    if not re.search(r"\w", rest):
         raise ToolRetry(f"{label} without a text", for_model=_FORMS)
     return rest if label == "ASK PATIENT" else f"REQUEST TEST: {rest}"
 
@@ -165,6 +169,8 @@ class DiagnosisStepTool:
             ToolRetry: The differential or the action is not in the form asked for.
             FileProblem: The session's file cannot be read or written.
         """
+        if not args.new_information.strip():
+            raise ToolRetry("new_information is empty")
         text = spoken_action(args.next_step_action)
         said = {item.casefold().strip(): item for item in args.current_uncertainties}
         diseases = [item for item in said.values() if not _NOTHING.fullmatch(item)]

@@ -110,6 +110,8 @@ def append_step(
 ) -> DiagnosisSession:
     """Add a step to a session's file, and return the session.
 
+    A final diagnosis that was written without it is taken back.
+
     Raises:
         FileProblem: The file cannot be read or written.
     """
@@ -124,6 +126,7 @@ def append_step(
         session.steps.append(step)
         session.accumulated_notes = "\n\n".join(map(_note, session.steps))
         session.current_uncertainties = uncertainties
+        session.final_diagnosis = None
         _write(session)
     return session
 

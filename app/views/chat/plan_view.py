@@ -220,7 +220,11 @@ class _Reader:
         """Return why the goal was not reached; "" if it was or is still worked on."""
         if self._event.goal != "incomplete":
             return ""
-        why = self._sentence(self._event.goal_why)
+        why = self._event.goal_why
+        for step in self._event.steps:  # its card says why it failed
+            verdict = str(step.get("verdict") or "").rstrip(".")
+            why = why.replace(f": {verdict}", "") if verdict else why
+        why = self._sentence(why)
         return tr("Goal not reached: {why}").format(why=why) if why else tr("Goal not reached.")
 
     def _step(self, step: Mapping[str, Any]) -> PlanLine:

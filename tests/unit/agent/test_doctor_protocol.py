@@ -173,6 +173,18 @@ def step_call(**change: Any) -> Any:
         ([[step_call(new_information="")]], "new_information"),
         ([[call("final_diagnosis", reason_ready="sure")]], "no step was recorded"),
         ([says("DIAGNOSIS READY")], "DIAGNOSIS READY"),
+        ([[step_call(next_step_action="**ASK PATIENT:** Do you cough?")]], "Do you cough?"),
+        ([[step_call(next_step_action='"ASK PATIENT: Do you cough?"')]], "Do you cough?"),
+        ([[step_call(next_step_action="ASK PATIENT: Pain?\nREQUEST TEST: CRP")]], "two steps"),
+        ([[step_call(next_step_action="ASK PATIENT: ...")]], "ASK PATIENT without a text"),
+        ([[step_call(new_information="  ")]], "new_information is empty"),
+        ([[step_call(new_information=None)]], "new_information"),
+        ([[step_call(new_information="x" * 25_000)]], "at most 20000 characters"),
+        ([[step_call(current_uncertainties=["flu", "x" * 60_000])]], "at most 1000 characters"),
+        ([[step_call(current_uncertainties={"flu": 0.4, "cold": 0.6})]], "current_uncertainties"),
+        ([[call("prescribe_drug", drug="x")]], "No such tool"),
+        ([[call("diagnosis_step")]], "new_information is missing"),
+        ([[call("final_diagnosis", reason_ready="x"), step_call()]], "no step was recorded"),
     ],
 )
 def test_turns_that_break_the_protocol_end_in_a_clear_state(
@@ -222,6 +234,23 @@ def test_a_synthesis_that_names_no_disease_is_not_accepted(program: Program, sai
     assert "named no disease" in answer
     assert [event.status for event in events if isinstance(event, ToolFinished)] == ["failed"]
     assert load_session(session_id).final_diagnosis is None
+
+
+def test_a_step_takes_back_the_final_diagnosis_before_it(program: Program) -> None:
+    session_id = "reopened"
+    clear_session(session_id)
+    append_step(session_id, "Fever", ["flu", "cold"], "DIAGNOSIS READY")
+    with ScriptedModel([call("final_diagnosis", reason_ready="sure")], says("Flu")) as model:
+        turn(program, model, session_id)
+    assert load_session(session_id).final_diagnosis is not None
+    with ScriptedModel([step_call(new_information="Koplik spots")]) as model:
+        turn(program, model, session_id)
+    assert load_session(session_id).final_diagnosis is None
+    with ScriptedModel([call("final_diagnosis", reason_ready="sure")], says("Measles")) as model:
+        turn(program, model, session_id)
+    final = load_session(session_id).final_diagnosis
+    assert final is not None
+    assert (final.diagnosis, "Koplik spots" in final.synthesis_prompt) == ("Measles", True)
 
 
 def test_two_roles_can_have_two_models(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

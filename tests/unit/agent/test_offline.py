@@ -75,7 +75,7 @@ def test_prompt_1_chains_real_outputs_in_the_order_asked(tmp_path: Path):
 
 def test_figures_are_rounded_with_units_and_stand_under_the_tool_that_gave_them(tmp_path: Path):
     answer = ask(tmp_path, PROMPT_1_NATURAL)[-1].answer
-    assert "**Left lung:** area 123,456 px, confidence 0.89" in answer
+    assert "**Left lung:** area 123,456 px (50% of both lungs), confidence 0.89" in answer
     assert "**Cardiothoracic ratio about 0.47**: below 0.5 [" in answer
     assert "Heart 473 px, thorax 1,000 px" in answer
     assert "**Above 0.5:** Mass 0.73, Lung Opacity 0.62" in answer

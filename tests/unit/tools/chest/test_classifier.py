@@ -191,6 +191,38 @@ def test_a_damaged_file_fails_with_its_name_and_what_to_do(
     assert FILE in caught.value.subject
 
 
+def test_flagged_means_the_labels_that_score_highest_above_one_half(torch: Any, network: Any):
+    from app.tools.chest import densenet
+
+    network.op_threshs, network.input_resolution = torch.full((18,), 0.5), 224
+    payload = {"pixels": radiograph(), "labels": ["Hernia"], "flagged": 2, "spread": True}
+    try:
+        found = densenet.evaluate(network, payload, "cpu")
+    finally:
+        network.op_threshs = None
+        del network.input_resolution
+    scores = found["scores"]
+    ranked = sorted((label for label in scores if label != "Hernia"), key=lambda one: -scores[one])
+    assert len([label for label in ranked if scores[label] > 0.5]) >= 2
+    assert set(found["cells"]) == {"Hernia", *ranked[:2]}
+
+
+def test_it_maps_what_it_flags_and_says_where_each_map_is_highest(bench: Bench):
+    pytest.importorskip("torch")
+    (bench.models / FILE).write_bytes(b"x")
+    cells = np.zeros((7, 7), np.float32)
+    cells[1, 5] = 2
+    answer = {"scores": {"Mass": 0.81, "Edema": 0.1}, "cells": {"Mass": cells}}
+    opened(bench, FakeHost({**answer, "spread": {"Mass": [0.01, 0.79, 0.82]}}))
+    result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=["flagged"])
+    assert result.metadata["labels"] == ["Mass"]
+    assert result.metadata["looked_at"] == {
+        "Mass": "on the patient's left, upper third of the film"
+    }
+    (found,) = result.findings
+    assert isinstance(found.geometry, Heatmap)
+
+
 def test_the_labels_are_the_networks_own(torch: Any):
     from app.tools.chest import classifier, densenet
 

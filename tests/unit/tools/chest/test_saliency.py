@@ -7,6 +7,7 @@ import pytest
 
 from app.tools.api import ToolRetry
 from app.tools.chest import classifier
+from app.tools.chest.model_pictures import Hanging, ModelInput
 
 SHAPES = [(224, 224), (500, 500), (512, 700), (701, 512), (333, 1001), (2048, 2500)]
 
@@ -79,3 +80,22 @@ def test_labels_that_cannot_be_drawn_are_sent_back_with_those_there_are(asked: l
     with pytest.raises(ToolRetry, match=why) as caught:
         classifier.match(asked)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ((0, 0), "on the patient's right, upper third of the film"),
+        ((3, 3), "in the midline, middle third of the film"),
+        ((6, 6), "on the patient's left, lower third of the film"),
+    ],
+)
+def test_the_highest_place_is_told_as_it_lies_in_the_patient(
+    shape: tuple[int, int], cell: tuple[int, int], words: str
+):
+    rows, columns = shape
+    cells = np.zeros((7, 7), np.float32)
+    cells[cell] = 1
+    shown = ModelInput(np.zeros(shape, np.uint8), Hanging(), rows, columns)
+    assert classifier.highest_places({"Mass": cells, "Nodule": cells * 0}, shown) == {"Mass": words}

@@ -62,6 +62,7 @@ def test_what_was_marked_is_told_with_its_area_where_there_is_a_spacing():
 def test_a_boxs_coordinates_are_two_numbers_each_and_their_left_is_not_the_patients():
     box = {"image_coordinates": [[1113.0, 1078.0, 1574.0, 1686.0]]}
     output = {"predictions": [{"phrase": "effusion", "bounding_boxes": box}]}
-    (told,) = lines("xray_phrase_grounding", output)
+    told, note = lines("xray_phrase_grounding", output)
     assert "box from (1113, 1078) to (1574, 1686) px" in told
     assert "not the patient's" in told
+    assert "a box proves no finding" in note

@@ -19,9 +19,9 @@ from app.tools.diagnosis.differential_tool import (
     DifferentialOutput,
     ListPresentations,
     ListPresentationsInput,
-    find_presentation,
     percent,
 )
+from app.tools.diagnosis.meant_table import find_presentation
 from app.tools.diagnosis.table import presentations
 
 TOOL = ComputeDifferential()
@@ -219,10 +219,44 @@ def test_a_finding_that_the_table_lacks_stays_words(context: ToolContext) -> Non
         ("Suspected PE, no leg swelling: which test next?", PE),
         ("how likely is PE with a swollen calf?", PE),
         ("chest pain in the emergency department, had a stroke", "acute-chest-pain-emergency"),
+        ("Sudden dyspnoea, swollen calf: PE?", PE),
+        ("?PE, breathless since this morning", PE),
+        ("Pt denies chest pain. Cough with sputum. Pneumonia?", "suspected-pneumonia"),
+        ("Mother had a stroke. Sore throat, no cough", "sore-throat-adult"),
+        ("headache, neck stiffness - SAH?", "thunderclap-headache"),
+        ("suspected pulmonray embolsim, hemoptysis", PE),
+        ("8 year old with fever. Appendicitis?", "suspected-appendicitis-child"),
+        ("Kind mit Loslassschmerz. Appendizitis?", "suspected-appendicitis-child"),
+        ("28 year old with fever. Appendicitis?", "suspected-appendicitis"),
+        ("How likely is it that she has pneumonia with a sore throat?", "suspected-pneumonia"),
+        ("Thoraxschmerz verneint. Lungenembolie ausgeschlossen?", PE),
     ],
 )
 def test_a_presentation_is_found_by_its_names(text: str, name: str) -> None:
     assert [item.id for item in find_presentation(text, presentations([]))] == [name]
+
+
+def test_a_disease_without_a_table_is_not_answered_from_another_s(context: ToolContext) -> None:
+    with pytest.raises(ToolRetry, match="for sarcoidosis"):
+        ask(context, text="How likely is sarcoidosis with cough and fever?")
+    with pytest.raises(ToolRetry, match="for a kidney stone"):
+        ask(context, text="fever; what is the probability of a kidney stone?")
+    assert ask(context, presentation=PE, text="How likely is it now?").output["hypotheses"]
+
+
+def test_what_the_table_does_not_answer_is_said(context: ToolContext) -> None:
+    both = ask(context, text="Dyspnoea, S3 gallop, raised JVP. Heart failure or PE?")
+    assert both.output["presentation"]["id"] == "acute-dyspnea-heart-failure"
+    assert "Pulmonary embolism, which has a table of its own" in both.summary
+    child = ask(context, text="6 year old boy with cough and fever: pneumonia?", fresh=True)
+    assert "that the patient is a child: the figures are of adults" in child.summary
+    ask(context, presentation=PE, text="hemoptysis", fresh=True)
+    later = ask(context, text="and his tongue is blue")
+    assert "'and his tongue is blue': this table has no finding for it" in later.summary
+
+
+def test_no_range_is_claimed_where_no_source_gives_an_interval(context: ToolContext) -> None:
+    assert "20% (its sources give no interval)" in ask(context, presentation=PE).summary
 
 
 def test_the_list_has_every_table(context: ToolContext) -> None:

@@ -1,0 +1,171 @@
+"""What is abnormal, and where: measured, how sure, and what nobody looked for, each thing once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
+from app.imaging.demo import demo_paths
+from app.tools.api import Need, ToolFailed
+from app.tools.registry import load_packs
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    Strict,
+    collect,
+    fails,
+    ok,
+    pack,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, call, says
+
+QUESTION = "What is abnormal here, and where?"
+DENSENET = "densenet121-res224-all"
+NOT_THERE = ToolFailed(
+    "The chest classifier needs a model that is not installed: torchxrayvision DenseNet-121",
+    remedy=f"Run `python -m app models get {DENSENET}` (28 MB).",
+)
+UNSTABLE = "unstable: the cardiothoracic ratio varies by 0.07 when the image is cropped"
+
+
+class Phrase(ImageInput):
+    """Arguments of a phrase grounding that was made up."""
+
+    phrase: str
+
+
+def lacking(name: str, *needs: str, run: Any = None) -> FakeTool:
+    tool = FakeTool(name, ImageInput, run or fails(NOT_THERE))
+    tool.spec = replace(tool.spec, needs=tuple(Need("weights", need) for need in needs))
+    return tool
+
+
+def without_models() -> FakeRegistry:
+    """The packs' tools on a machine with the embedded network only."""
+    heart = {"ratio": 0.5, "judgement": "too close to 0.5 to decide", "reliable": False}
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    tools["chest_xray_classifier"] = lacking("chest_xray_classifier", DENSENET)
+    tools["xray_phrase_grounding"] = lacking("xray_phrase_grounding", "maira-2")
+    tools["chest_xray_expert"] = lacking("chest_xray_expert", "chexagent-2-3b")
+    measured = ok("About 0.50.", {**heart, "warnings": [UNSTABLE, "the patient may be rotated"]})
+    tools["cardiothoracic_ratio"] = FakeTool("cardiothoracic_ratio", ImageInput, measured)
+    return FakeRegistry(*tools.values())
+
+
+def ask(folder: Path, tools: FakeRegistry, question: str = QUESTION) -> list[Any]:
+    plans = load_packs([]).plans
+    asked = request(folder, question=question, models_dir=folder)
+    return asyncio.run(collect(AgentLoop(OfflineModel(plans), tools, plans=plans), asked))
+
+
+@pytest.mark.parametrize(
+    "question", [QUESTION, "Was ist hier auffällig, und wo?", "Anything wrong, and where?"]
+)
+def test_with_no_model_it_is_told_what_was_measured_and_what_nobody_looked_for(
+    tmp_path: Path, question: str
+):
+    events = ask(tmp_path, without_models(), question)
+    answer = events[-1].answer
+    heads = [line for line in answer.splitlines() if line.startswith("**")]
+    assert heads[0].startswith("**I cannot say what is abnormal, or that nothing is:**")
+    assert [head.strip("*") for head in heads[1:]] == [
+        "Cardiothoracic ratio",
+        "Chest segmentation",
+        "Warnings",
+        "Not looked for",
+    ]
+    sought = answer.partition("**Not looked for**")[2]
+    assert "pneumothorax, effusion, consolidation" in sought
+    assert "Tubes and lines" in sought
+    assert "Nothing installed here can show where a finding is" in sought
+    for once in ("DenseNet-121", "MAIRA-2", "0.50", "0.07", "may be rotated"):
+        assert answer.count(once) == 1, once
+    assert events[-1].missing == ["maira-2"]
+
+
+def test_an_answer_of_a_language_model_says_so_too(tmp_path: Path):
+    plans = load_packs([]).plans
+    turns = [call("cardiothoracic_ratio", image_path="image-1")], says("The ratio is 0.50 [1].")
+    with ScriptedModel(*turns, says("I said so.")) as model:
+        loop = AgentLoop(model, without_models(), plans=plans)
+        asked = request(tmp_path, question=QUESTION, models_dir=tmp_path)
+        events = asyncio.run(collect(loop, asked))
+    assert "**Not looked for**\n- 18 findings, such as pneumothorax" in events[-1].answer
+
+
+def test_a_finding_that_is_named_is_what_was_not_looked_for(tmp_path: Path):
+    answer = ask(tmp_path, without_models(), "Is there a pneumothorax?")[-1].answer
+    assert "- Pneumothorax: that needs the model torchxrayvision" in answer
+    assert "Tubes and lines" not in answer
+    assert "Cardiothoracic" not in answer
+
+
+def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest_is_said(
+    tmp_path: Path,
+):
+    scores = {"Effusion": 0.71, "Mass": 0.53, "Nodule": 0.2}
+    sure = {
+        "Effusion": {"near": False, "range": [0.66, 0.74], "stable": True},
+        "Mass": {"near": True, "range": [0.41, 0.55], "stable": False},
+    }
+    metadata = {
+        "labels": ["Effusion", "Mass"],
+        "above_operating_point": ["Effusion", "Mass"],
+        "uncertainty": sure,
+        "looked_at": {"Effusion": "on the patient's left, lower third of the film"},
+    }
+    boxes = {"image_coordinates": [[60.0, 70.0, 79.0, 89.0]]}
+    found = {"predictions": [{"phrase": "pleural effusion", "bounding_boxes": boxes}]}
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    scored, boxed = ok("Scored.", scores, **metadata), ok("1 box.", found, original_size=[100, 100])
+    tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, boxed)
+    events = ask(tmp_path, FakeRegistry(*tools.values()))
+    asked = {event.tool: event.arguments for event in events if event.kind == "tool_started"}
+    assert asked["chest_xray_classifier"]["labels"] == ["flagged"]
+    assert asked["xray_phrase_grounding"]["phrase"] == "pleural effusion"
+    answer = events[-1].answer
+    assert answer.splitlines()[:4] == [
+        "**Above 0.5:** Scores are neither probabilities nor diagnoses.",
+        "- Effusion 0.71 (0.66 to 0.74 if mirrored or cropped; heat map highest on the patient's "
+        "left, lower third of the film) [1.1].",
+        "- Mass 0.53 (too close to 0.5 to count; 0.41 to 0.55 if mirrored or cropped, on both "
+        "sides of 0.5) [1.2].",
+        "- At or below 0.5: Nodule 0.20 [1.3].",
+    ]
+    assert "“pleural effusion”: box on the patient's left, lower third of the film" in answer
+    assert "- A box for Mass: only the finding with the highest score was looked for." in answer
+    assert answer.index("Where the phrase is seen") < answer.index("Cardiothoracic ratio about")
+
+
+class Labels(Strict):
+    """Arguments of a classifier that was made up."""
+
+    image_path: str
+    labels: list[str] | None = None
+
+
+@pytest.mark.slow
+def test_the_demo_film_on_a_fresh_machine(tmp_path: Path, monkeypatch: Any, capsys: Any):
+    """All of it as shipped: the embedded network, the demo study, no model."""
+    pytest.importorskip("torch")
+    from app.headless import runs
+
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    assert runs.ask(QUESTION, [demo_paths()[0]], "offline", tmp_path / "out") == 0
+    answer = capsys.readouterr().out
+    assert answer.startswith("**I cannot say what is abnormal, or that nothing is:**")
+    assert "PA film" in answer
+    assert answer.count("varies by") == 1
+    assert answer.count("PixelSpacing") == 1
+    assert answer.count("synthetic films") == 1
+    assert answer.index("Cardiothoracic ratio about") < answer.index("Left lung") < len(answer)
+    assert answer.index("Left lung") < answer.index("Not looked for")
