@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
@@ -70,7 +70,7 @@ _SPELLED = {
 _UNITS = (
     r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|µm|um|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|mcg|µg|mg|kg|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
+    r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
     r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
     r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln)"
 )
@@ -95,6 +95,10 @@ _SCALES = {
     "cm3": ("ml", 1.0),
     "cc": ("ml", 1.0),
     "mm3": ("ml", 0.001),
+    "mg": ("mg", 1.0),
+    "g": ("mg", 1000.0),
+    "µg": ("mg", 0.001),
+    "kg": ("mg", 1_000_000.0),
 }
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _ABOUT = re.compile(
@@ -111,6 +115,28 @@ _EARLIER = re.compile(
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
     re.IGNORECASE,
 )
+_NOW = re.compile(
+    r"\b(?:current\w*|now|today|present film|this (?:film|image|radiograph|study)|aktuell\w*|jetzt|"
+    r"heut\w*|derzeit\w*|nun)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d])")
+_CHANGE = re.compile(
+    r"\b(?:from|then|than|since|both|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
+    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
+    r"seit|beide\w*|zwischen|gestiegen|stieg|gefallen|fiel|zugenommen|abgenommen|veränder\w*|"
+    r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
+_BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
+_END = " \t.!?:*_|"
+_TIMES = re.compile(
+    r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
+    r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
+    re.IGNORECASE,
+)
+_OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
 NO_EVIDENCE = "no evidence in this session"
@@ -183,6 +209,24 @@ class Figure:
     source: int = 0
 
 
+@dataclass(slots=True)
+class _Part:
+    """A part of a sentence that has citations of its own, or a sentence without any.
+
+    Attributes:
+        start: Where its words begin in the sentence; they end at `stop`.
+        end: Where a mark stands: behind its citations.
+        ids: Ids that it cites: "3", "3.2".
+        known: Numbers of the results among them that there are.
+    """
+
+    start: int
+    stop: int
+    end: int
+    ids: list[str]
+    known: list[int] = field(default_factory=list[int])
+
+
 class Claims:
     """Marks figures and statements in a model's texts that no result of the conversation supports.
 
@@ -205,6 +249,11 @@ class Claims:
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
         self._read: dict[int, Facts] = {}
+        years = {number: self._years(number) for number in self._results}
+        own = [found for number, found in years.items() if number not in self._elsewhere]
+        theirs = [years[number] for number in self._elsewhere]
+        self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
+        self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
         self._named: dict[int, frozenset[str]] = {}
 
     def answer(self, text: str) -> str:
@@ -241,40 +290,114 @@ class Claims:
 
         `every` is the sentence with spaces in place of citations, and `code` also in that of code.
         """
-        words, places = _bare(every, sentence)
-        plain = "".join(code[place] for place in places)
-        ids = [one for part in citations(sentence, self._items) for one in numbers_in(part[0])]
-        cited = dict.fromkeys(int(one["number"]) for one in ids)
-        items = self._texts_of(one["id"] for one in ids if one["item"])
-        known = [number for number in cited if number in self._results]
-        general = not cited and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+        plain, places = _bare(code, sentence)
+        parts = self._parts(sentence, every)
+        general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
+        figures = _blanked(figures, _BRACKETS.finditer(figures))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
-        wrong = False
+        wrong: set[int] = set()
         for one in _NUMBER.finditer(figures):
+            place = places[one.end() - 1] + 1
+            part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
-            why = self._figure(before, one, known) or self._count(one, figures, known)
+            why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
             if why:
-                wrong = True
-                yield places[one.end() - 1] + 1, why
-        if not wrong and (found := self._of_item(figures, items)):
-            yield places[found[0] - 1] + 1, found[1]
+                wrong.add(part.end)
+                yield place, why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
-        if cited and not known:
-            return  # marked as citing nothing
-        told = [self._elsewhere[number] for number in known if number in self._elsewhere]
-        told = [why for why in told if not (_names(sentence, why) or _EARLIER.search(plain))]
-        if not general:
-            against = self._contradiction(words, known, items)
-            told += [against] if against else self._statement(words, known)
-        if self._undone(plain):
-            told.append("this was not done")
+        lost = any(part.ids and not part.known for part in parts)
+        whole = f"{every}\n" if not parts[0].ids else ""
+        for part in parts:
+            if part.ids and not part.known:
+                continue  # marked as citing nothing
+            words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
+            told = [*self._elsewhere_told(part, sentence)]
+            if not general and not (told and self._items_of_part(part)):
+                told += self._of_words(words, part, right=part.end not in wrong)
+            yield from ((part.end, why) for why in dict.fromkeys(told))
+        if lost and not any(part.known for part in parts):
+            return
+        told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
-        end = len(sentence.rstrip(" \t.!?:*_|"))
-        yield from ((end, why) for why in dict.fromkeys(told))
+        yield from ((len(sentence.rstrip(_END)), why) for why in told)
+
+    def _items_of_part(self, part: _Part) -> dict[str, str]:
+        """Return the texts of the items that a part of a sentence cites, by their ids."""
+        return self._texts_of(key for key in part.ids if "." in key)
+
+    def _of_words(self, words: str, part: _Part, *, right: bool) -> Iterator[str]:
+        """Yield what is wrong with what a part of a sentence says; `right` are its figures."""
+        items = self._items_of_part(part)
+        if against := self._contradiction(words, part, items):
+            yield against
+            return
+        if right and (found := self._of_item(words, items)):
+            yield found
+            return
+        yield from self._statement(words, part.known)
+
+    def _parts(self, sentence: str, every: str) -> list[_Part]:
+        """Return the parts of a sentence, each up to its citation.
+
+        What stands behind the last one belongs to it; citations in a row are of one part.
+        """
+        parts: list[_Part] = []
+        at = 0
+        for found in citations(sentence, self._items):
+            ids = [one["id"] for one in numbers_in(found[0])]
+            if parts and not re.search(r"\w", every[at : found.start()]):
+                parts[-1].ids += ids
+                parts[-1].end = found.end()
+            else:
+                parts.append(_Part(at, found.start(), found.end(), ids))
+            at = found.end()
+        if not parts:
+            return [_Part(0, len(sentence), len(sentence.rstrip(_END)), [])]
+        if re.search(r"\w", every[at:]):
+            parts[-1].stop = len(sentence)
+            parts[-1].end = len(sentence.rstrip(_END))
+        for part in parts:
+            numbers = dict.fromkeys(int(key.partition(".")[0]) for key in part.ids)
+            part.known = [number for number in numbers if number in self._results]
+        return parts
+
+    def _elsewhere_told(self, part: _Part, sentence: str) -> Iterator[str]:
+        """Yield which cited results are of another image than the one that is spoken of."""
+        said = sentence[: part.end]
+        if self._quoted(part, sentence):
+            return
+        named = [(one.start(), True) for one in _EARLIER.finditer(said)]
+        named += [
+            (one.start(), True) for one in _YEAR.finditer(said) if one[0] in self._their_years
+        ]
+        named += [(one.start(), False) for one in _NOW.finditer(said)]
+        named += [(one.start(), False) for one in _YEAR.finditer(said) if one[0] in self._our_years]
+        earlier = max(named)[1] if named else None
+        cited = [number for number in self._numbers_in(sentence) if number in self._results]
+        both = len({number in self._elsewhere for number in cited}) > 1
+        if both and _CHANGE.search(sentence):
+            return
+        for number in part.known:
+            if number in self._elsewhere:
+                why = self._elsewhere[number]
+                if not (earlier or _names(sentence, why)):
+                    yield why
+            elif earlier and self._elsewhere and self._results[number].images:
+                yield f"result {number} is of the image that is asked about"
+
+    def _numbers_in(self, sentence: str) -> Iterator[int]:
+        for found in citations(sentence, self._items):
+            yield from (int(one["number"]) for one in numbers_in(found[0]))
+
+    def _quoted(self, part: _Part, sentence: str) -> bool:
+        """Return whether a part of a sentence is a quotation of the item that it cites."""
+        quoted = [one[1].casefold().strip(" .") for one in _QUOTE.finditer(sentence[: part.stop])]
+        told = [text.casefold() for text in self._items_of_part(part).values()]
+        return any(one and any(one in text for text in told) for one in quoted)
 
     def _of_other_images(self) -> Iterator[tuple[int, str]]:
         """Yield which results are of an image that is not asked about, each with its mark."""
@@ -287,6 +410,11 @@ class Claims:
             if about and item.images and item.sources.isdisjoint(about):
                 image = concerned.other_image_name(item) or "another image"
                 yield number, f"result {number} is of {image}"
+
+    def _years(self, number: int) -> set[str]:
+        """Return the years that a result names, by which an image may be spoken of."""
+        texts = _strings(self._results[number].message.data)
+        return {one[0] for text in texts for one in _YEAR.finditer(text[:_STRINGS])}
 
     def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the texts of items by their ids; without those that there are not."""
@@ -304,18 +432,20 @@ class Claims:
             self._read[number] = facts_of(self._results[number].message.data)
         return self._read[number]
 
-    def _contradiction(self, words: str, cited: Sequence[int], items: Mapping[str, str]) -> str:
-        """Return what results say against a sentence: the cited ones, or else all of them."""
+    def _contradiction(self, words: str, part: _Part, items: Mapping[str, str]) -> str:
+        """Return what results say against words: the cited ones, or else all of them."""
         if not self._results:
             return ""
         if items:
+            number = int(next(iter(items)).partition(".")[0])
             own = Facts(tuple(item_facts([*items.values()])))
-            if why := contradiction(words, [(int(next(iter(items)).split(".")[0]), own)]):
+            if why := contradiction(words, [(number, own)], cited=True):
                 return why
             if why := self._wrong_item(words, items):
                 return why
-        numbers = cited or [one for one in self._results if one not in self._elsewhere]
-        return contradiction(words, [(number, self._facts(number)) for number in numbers])
+        numbers = part.known or [one for one in self._results if one not in self._elsewhere]
+        facts = [(number, self._facts(number)) for number in numbers]
+        return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited item is, if a sentence tells another one of its result instead."""
@@ -330,24 +460,29 @@ class Claims:
 
     # -- figures
 
-    def _of_item(self, figures: str, items: Mapping[str, str]) -> tuple[int, str] | None:
-        """Return the place of a number that is not that of the item that its sentence cites."""
+    def _of_item(self, words: str, items: Mapping[str, str]) -> str:
+        """Return what the cited items are, if none of the numbers of a sentence is theirs."""
+        figures = _in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        figures = _blanked(figures, _ITEM.finditer(figures, 0, 12))
+        befores = [
+            figures[max(0, one.start() - _REACH) : one.start()] for one in _NUMBER.finditer(figures)
+        ]
         said = [
             one
-            for one in _NUMBER.finditer(figures)
-            if not _BOUND.search(figures[max(0, one.start() - _REACH) : one.start()])
-            and not _NAMED_BY_NUMBER.search(figures[max(0, one.start() - _REACH) : one.start()])
+            for one, before in zip(_NUMBER.finditer(figures), befores, strict=True)
+            if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
+            and not _YEAR.fullmatch(one[0])
         ]
         own = [one for text in items.values() for one in _in_text(text)]
         if not said or not own:
-            return None
+            return ""
         for one in said:
             value, decimals = _value(one)
             unit = _unit(one["unit"] or one["tight_unit"] or "")
             if any(_same(value, decimals, unit, known, units=False) for known in own):
-                return None
+                return ""
         key, text = next(iter(items.items()))
-        return said[0].end(), f"{key} is {text}"
+        return f"{key} is {text}"
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
@@ -396,6 +531,9 @@ class Claims:
         if own and not alike:
             return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
         same = [item for item in alike if _same(said, decimals, unit, item)]
+        written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
+        if not same and any(k.source in cited for k in written):
+            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         here = [item for item in same if not cited or item.source in (0, *cited)]
         if not here and unit and (alike or (unit in _LENGTHS and not self._measured)):
             return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
@@ -502,8 +640,8 @@ class Claims:
 
     # -- deeds
 
-    def _undone(self, words: str) -> bool:
-        """Return whether a sentence claims a deed of which no call was made."""
+    def _undone(self, words: str, *, cited: bool) -> bool:
+        """Return whether a sentence, citing results or not, claims a deed that no call did."""
         if _FAILED.search(words):
             return False
         ran = {item.call.name for item in self._results.values()}
@@ -518,6 +656,8 @@ class Claims:
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
+        if cited:
+            return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
@@ -591,6 +731,7 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
     They count before a unit ("ten millimetres") and before a finding ("three small nodules").
     """
     values = _number_words()
+    text = _times_in_digits(text)
 
     def digits(found: re.Match[str]) -> str:
         behind = text[found.end() :]
@@ -603,6 +744,11 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
 
     word = "|".join(values)
     return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
+
+
+def _times_in_digits(text: str) -> str:
+    """Return a text of the same length with "twice" and the like as "2x"."""
+    return _TIMES.sub(lambda m: f"{_OFTEN[m['word'].casefold()]}x".ljust(len(m[0])), text)
 
 
 @lru_cache(maxsize=1)
@@ -633,13 +779,18 @@ def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool =
     slack = 0.5 * 10.0**-decimals * 1.0001
     return any(
         abs(abs(value) - abs(said)) <= slack
-        and (not units or not unit or unit == own or (not own and unit not in _SCALES))
+        and (
+            not units
+            or not unit
+            or unit == own
+            or (not own and unit not in _SCALES and unit != "x")
+        )
         for value, own in values
     )
 
 
 def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
-    for found in _NUMBER.finditer(text[: 10 * _FIGURES]):
+    for found in _NUMBER.finditer(_times_in_digits(text[: 10 * _FIGURES])):
         yield Figure(_value(found)[0], _unit(found["unit"] or found["tight_unit"] or ""), source)
 
 

@@ -24,7 +24,7 @@ _SIDES = {
 }
 _BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|sides)(?!\w)", re.I)
 _CLAUSE = re.compile(
-    r"[.;!?\n|](?=\s|$)|:\s|\s[-\u2013]\s|\(|\)"
+    r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
     r"|,\s*(?=(?:and\s+|und\s+)?(?:there\s+(?:is|are)|an?|the|with|small|mild|moderate|large|severe|"
     r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne)\b)"
@@ -47,6 +47,12 @@ _GENERAL = re.compile(
     r"üblicherweise|meist|meistens|oft|häufig|bei erwachsenen)\b",
     re.IGNORECASE,
 )
+_SCORED = re.compile(
+    r"\b(?:scor\w+|values?|werte?|threshold\w*|schwelle\w*|reach\w*|erreicht|probabilit\w+|"
+    r"wahrscheinlichkeit\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell a figure, which is there whatever it measures is there or not."""
 _MORE = re.compile(
     r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider)\s+than|"
     r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
@@ -63,7 +69,11 @@ _ENDINGS = (
 )
 _FALSE = ("no", "none", "absent", "negative", "nein", "kein", "keine", "not found")
 _TRUE = ("yes", "present", "positive", "ja", "vorhanden", "found")
-_THERE = ("present", "detected", "found", "positive", "visible", "seen")
+_THERE = ("present", "detected", "found", "flagged", "positive", "visible", "seen")
+_IS_THERE = re.compile(
+    r"\b(?:found|flagged|present|detected|positive|visible|seen):? (yes|no|true|false)\b",
+    re.IGNORECASE,
+)
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
 _MOST = 400  # facts of one result
@@ -128,8 +138,19 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
 
 
 def item_facts(texts: Sequence[str]) -> list[Fact]:
-    """Return what the texts of a result's items name and measure."""
-    return [replace(_row(text.replace(",", " ")), asserts=False) for text in texts]
+    """Return what the texts of a result's items say: numbers name and measure, others assert."""
+    facts: list[Fact] = []
+    for text in texts:
+        there = _IS_THERE.search(text)
+        row = _row(_IS_THERE.sub(" ", text).replace(",", " "))
+        if there is not None:
+            absent = there[1].casefold() in ("no", "false")
+            facts.append(replace(row, denied=row.words if absent else _NONE))
+        elif row.values:
+            facts.append(replace(row, asserts=bool(row.denied)))
+        else:
+            facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
+    return facts
 
 
 def _short(key: str, value: str) -> list[Fact]:
@@ -184,14 +205,18 @@ def _clause(clause: str) -> Fact:
         words |= stems
         if no:
             denied |= stems
-    found = {float(one[0].replace(",", ".")) for one in _NUMBER.finditer(clause)}
     return Fact(
         " ".join(clause.split()),
         frozenset(words),
         frozenset(denied),
         sides_of(clause),
-        tuple(found),
+        _figures(clause),
     )
+
+
+def _figures(text: str) -> tuple[float, ...]:
+    found = (float(one[0].replace(",", ".")) for one in _NUMBER.finditer(text))
+    return tuple(dict.fromkeys(found))
 
 
 def sides_of(text: str) -> frozenset[str]:
@@ -210,7 +235,10 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
     if predicate < 0:
         predicate = next((i for i, w in enumerate(low) if w.endswith(("n't", "n’t"))), -1)
     empty = _words("NOISE") | _words("VERBS") | _words("OPEN")
-    existence = predicate >= 0 and all(word in empty for word in low[predicate + 1 :])
+    behind = [word for word in low[predicate + 1 :] if word not in _words("OPEN") | _words("VERBS")]
+    existence = predicate >= 0 and (not behind or behind[0] in _words("NOISE"))
+    if predicate < 0 and low and low[-1] in _words("NO"):  # "effusion: no"
+        existence, predicate = True, len(low)
     after_no = False
     for place, word in enumerate(low):
         if word in _words("NO"):
@@ -241,18 +269,20 @@ def stem(word: str) -> str:
 # -- comparison
 
 
-def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
+def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: bool = False) -> str:
     """Return what results say against a sentence, as "result 1 says ..."; "" for nothing.
 
-    `facts` are those of the results that the sentence cites, or of all that it may rest on, by
-    their number. What one of them supports, another does not contradict.
+    `facts` are those of the results that the sentence cites (`cited`), or of all that it may rest
+    on, by their number. What one of them supports, another does not contradict.
     """
     told = [(number, fact) for number, one in facts for fact in one.said]
     for clause in _parts(sentence):
-        if why := _side_against(clause, told):
+        if why := _side_against(clause, told, both=cited):
             return why
     if _HEDGED.search(sentence):
         return ""
+    measured = _figures(sentence) if _SCORED.search(sentence) else ()
+    told = [one for one in told if not any(_near(value, one[1].values) for value in measured)]
     for clause in read(sentence):
         if why := _denial_against(clause, told):
             return why
@@ -264,7 +294,7 @@ def _parts(sentence: str) -> Iterator[Fact]:
     whole = _row(sentence)
     pieces = re.split(r"[,;:()]|\b(?:and|und|while|whereas|während|but|aber)\b", sentence)
     sided = [piece for piece in pieces if sides_of(piece)]
-    if len(whole.sides) == 1:
+    if len(whole.sides) == 1 or _BOTH.search(sentence):
         yield whole
         return
     for piece in sided:
@@ -274,9 +304,12 @@ def _parts(sentence: str) -> Iterator[Fact]:
             yield replace(part, words=part.words or organs)
 
 
-def _side_against(part: Fact, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results say of the other side than a part of a sentence does; "" for nothing."""
-    if len(part.sides) != 1:
+def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -> str:
+    """Return what results say of the other side than a part of a sentence does; "" for nothing.
+
+    With `both`, also where the sentence says both sides and they say one.
+    """
+    if not part.sides or (len(part.sides) > 1 and not both):
         return ""
     best, found = 0, list[tuple[int, Fact]]()
     for number, fact in told:
@@ -294,11 +327,11 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]]) -> str:
         found = [(number, fact) for number, fact in told if fact.sides == sides]
         if len(sides) != 1 or not part.words:
             return ""
-    if any(part.sides & fact.sides for _, fact in found):
+    sides = frozenset[str]().union(*(fact.sides for _, fact in found))
+    if part.sides <= sides or not sides:
         return ""
     number, fact = found[0]
-    (side,) = fact.sides
-    return f"result {number} says {side}: {fact.text[:90]}"
+    return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
 
 
 def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
@@ -316,7 +349,9 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
         differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
         agreed |= alike - differ
         told_words = clause.words - {_ABNORMAL} or clause.words
-        if differ and len(shared - {_ABNORMAL} or shared) >= _ENOUGH * len(told_words):
+        # What the field has a word for is compared wherever it stands.
+        named = any(word[0] in "FC" for word in differ)
+        if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
             against.append((number, fact, differ))
     for number, fact, differ in against:
         if differ.isdisjoint(agreed):
@@ -389,7 +424,7 @@ def findings_in(sentence: str) -> dict[int, str]:
     """
     judged = any(any(_judged(one[0])) for one in _WORD.finditer(sentence))
     found = _concepts_in(sentence).items()
-    return {place: key for place, key in found if judged or key.startswith("F")}
+    return {place: key for place, key in found if judged or not key.startswith("O")}
 
 
 def concepts_of(text: str) -> frozenset[str]:
@@ -401,7 +436,8 @@ def _concepts_in(text: str) -> dict[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)
-    return {tokens[one.first].start: one.owner for one in found}
+    ordered = sorted(found, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
+    return {tokens[one.first].start: one.owner for one in ordered}
 
 
 @lru_cache(maxsize=1)
@@ -409,7 +445,7 @@ def _vocabulary() -> Vocabulary:
     lists = word_lists("statements")
     return Vocabulary(
         (f"{kind[0]}{number}", word)
-        for kind in ("FINDINGS", "ORGANS")
+        for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
         for number, line in enumerate(lists[kind].splitlines())
         for word in phrases(line)
     )
