@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -33,6 +33,7 @@ from app.agent.answers.facts import (
     item_facts,
     miscounted,
     shared,
+    sides_of,
 )
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
@@ -44,6 +45,10 @@ from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
 _SPELLED = {
+    "times": "x",
+    "mal": "x",
+    "×": "x",
+    "mcg": "µg",
     "millimet": "mm",
     "centimet": "cm",
     "zentimet": "cm",
@@ -139,6 +144,7 @@ _TIMES = re.compile(
 _OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
+_LONGEST_SENTENCE = 4_000  # characters that are held back while a text streams
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 _STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
@@ -184,6 +190,7 @@ _DEED = re.compile(
     rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE})(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
     re.IGNORECASE,
 )
+_MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
@@ -284,6 +291,16 @@ class Claims:
                 parts += [text[at:stop], f" {mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def may_mark(self, text: str) -> bool:
+        """Return whether anything in the beginning of a sentence may get a mark."""
+        return bool(
+            _MARKABLE.search(text)
+            or sides_of(text)
+            or findings_in(text)
+            or _subjects(text, _statement_words(self._plans))
+            or not text.isascii()
+        )
 
     def _of_sentence(self, sentence: str, every: str, code: str) -> Iterator[tuple[int, str]]:
         """Yield the marks of a sentence with their places.
@@ -535,7 +552,11 @@ class Claims:
         if not same and any(k.source in cited for k in written):
             return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         here = [item for item in same if not cited or item.source in (0, *cited)]
-        if not here and unit and (alike or (unit in _LENGTHS and not self._measured)):
+        if (
+            not here
+            and unit not in ("", "x")
+            and (alike or (unit in _LENGTHS and not self._measured))
+        ):
             return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         if not here:
             return f"not in result {_listed(cited)}" if cited else "in no result"
@@ -661,6 +682,55 @@ class Claims:
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
+
+
+class StreamedMarks:
+    """Marks a text while it streams, before it is shown.
+
+    A sentence is held back from the first word on that a mark may be about, until it is whole.
+
+    Args:
+        marked: Returns a text with its marks; called with one or more whole sentences.
+        may_mark: Returns whether anything in the beginning of a sentence may get a mark.
+    """
+
+    def __init__(self, marked: Callable[[str], str], may_mark: Callable[[str], bool]) -> None:
+        self._marked, self._may_mark = marked, may_mark
+        self._open = ""  # the sentence that is not whole yet
+        self._shown = 0  # characters of it
+        self._in_code = False
+
+    def take(self, piece: str, *, whole: bool = False) -> str:
+        """Add a piece of the text; return what can be shown now, with `whole` all that is left."""
+        self._open += piece
+        at = len(self._open) if whole else self._end_of_whole_sentences()
+        ready, self._open = self._open[:at], self._open[at:]
+        shown, self._shown = self._shown, max(0, self._shown - at)
+        told = self._told(ready)
+        # What was shown is not taken back; the end of the run brings the whole text once more.
+        out = told[shown:] if told.startswith(ready[:shown]) else ready[shown:]
+        if self._in_code or not self._may_mark(self._open):
+            out += self._open[self._shown :]
+            self._shown = len(self._open)
+        return out
+
+    def _told(self, ready: str) -> str:
+        parts = ready.split("```")
+        told = [
+            part if self._in_code != bool(place % 2) else self._marked_part(part)
+            for place, part in enumerate(parts)
+        ]
+        self._in_code ^= len(parts) % 2 == 0
+        return "```".join(told)
+
+    def _marked_part(self, part: str) -> str:
+        body = part.rstrip()
+        return self._marked(body) + part[len(body) :] if body else part
+
+    def _end_of_whole_sentences(self) -> int:
+        if len(self._open) > _LONGEST_SENTENCE:
+            return max(self._open.rfind(" "), self._open.rfind("\n")) + 1 or len(self._open)
+        return [start for start, _ in sentences(self._open)][-1]
 
 
 def without_tricks(text: str) -> str:

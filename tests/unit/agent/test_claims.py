@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.agent.answers.evidence import MARK, unmarked
-from app.agent.events import PlanUpdated, RunFinished
+from app.agent.events import PlanUpdated, RunFinished, TextDelta
 from app.agent.llm.base import Text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
@@ -241,3 +242,18 @@ def test_marks_are_not_in_what_the_model_reads_next(tmp_path: Path):
     ask(tmp_path, turn, said("Ratio 0.72."), thread=thread)
     assert [m.text for m in thread.history if m.role == "assistant"][-1] == "Ratio 0.72."
     assert isinstance(thread.history[0], Message)
+
+
+def test_marks_stand_in_the_text_when_it_is_first_shown(tmp_path: Path):
+    text = "The ratio is 0.72 [1]. There is a pneumothorax. Ask me more.\n```\nx = 0.9\n```\nBye."
+    pieces: Turn = [Text(part) for part in re.split(r"(?<=\s)", text)]
+    events = ask(tmp_path, [call(CTR, image_path="image-1")], pieces)
+    shown = [event.text for event in events if isinstance(event, TextDelta)]
+    streamed = "".join(shown)
+    assert streamed == events[-1].answer
+    assert "0.72 [check: result 1 says 0.503] [1]." in streamed
+    assert "pneumothorax [check: no evidence in this session]." in streamed
+    assert "x = 0.9\n" in streamed
+    told = next(piece for piece in shown if "pneumothorax" in piece)
+    assert "no evidence" in told, "not shown without its mark for a moment"
+    assert len(shown) > 5, "what needs no mark is not held back"
