@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from app import __version__
-from app.agent.answers.answer_footer import answer_footer
+from app.agent.answers.answer_footer import answer_footer, told_disagreements
 from app.agent.answers.claims import Claims
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.result_summaries import summarise
@@ -287,6 +287,9 @@ class _Run:
                 unknown=list(checked.unknown),
                 by_rules=self.ruled,
                 missing=self._missing_models(),
+                disagreements=told_disagreements(
+                    self.director, self.request, self.agent.plans, checked.cited
+                ),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()

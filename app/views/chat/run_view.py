@@ -33,6 +33,7 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
+from app.views.chat.disagreement import DisagreementCard
 from app.views.chat.markdown import CitedResult, plain_text
 from app.views.chat.message import Notice, UserBubble, copy_text
 from app.views.chat.plan_view import PlanView
@@ -172,6 +173,7 @@ class RunView(QWidget):
         self._without_card: set[str] = set()  # calls that the plan shows instead
         self.plan: PlanView | None = None
         self.notice: Notice | None = None  # how it ended, unless its answer says so
+        self.disagreements: list[DisagreementCard] = []
         self.missing: Notice | None = None  # names models that several calls lacked
         self._actions = actions
         self._live = live = past is None
@@ -392,6 +394,11 @@ class RunView(QWidget):
             self._stream.complete(event.answer, event.unknown)
         if isinstance(event, RunFinished):
             self._add_crops(event)
+            for found in event.disagreements:
+                self.disagreements.append(
+                    DisagreementCard(found, self._actions, self.card_of_result)
+                )
+                self._insert(self.disagreements[-1])
         self._sign()
         if isinstance(event, RunFinished):
             self._add_missing(event.missing, "Tools > Models" in event.answer)
