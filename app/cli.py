@@ -23,7 +23,7 @@ from app.imaging.types import Plane, Window
 _EPILOG = """\
 commands (each has its own --help):
   render SRC --out PNG      what the canvas shows, at native matrix size
-  export --as FORM          findings as DICOM objects, tables or pictures
+  export --as FORM          findings as DICOM objects, tables, pictures or a report
   info SRC...               studies, series, instances and problems
   deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
   ask PROMPT [--image SRC]  one headless run of the assistant; --session ID goes on with one
@@ -216,7 +216,10 @@ def _export(argv: list[str]) -> int:
         help="also what a tool proposed and no person has accepted; it is marked so",
     )
     parser.add_argument(
-        "--verified-by", default="", metavar="NAME", help="who answers for the report (sr)"
+        "--verified-by",
+        default="",
+        metavar="NAME",
+        help="who answers for the report (sr) or signs it (report-...)",
     )
     parser.add_argument("--organization", default="", metavar="NAME", help="of who verifies")
     options = parser.parse_args(argv)
@@ -461,6 +464,12 @@ def _add_records(parser: _Parser) -> None:
     )
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError("give a whole number, 0 or more")
+    return int(text)
+
+
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value: Any = json.loads(text)
@@ -611,9 +620,11 @@ def _eval(argv: list[str]) -> int:
     shared.add_argument("--llm", default="", metavar="NAME", help=_LLM_HELP)
     shared.add_argument("--base-url", default=os.environ.get("SIGHTLINE_BASE_URL", ""))
     shared.add_argument("--out", type=Path, metavar="DIR", help="for results and the page")
-    shared.add_argument("--limit", type=int, default=0, metavar="N", help="only the first N")
+    shared.add_argument("--limit", type=_count, default=0, metavar="N", help="only the first N")
     shared.add_argument("--id", action="append", default=[], dest="ids", metavar="ID")
-    shared.add_argument("--jobs", type=int, default=1, metavar="N", help="cases at the same time")
+    shared.add_argument(
+        "--jobs", type=_count, default=1, metavar="N", help="cases at the same time"
+    )
     shared.add_argument("--resume", action="store_true", help="go on with the results in DIR")
     actions = parser.add_subparsers(dest="action", metavar="agentclinic | chestagentbench | page")
     actions.required = True
@@ -630,7 +641,7 @@ def _eval(argv: list[str]) -> int:
         clinic.add_argument(
             f"--{role}-llm", default="", metavar="NAME", help='another model, or "rules"'
         )
-    clinic.add_argument("--turns", type=int, default=20, metavar="N")
+    clinic.add_argument("--turns", type=_count, default=20, metavar="N")
     clinic.add_argument("--doctor-bias", default="", metavar="NAME")
     clinic.add_argument("--patient-bias", default="", metavar="NAME")
     bench = actions.add_parser(

@@ -245,6 +245,33 @@ class Usage(_Event):
     context: float = 0.0
 
 
+class Side(BaseModel):
+    """One side of a disagreement: a tool, what it says in a clause, and the result's number.
+
+    `items` are the ids ("3.2") of the result's items that it rests on; [] for the whole result.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    says: str
+    evidence: int
+    items: list[str] = []
+
+
+class ToolsDisagree(BaseModel):
+    """Results that contradict each other `about` something; each side stands, there is no vote.
+
+    `image` names the image if it is not the current one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    about: str
+    sides: list[Side]
+    image: str = ""
+
+
 class RunFinished(_Event):
     """The last event of a run that ended with an answer.
 
@@ -254,7 +281,7 @@ class RunFinished(_Event):
     cite; `unknown` lists what they cite and there is not: numbers of results, and ids of items
     as texts. `by_rules` says that rules alone answered, without a language model. `missing` lists
     the models, by the names on their model cards, without which a tool that the question needs
-    could not be called.
+    could not be called. `disagreements` are those that the answer tells behind its text.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -264,6 +291,7 @@ class RunFinished(_Event):
     unknown: list[int | str] = []
     by_rules: bool = False
     missing: list[str] = []
+    disagreements: list[ToolsDisagree] = []
 
 
 class RunFailed(_Event):

@@ -12,7 +12,7 @@ from app.agent.events import ApprovalRequested
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.records.types import NoRecords, Records
-from app.tools.api import CancelToken, Images, ModelHost
+from app.tools.api import CancelToken, Images, ModelHost, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ class RunRequest:
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
+        viewer: The window that the viewer's tools work; None if there is none.
+        shown: What the window showed when the question was asked (`Viewer.state`).
     """
 
     run_id: str
@@ -125,6 +127,8 @@ class RunRequest:
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
     record_unlinked: bool = False
+    viewer: Viewer | None = None
+    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
@@ -148,6 +152,8 @@ class Question:
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
     record_unlinked: bool = False
+    viewer: Viewer | None = None
+    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def request(
         self,

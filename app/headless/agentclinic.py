@@ -201,12 +201,20 @@ class ModelModerator:
 def read_verdict(text: str) -> bool | None:
     """Return True for yes and False for no at the start of an answer, None for anything else.
 
-    Both words in one answer ("yes and no") are no verdict.
+    Both words in one answer ("yes and no") are no verdict, nor is one with a reservation
+    ("yes, but another kind of it").
     """
     words = re.findall(r"[a-z]+", text.casefold())
     if not words or words[0] not in ("yes", "no") or {"yes", "no"} <= set(words):
         return None
+    if not _RESERVED.isdisjoint(words) or (words[0] == "yes" and "not" in words):
+        return None
     return words[0] == "yes"
+
+
+_RESERVED = frozenset(
+    ["but", "however", "although", "though", "partly", "partially", "except", "unless", "if"]
+)
 
 
 @dataclass(slots=True)

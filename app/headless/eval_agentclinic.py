@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -87,7 +88,7 @@ def run(
     as_json: bool = False,
     make_model: Any = None,
 ) -> int:
-    """Examine the cases; print the summary, and return 0, or 1 if it was stopped before its end.
+    """Examine the cases; print the summary, and return 0, or 1 if --resume has something to do.
 
     Args:
         options: The settings of the run.
@@ -107,9 +108,9 @@ def run(
     folder = out or data_dir() / "eval" / f"agentclinic-{new_run_id()[:8]}"
     facts = {"benchmark": "agentclinic", **asdict(options)}
     with open_program() as program:
-        make = make_model or (lambda name: program.language_model(name, options.base_url))
+        make = make_model or (lambda name: program.language_model(name or None, options.base_url))
         work = _Work(program, options, folder, make)
-        results = Results(folder, facts, resume=resume)
+        results = Results(folder, facts | {"roles": work.names}, resume=resume)
         todo = [case for case in cases if case.id not in results.done]
         asyncio.run(run_cases(todo, work.examine, results, jobs, None if as_json else _line))
     wanted = {case.id for case in cases}
@@ -127,7 +128,7 @@ def run(
         print_json(summary)
     else:
         _print_summary(summary, folder)
-    return exit_code(len(rows), len(cases))
+    return exit_code(rows, len(cases))
 
 
 def _print_summary(summary: dict[str, Any], folder: Path) -> None:
@@ -149,34 +150,40 @@ class _Work:
     def __init__(self, program: Program, options: Options, folder: Path, make: Any) -> None:
         self.program, self.options, self.folder = program, options, folder
         offline = options.doctor == "offline"
-        asked = {
-            "doctor": "" if offline else options.llm,
-            "patient": options.patient_llm or ("" if offline else options.llm),
-            "measurement": options.measurement_llm or ("" if offline else options.llm),
-            "moderator": options.moderator_llm or ("" if offline else options.llm),
+        others = RULES if offline else options.llm
+        asked: dict[str, str | None] = {
+            "doctor": None if offline else options.llm,
+            "patient": options.patient_llm or others,
+            "measurement": options.measurement_llm or others,
+            "moderator": options.moderator_llm or others,
         }
         self.profile: AgentProfile | None = None
         if options.doctor == "profile":
             self.profile = load_profile(options.profile)
             asked["doctor"] = options.llm or self.profile.model
-        models: dict[str, LanguageModel | None] = {}
-        for name in asked.values():
+        models: dict[str, LanguageModel] = {}
+        self.models: dict[str, LanguageModel | None] = dict.fromkeys(asked)
+        for role, name in asked.items():
+            if name is None or (name == RULES and role != "doctor"):
+                continue
             if name not in models:
-                models[name] = None if name in ("", RULES) else make(name)
-        for name, model in models.items():
-            if model is not None and model.name == "offline":
+                models[name] = make(name)
+            if models[name].name == "offline":
                 raise UsageError(
-                    f"{name!r} is no language model, which this role needs",
+                    "'offline' is no language model, which this role needs",
                     remedy="Name one with --llm, or use --doctor offline.",
                 )
-        self.models = {role: models[name] for role, name in asked.items()}
+            self.models[role] = models[name]
         self.names = {
             role: model.name if model is not None else RULES for role, model in self.models.items()
         }
 
     async def examine(self, case: Scenario) -> tuple[dict[str, Any], dict[str, Any]]:
         """Examine one case; return its row of the results, and what its transcript's file adds."""
-        session_id = f"{file_name(case.id)}_{new_run_id()[:8]}"
+        # The same on resuming, so that the session of a run that was killed is not left behind.
+        place = hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:8]
+        session_id = f"{file_name(case.id)}_{place}"
+        session_file(session_id).unlink(missing_ok=True)
         files = self.folder / "files" / file_name(case.id)
         files.mkdir(parents=True, exist_ok=True)
         roles = {
@@ -184,17 +191,21 @@ class _Work:
             for role, model in self.models.items()
             if model is not None
         }
-        done = await examine(
-            case,
-            self._doctor(case, roles, session_id),
-            self._patient(case, roles),
-            ModelMeasurement(case, _ask(roles["measurement"]))
-            if "measurement" in roles
-            else RuleMeasurement(case),
-            ModelModerator(_ask(roles["moderator"])) if "moderator" in roles else RuleModerator(),
-            self.options.turns,
-        )
-        self._keep_session(session_id, case)
+        try:
+            done = await examine(
+                case,
+                self._doctor(case, roles, session_id),
+                self._patient(case, roles),
+                ModelMeasurement(case, _ask(roles["measurement"]))
+                if "measurement" in roles
+                else RuleMeasurement(case),
+                ModelModerator(_ask(roles["moderator"]))
+                if "moderator" in roles
+                else RuleModerator(),
+                self.options.turns,
+            )
+        finally:  # also on Ctrl+C
+            self._keep_session(session_id, case)
         row = asdict(done)
         more = {"objective": case.objective, "transcript": row.pop("transcript")}
         spent = {role: asdict(one.spent) for role, one in roles.items()}

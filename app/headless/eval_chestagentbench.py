@@ -26,7 +26,6 @@ from app.paths import data_dir
 from app.settings import write_atomic
 from app.wiring import Program, new_run_id
 
-LETTERS = "ABCDEF"
 FORCE = "Answer with the letter of the best choice only: one of A, B, C, D, E, F."
 """The follow-up, in the same conversation, after an answer without a letter."""
 
@@ -63,6 +62,8 @@ def read_questions(folder: Path) -> list[Question]:
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 reason = f"line {number} is no question of ChestAgentBench"
                 raise FileProblem(reason, subject=str(path), detail=repr(error)) from error
+    if not found:
+        raise FileProblem("there is no question in it", subject=str(path), remedy=remedy)
     ids = [question.id for question in found]
     if twice := {name for name in ids if ids.count(name) > 1}:
         raise FileProblem(f"two questions have the id {min(twice)}", subject=str(path))
@@ -75,13 +76,15 @@ def _question(folder: Path, data: dict[str, Any]) -> Question:
     categories = data.get("categories") or more.get("categories") or data.get("category") or ()
     if isinstance(categories, str):
         categories = [part.strip() for part in categories.split(",")]
-    letter = str(data["answer"]).strip()[0].upper()
-    if letter not in LETTERS:
+    letter = re.match(r"\W*([A-F])\b", str(data["answer"]), re.IGNORECASE)
+    if letter is None:
         raise ValueError("the answer is no letter from A to F")
     images = tuple(folder / text for text in _strings(data.get("images")))
     if any(".." in path.parts or not path.is_relative_to(folder) for path in images):
         raise ValueError("an image lies outside the folder")
-    return Question(str(name).strip("_"), data["question"], letter, tuple(categories), images)
+    return Question(
+        str(name).strip("_"), data["question"], letter[1].upper(), tuple(categories), images
+    )
 
 
 def _strings(part: object) -> list[str]:
@@ -90,7 +93,7 @@ def _strings(part: object) -> list[str]:
     return [part] if isinstance(part, str) and part else []
 
 
-_MARKED = r"[\s\"'*_`(\[{<]*([A-F])[\s\"'*_`)\]}>]*"
+_MARKED = r"[\s\"'\u201c\u2018*_`(\[{<]*([A-F])[\s\"'\u201d\u2019*_`)\]}>]*"
 _ALONE = re.compile(rf"{_MARKED}[.:,)]?\s*", re.IGNORECASE)
 _HEAD = re.compile(r"\s*[\"'*_`(\[]*([A-F])[\"'*_`)\]]*\s*(?:[):]|\.(?=\s*$|\s+[^a-z\s])|-\s)")
 _SAID = re.compile(
@@ -105,17 +108,17 @@ _WRONG = re.compile(
     r"(?:not|incorrect|wrong|false|excluded|ruled|less|un\w+)\b"
     r"|\.\s*[a-z]"  # "E. coli"
 )
-_OR = re.compile(r"^\W*(?:or|and|/)\W*[A-F]\b")
+_OR = re.compile(r"\W*(?:(?:or|and|[/&+])\W*[A-F]\b|,\W*[A-F]\b(?!\s+[a-z]))")
 
 
 def read_letter(text: str) -> str | None:
     """Return the letter that an answer chooses; None if it chooses none or several.
 
-    Strict: a letter alone, also on the last line, at the head of the answer ("C) ..."), or after
-    "answer", "option" and the like. The article "A", "E. coli" and letters in words or lists of
-    choices are none.
+    Strict: a letter alone, also on the last or the first line, at the head of the answer
+    ("C) ..."), or after "answer", "option" and the like. The article "A", "E. coli" and letters
+    in words or lists of choices are none.
     """
-    text = re.sub(r"\\boxed\{([A-F])\}|<answer>\s*([A-F])\b", r"answer: \1\2 ", text)
+    text = re.sub(r"\\boxed\{(?:\\text\{)?([A-F])\}|<answer>\s*([A-F])\b", r"answer: \1\2 ", text)
     if alone := _ALONE.fullmatch(text):
         return alone[1].upper()
     said: list[str] = []
@@ -131,8 +134,9 @@ def read_letter(text: str) -> str | None:
     if said:
         return said[-1] if len(set(said[-2:])) == 1 or _is_final(text) else None
     lines = text.strip().splitlines()
-    if lines and (alone := _ALONE.fullmatch(lines[-1])) and alone[1].isupper():
-        return alone[1]
+    for line in (lines[-1], lines[0]) if lines else ():
+        if (alone := _ALONE.fullmatch(line)) and alone[1].isupper():
+            return alone[1]
     head = _HEAD.match(text)
     if head and not _HEAD.match("\n".join(text.splitlines()[1:])):
         return head[1]
@@ -157,7 +161,7 @@ def run(
     as_json: bool = False,
     model: LanguageModel | None = None,
 ) -> int:
-    """Ask the questions; print the summary, and return 0, or 1 if it was stopped before its end.
+    """Ask the questions; print the summary, and return 0, or 1 if --resume has something to do.
 
     Args:
         data: The folder with metadata.jsonl and figures.
@@ -198,7 +202,7 @@ def run(
         share = f"{summary['accuracy']:.1%} (95% {summary['low']:.1%} to {summary['high']:.1%})"
         print(f"{summary['correct']} of {summary['cases']} right: {share}")
         print(folder / "report.html")
-    return exit_code(len(rows), len(questions))
+    return exit_code(rows, len(questions))
 
 
 def _line(row: dict[str, Any]) -> str:

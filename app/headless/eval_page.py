@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from app.errors import FileProblem
+from app.errors import FileProblem, printable
 from app.headless.eval_runs import accuracy, file_name, read_results, spent_text
 from app.settings import write_atomic
 
@@ -50,14 +50,15 @@ def write_page(folder: Path) -> Path:
     """
     try:
         summary = json.loads((folder / "summary.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        title = _title(summary)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         reason = "there is no summary of a benchmark"
         raise FileProblem(
             reason, subject=str(folder), remedy="Run `sightline eval` first."
         ) from error
     rows = read_results(folder / "results.jsonl")
     parts = [
-        f"<h1>{escape(_title(summary))}</h1>",
+        f"<h1>{_shown(title)}</h1>",
         "<p class=note>Research only, not for diagnosis.</p>",
         _figures(summary),
         f"<h2>How the cases ended</h2>{_bars(Counter(str(row['state']) for row in rows))}",
@@ -76,12 +77,17 @@ def write_page(folder: Path) -> Path:
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(_title(summary))}</title><style>{_STYLE}</style></head>"
+        f"<title>{_shown(title)}</title><style>{_STYLE}</style></head>"
         f"<body>{''.join(parts)}</body></html>"
     )
     path = folder / "report.html"
     write_atomic(path, page.encode())
     return path
+
+
+def _shown(text: object) -> str:
+    """Return a text as HTML; signs that turn the direction of writing are spelled out."""
+    return escape(printable(str(text), lines=True))
 
 
 def _title(summary: Mapping[str, Any]) -> str:
@@ -115,7 +121,7 @@ def _figures(summary: Mapping[str, Any]) -> str:
     quiet = [role for role, name in summary.get("roles", {}).items() if name == "rules"]
     if quiet:
         rows.append(("Played by rules, without a language model", ", ".join(quiet)))
-    cells = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td></tr>" for a, b in rows)
+    cells = "".join(f"<tr><td>{_shown(a)}</td><td>{_shown(b)}</td></tr>" for a, b in rows)
     return f"<table>{cells}</table>"
 
 
@@ -129,12 +135,12 @@ def _bars(counts: Mapping[str, int]) -> str:
         y = number * 24
         width = round((_WIDTH - 220) * count / most)
         lines.append(
-            f'<text x="0" y="{y + 16}" font-size="13">{escape(name)}</text>'
+            f'<text x="0" y="{y + 16}" font-size="13">{_shown(name)}</text>'
             f'<rect x="140" y="{y + 4}" width="{width}" height="16" rx="2" fill="#4d8fd6"/>'
             f'<text x="{146 + width}" y="{y + 16}" font-size="13">{count}</text>'
         )
     height = 24 * len(counts)
-    title = escape(", ".join(f"{name}: {count}" for name, count in counts.items()))
+    title = _shown(", ".join(f"{name}: {count}" for name, count in counts.items()))
     return (
         f'<svg role="img" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}">'
         f"<title>{title}</title>{''.join(lines)}</svg>"
@@ -147,9 +153,9 @@ def _categories(rows: Sequence[Mapping[str, Any]]) -> str:
     for name in names:
         part = accuracy([row for row in rows if name in row.get("categories", ())])
         cells = (name, f"{part['correct']} of {part['cases']}", _share(part))
-        lines.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+        lines.append(f"<tr>{''.join(f'<td>{_shown(cell)}</td>' for cell in cells)}</tr>")
     published = "".join(
-        f"<tr><td>{escape(name)}</td><td>{value:.1%}</td></tr>" for name, value in PUBLISHED
+        f"<tr><td>{_shown(name)}</td><td>{value:.1%}</td></tr>" for name, value in PUBLISHED
     )
     return (
         f"<h2>By category</h2><table>{''.join(lines)}</table>"
@@ -168,15 +174,15 @@ def _case(folder: Path, row: Mapping[str, Any]) -> str:
     except (OSError, ValueError):
         kept = {"transcript": []}
     body = "".join(
-        f"<p class=said><span class=role>{escape(str(item['role']))}:</span> "
-        f"{escape(str(item['text']))}"
-        f"{escape(' [' + str(item['problem']) + ']') if item.get('problem') else ''}</p>"
+        f"<p class=said><span class=role>{_shown(item['role'])}:</span> "
+        f"{_shown(item['text'])}"
+        f"{_shown(' [' + str(item['problem']) + ']') if item.get('problem') else ''}</p>"
         for item in kept["transcript"]
     )
-    reason = f"<p class=note>{escape(str(row['reason']))}</p>" if row.get("reason") else ""
-    known = f"<p>{escape(str(kept.get('objective', '')))}</p>"
+    reason = f"<p class=note>{_shown(row['reason'])}</p>" if row.get("reason") else ""
+    known = f"<p>{_shown(kept.get('objective', ''))}</p>"
     kind = state.replace(" ", "-")
     return (
-        f'<details><summary class="{escape(kind)}">{escape(head)}</summary>'
+        f'<details><summary class="{_shown(kind)}">{_shown(head)}</summary>'
         f"{known}{body}{reason}</details>"
     )

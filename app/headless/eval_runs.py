@@ -144,11 +144,12 @@ class Results:
         if self.path.exists() and not resume:
             remedy = "Add --resume to go on with them, or choose another folder."
             raise FileProblem("there are results already", subject=str(folder), remedy=remedy)
-        if resume and header.exists() and json.loads(header.read_text("utf-8")) != settings:
+        text = json.dumps(settings, indent=1)
+        if resume and header.exists() and header.read_text("utf-8") != text:
             remedy = "Use the same options, or choose another folder."
             reason = "the results there were made with other options"
             raise FileProblem(reason, subject=str(folder), remedy=remedy)
-        write_atomic(header, json.dumps(settings, indent=1).encode())
+        write_atomic(header, text.encode())
         # What failed (a model, an image that is missing) is tried again.
         self.rows = [row for row in read_results(self.path) if row["state"] != "failed"]
         # A line that a kill tore goes, so that the next begins on a line of its own.
@@ -260,12 +261,15 @@ def spent_text(used: Mapping[str, Any]) -> str:
     return f"{used['input_tokens']:,} + {used['output_tokens']:,} tokens, {cost}"
 
 
-def exit_code(done: int, wanted: int) -> int:
-    """Return 0 if all cases have ended, else 1, and say on stderr how to go on."""
-    if done < wanted:
-        left = wanted - done
+def exit_code(rows: Sequence[Mapping[str, Any]], wanted: int) -> int:
+    """Return 0 if all cases have ended without a failure, else 1, and say how to go on."""
+    failed = sum(row["state"] == "failed" for row in rows)
+    if left := wanted - len(rows):
         print(f"sightline: stopped; {left} cases are left: --resume goes on.", file=sys.stderr)
-    return int(done < wanted)
+    if failed:
+        text = f"sightline: {failed} of {wanted} failed: --resume tries them again."
+        print(text, file=sys.stderr)
+    return int(bool(left or failed))
 
 
 def file_name(case: str) -> str:

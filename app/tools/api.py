@@ -654,6 +654,43 @@ class NoInnerCalls:
         raise ToolFailed(f"{tool} cannot be run within another tool's call here")
 
 
+@dataclass(frozen=True, slots=True)
+class ViewerAnswer:
+    """What a command did in the window.
+
+    Attributes:
+        summary: What is shown now, in one sentence: "Window: lung (C -600, W 1500)".
+        output: The same as data, for the model.
+        findings: Marks that the command made, to be added as the tool's results.
+    """
+
+    summary: str
+    output: JsonDict
+    findings: tuple[Finding, ...] = ()
+
+
+class Viewer(Protocol):
+    """The window as tools may work it: what is shown, and commands that change it.
+
+    Its methods may be called on any thread. Commands run on the window's own thread, as if the user
+    had given them; all of one run are undone at once.
+    """
+
+    def state(self) -> JsonDict:
+        """Return what is shown: viewports, series, slices, windows, marks, selection."""
+        ...
+
+    def do(self, command: str, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:
+        """Run the command of a viewer tool, given by the tool's name, and wait until it is shown.
+
+        Raises:
+            ToolRetry: There is no such image, finding or place; the message lists those there are.
+            ToolFailed: What is shown cannot do this, e.g. a photograph has no axial plane.
+            Cancelled: The call was cancelled.
+        """
+        ...
+
+
 def _no_user(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
     del title, detail, image
     return False
@@ -680,6 +717,7 @@ class ToolContext:
         record_patient: The id of the patient whose record the user has chosen or whose study is
             shown; "" for none.
         record_unlinked: Whether the user chose that record though it is not the shown study's.
+        viewer: The window; None where there is none, as on the command line.
     """
 
     run_id: str
@@ -700,6 +738,7 @@ class ToolContext:
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
     record_unlinked: bool = False
+    viewer: Viewer | None = None
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Return the record of a finding's origin: the tool, this run and call, and the model."""

@@ -444,6 +444,29 @@ class StatementWords:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenCall:
+    """A call that a question asks for in so many words."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The commands in a question.
+
+    Attributes:
+        calls: The calls that carry them out, in order.
+        rest: What else the question says; "" for nothing.
+        compares: Whether it also asks for a comparison, which other packs may make.
+    """
+
+    calls: tuple[SpokenCall, ...]
+    rest: str = ""
+    compares: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PackPlan:
     """The plan of one pack: which questions its tools answer, and how results are worded.
 
@@ -478,6 +501,8 @@ class PackPlan:
         icon: Name of a file in resources/icons without its suffix; "" for none.
         prompt: Text that is added to a language model's instructions when the model is offered one
             of the pack's tools; see `pack_prompt`. At most 4,000 characters of it are used.
+        spoken: A function that returns the commands in a question's text that the pack's tools
+            carry out as they are said ("go to slice 12"); None if there are none.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
             tool, so that every planner runs it.
     """
@@ -499,6 +524,7 @@ class PackPlan:
     suggested_for: Accepts = Accepts()
     own_images: Accepts = Accepts()
     marked_question: str = ""
+    spoken: Callable[[str], Spoken | None] | None = None
     title: str = ""
     icon: str = ""
     prompt: str = ""

@@ -38,7 +38,7 @@ class ResultWording:
             use the result's own summary.
         kind: The kind of question that a result answers directly; `answer` then comes first.
         subject: What that question is about, to say that the result is missing: "whether the
-            heart is enlarged".
+            heart is enlarged"; "" to give the reason alone.
         lacking: The direct answer if the tool's model is not installed; "" to name the model.
         answer: A function that takes a dict of output and metadata, and the `targets` as in
             `AnswerContext`. It returns the direct answer: for each line, its sentences.
@@ -95,10 +95,13 @@ class Disagreement:
         about: The subject: "pleural effusion".
         sides: For each contradicting result, a clause that states it, and the result's index (from
             0) among those that were compared.
+        label: Label of the findings and values on which a side rests, where a result has any so
+            called; "" for the whole result.
     """
 
     about: str
     sides: tuple[tuple[str, int], ...]
+    label: str = ""
 
 
 def cited(lines: Sequence[str]) -> list[Sentence]:

@@ -125,6 +125,11 @@ class AgentThread(QObject):
         """Return whether no question is running or queued, and all events have been delivered."""
         return self._current is None and not self._pending and not self._inbox
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether all events that have arrived so far have been delivered."""
+        return not self._inbox
+
     def ask(self, text: str, thread: Any) -> Question:
         """Send a question in conversation `thread`, or queue it if another runs; return it."""
         try:
@@ -216,9 +221,10 @@ class AgentThread(QObject):
         if isinstance(event, ToolFinished) and self._results is not None:
             try:
                 about = self._current.about if self._current is not None else ""
-                self._results.take_results(
-                    event.tool, event.findings, event.artifacts, about, event.output
-                )
+                with self._results.commands.of_run(event.run_id):
+                    self._results.take_results(
+                        event.tool, event.findings, event.artifacts, about, event.output
+                    )
             except Exception:  # a result that cannot be shown must not end the run
                 _log.exception("the results of a tool call could not be shown")
         self.run_event.emit(event)

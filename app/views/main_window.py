@@ -76,6 +76,8 @@ from app.views.preset_dialog import PresetDialog
 from app.views.record.record_opening import RecordOpening
 from app.views.record.record_panel import RecordPanel
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
+from app.views.report.report_files import ReportFiles
+from app.views.report.report_panel import ReportPanel
 from app.views.results.exporting import ResultCommands
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
@@ -90,6 +92,7 @@ from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
 from app.workspace.mark_store import MarkStore
 from app.workspace.recent import RecentOpenings, Session
+from app.workspace.report import OpenReport, ReportStore
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
@@ -177,6 +180,8 @@ class MainWindow(QMainWindow):
         self.diagnosis_panel = DiagnosisPanel(
             workspace.diagnosis, workspace.record, self.background
         )
+        self.report = OpenReport(workspace, ReportStore(paths.data_dir() / "reports"))
+        self.report_panel = ReportPanel(self.report, workspace, self.background, decoder)
         self.viewports.first_of = self.study_list.first_of
         self.arrangement = self._make_docks()
         self.docks = self.arrangement.by_name
@@ -208,6 +213,8 @@ class MainWindow(QMainWindow):
         MarkReading(workspace.scales, decoder, self.background, self)
         self.pictures = PictureCommands(self, decoder)
         self.results = ResultCommands(self)
+        self.report_files = ReportFiles(self)
+        self.report_panel.export_wanted.connect(self.report_files.export)
         self.viewports.panes.export_wanted.connect(self.results.export)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
@@ -318,6 +325,7 @@ class MainWindow(QMainWindow):
             "Layers": self.layers_panel,
             "Record": self.record_panel,
             "Diagnosis": self.diagnosis_panel,
+            "Report": self.report_panel,
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
@@ -326,6 +334,7 @@ class MainWindow(QMainWindow):
             self.findings_list.count_changed.connect(shown.set_count)
         if isinstance(self.chat, ChatDock):
             self.chat.attention_wanted.connect(made.mark_assistant)
+            self._connect_attachments(self.chat)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
@@ -336,9 +345,32 @@ class MainWindow(QMainWindow):
         self.workspace.diagnosis.filled.connect(made.show_diagnosis)
         self.diagnosis_panel.entry_wanted.connect(self.workspace.record.entry_wanted.emit)
         self.diagnosis_panel.finding_wanted.connect(self._select_finding)
+        self.report_panel.finding_wanted.connect(self._select_finding)
         if isinstance(self.chat, ChatDock):
             self.record_panel.mention_wanted.connect(self._show_mention)
         return made
+
+    def _connect_attachments(self, chat: ChatDock) -> None:
+        chat.attachments.is_opening = lambda: (
+            self.opening.busy or (self.record_opening is not None and self.record_opening.busy)
+        )
+        chat.attachments.is_open = self._is_open
+        chat.file_wanted.connect(self._attach_files)
+        chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
+
+    def _attach_files(self) -> None:
+        """Ask for files, open them as always, and name them in the next question."""
+        names, _ = QFileDialog.getOpenFileNames(self, tr("Attach files"), "", _file_filter())
+        paths = [Path(name) for name in names]
+        if paths and isinstance(self.chat, ChatDock):
+            self.open_paths(paths)
+            self.chat.attachments.add_files(paths)
+
+    def _is_open(self, path: Path) -> bool:
+        """Return whether a file is open; of an archive, whether anything in it is."""
+        records = self.record_opening.open_files if self.record_opening is not None else ()
+        files = (*self.workspace.opened_files(), *map(Path, records))
+        return any(path == file or path in file.parents for file in files)
 
     def _follow_record(self) -> None:
         """Show the record panel when a record is opened, and hide it when the last is closed."""
@@ -787,7 +819,7 @@ class MainWindow(QMainWindow):
             self.record_opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
-        for part in (self.viewports, *lists, self.diagnosis_panel):
+        for part in (self.viewports, *lists, self.diagnosis_panel, self.report_panel):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
@@ -903,7 +935,7 @@ class ModelHostButton(QPushButton):
 
 _STATE_MARK = b"\0\0\0\xff"  # what a saved state begins with
 _LARGEST_LAYOUT = 2**20  # bytes of its file
-LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layouts are then ignored
+LAYOUT_VERSION = 4  # raised when docks are added, renamed or moved: older layouts are then ignored
 
 
 def save_layout(

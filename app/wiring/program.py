@@ -7,7 +7,7 @@ import logging
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from app.records.fhir_server import KEY_KIND, ServerQuery
 from app.records.record_library import OpenedRecord, RecordLibrary
 from app.secrets import Secrets, key_name
 from app.settings import ModelSettings, Settings
-from app.tools.api import CancelToken, ToolContext
+from app.tools.api import CancelToken, ToolContext, Viewer
 from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages, rejected_calls
 from app.tools.mcp.server_tools import assistant_tools
@@ -77,6 +77,9 @@ class Program:
     models: providers.Models = field(default_factory=providers.Models)
     record: OpenRecord = field(default_factory=OpenRecord)
     settings_notices: list[str] = field(default_factory=list[str])
+    has_window: bool = False
+    viewer: Viewer | None = None
+    """The window that the viewer's tools work; None without one."""
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
@@ -276,7 +279,8 @@ class Program:
     @property
     def active(self) -> Registry:
         """The tools of the packs that the settings leave active."""
-        return self.registry.without(self.settings.profile.packs_off)
+        off = self.settings.profile.packs_off
+        return self.registry.without(off if self.has_window else [*off, "viewer"])
 
     def use_profile(self, packs: Sequence[str] = (), prompt: str = "", file: str = "") -> None:
         """Use only these packs (all if empty), and another prompt, without saving the choice.
@@ -396,11 +400,12 @@ class Program:
         folder = out_dir or self._files_dir(thread)
         earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
         run_images = RunImages(images, folder, self.decoder, earlier)
+        shown = self.viewer.state() if self.viewer is not None else {}
         return Question(
             text=text,
             thread=thread,
             images=run_images,
-            image_notes=ImageNotes(lambda: run_images.notes(remote=False)),
+            image_notes=ImageNotes(lambda: with_shown(run_images.notes(remote=False), shown)),
             out_dir=folder,
             host=self.host,
             models_dir=paths.models_dir(),
@@ -410,6 +415,8 @@ class Program:
             records=self.record.records,
             record_patient=self.record.patient_id,
             record_unlinked=self.record.is_unlinked,
+            viewer=self.viewer,
+            shown=shown,
         )
 
     def tool_context(
@@ -457,6 +464,25 @@ class Program:
         for folder in self._temporary:
             folder.cleanup()
         self._temporary.clear()
+
+
+def with_shown(notes: list[dict[str, Any]], shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the notes on the images with how the window shows them (`Viewer.state`)."""
+    told = [dict(note) for note in notes]
+    for viewport in shown.get("viewports", ()):
+        note = next((one for one in told if one["id"] == viewport.get("image")), None)
+        if note is not None:
+            kept = {key: value for key, value in viewport.items() if key not in _KNOWN_OF_IMAGE}
+            note.setdefault("shown", []).append(kept)
+    selected = [one["label"] for one in shown.get("findings", ()) if one.get("selected")]
+    if told and selected:
+        told[0]["selected"] = selected[0]
+    if told and "pointed_at" in shown:
+        told[0]["pointed_at"] = shown["pointed_at"]
+    return told
+
+
+_KNOWN_OF_IMAGE = ("image", "modality")
 
 
 def new_run_id() -> str:

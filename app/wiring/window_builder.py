@@ -106,8 +106,10 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.record.source_dialog import RecordServer
     from app.views.startup_actions import StartupActions, StartupRequest
     from app.views.translation import LanguageSetting, tr_report
+    from app.views.viewer_commands import ViewerCommands
     from app.views.wording import PackTexts
 
+    program.has_window = True
     specs = [tool.spec for tool in program.registry.all()]
     texts = PackTexts(specs, program.registry.plans)
     workspace = Workspace(program.registry.labels, texts.result_titles)
@@ -140,6 +142,8 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         record_library=program.record_library,
     )
 
+    viewer = program.viewer = ViewerCommands(window, lambda: agent.caught_up)
+    agent.run_ended.connect(lambda run_id, _kind: viewer.end_run(run_id))
     window.record_server = RecordServer(program.secrets, program.open_server)
 
     def open_models(name: str) -> None:

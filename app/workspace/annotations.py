@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +24,8 @@ class Command:
     label: str
     do: Callable[[], None]
     undo: Callable[[], None]
+    run_id: str = ""
+    """The run of the assistant that made it; "" for a change by the user."""
 
 
 class CommandStack:
@@ -30,6 +33,7 @@ class CommandStack:
 
     def __init__(self) -> None:
         self._joint = ""  # what the last command may be joined with
+        self._run_id = ""
         self._done: list[Command] = []
         self._undone: list[Command] = []
         self.changed: Signal[()] = Signal()
@@ -41,6 +45,8 @@ class CommandStack:
         that is held down.
         """
         command.do()
+        if self._run_id:
+            command = replace(command, run_id=self._run_id)
         if joint and joint == self._joint and self._done and not self._undone:
             command = replace(command, undo=self._done.pop().undo)
         self._joint = joint
@@ -48,6 +54,43 @@ class CommandStack:
         del self._done[:-LIMIT]
         self._undone.clear()
         self.changed.emit()
+
+    @contextmanager
+    def of_run(self, run_id: str) -> Generator[None]:
+        """Let commands that are pushed meanwhile belong to a run of the assistant."""
+        before, self._run_id = self._run_id, run_id
+        try:
+            yield
+        finally:
+            self._run_id = before
+
+    def join_run(self, run_id: str, label: str) -> None:
+        """Make one step of the run's commands that lie on top of the stack; it is undone at once.
+
+        What the user did in between stays a step of its own, and so does what the run did before.
+        """
+        count = len(self._done)
+        while count and self._done[count - 1].run_id == run_id:
+            count -= 1
+        steps = self._done[count:]
+        if not run_id or not steps:
+            return
+
+        def do() -> None:
+            for step in steps:
+                step.do()
+
+        def undo() -> None:
+            for step in reversed(steps):
+                step.undo()
+
+        self._done[count:] = [Command(label, do, undo, run_id)]
+        self.changed.emit()
+
+    @property
+    def last_run(self) -> str:
+        """The run that made the command that `undo` would undo; "" for the user, or for none."""
+        return self._done[-1].run_id if self._done else ""
 
     def undo(self) -> None:
         """Undo the last command, if there is one."""

@@ -52,6 +52,16 @@ class Placed:
     display: Display | None
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the viewports of a window show; `active` is the index of the active one."""
+
+    screen: Screen
+    slots: tuple[Slot, ...]
+    placed: tuple[Placed, ...]
+    active: int
+
+
 class Workspace:
     """The state of one window: what is open, how it is shown, and what was found.
 
@@ -230,6 +240,22 @@ class Workspace:
 
         title = f"Arrange as {arrangement.protocol.title}"
         self.commands.push(Command(title, do, undo))
+
+    def arrangement(self) -> Shown:
+        """Return what the viewports of the active screen show, to be shown again later."""
+        screen = self.layout.screen
+        active = screen.viewports.index(self.layout.active)
+        return Shown(screen, screen.slots, tuple(self._placed(screen)), active)
+
+    def show_again(self, shown: Shown) -> bool:
+        """Show what `arrangement` returned; False if its window or all its images are closed."""
+        images = [one.instance for one in shown.placed if one.instance is not None]
+        if shown.screen not in self.layout.screens:
+            return False
+        if images and not any(self._is_open(image) for image in images):
+            return False
+        self._place(shown.screen, shown.slots, shown.placed, shown.active)
+        return True
 
     def restore(self, session: Session) -> bool:
         """Show the images of an earlier session in its layout; return False if none is open."""

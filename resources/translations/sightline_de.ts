@@ -434,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>%n things to look at</source>
+            <extracomment>Singular: %n thing to look at</extracomment>
+            <translation>
+                <numerusform>%n Punkt zu prüfen</numerusform>
+                <numerusform>%n Punkte zu prüfen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n time points</source>
             <extracomment>Singular: %n time point</extracomment>
@@ -522,6 +531,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>(cannot be read)</source>
             <translation>(nicht lesbar)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>(frame {number})</source>
+            <translation>(Einzelbild {number})</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -626,7 +640,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>a finding that the signed report rests on is no longer accepted</source>
-            <translation type="unfinished" />
+            <translation>ein Befund, auf dem der unterschriebene Bericht beruht, ist nicht mehr angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -672,6 +686,11 @@
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>a magnification of its own</source>
             <translation>eine eigene Vergrößerung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>a mark of your own needs no review</source>
+            <translation>eine eigene Markierung braucht keine Prüfung</translation>
         </message>
         <message>
             <location filename="../../app/views/help_dialogs.py" />
@@ -1005,6 +1024,11 @@
             <translation>Angenommen von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Accepted: {names}.</source>
+            <translation>Angenommen: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Accession number</source>
             <translation>Untersuchungsnummer</translation>
@@ -1054,6 +1078,16 @@
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
             <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Add the missing</source>
+            <translation>Fehlende ergänzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Addendum</source>
+            <translation>Nachtrag</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -1840,6 +1874,21 @@
             <translation>Atelektase</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached file: {name}</source>
+            <translation>Angehängte Datei: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Attached to the question</source>
+            <translation>An die Frage angehängt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/window_docks.py" />
             <source>Attributes</source>
             <translation>Attribute</translation>
@@ -1958,6 +2007,11 @@
             <location filename="../../app/views/diagnosis/probability_bars.py" />
             <source>Below {percent} one stops testing</source>
             <translation>Unter {percent} wird nicht weiter untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Best illustration of finding</source>
+            <translation>Beste Darstellung des Befunds</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2254,6 +2308,11 @@
             <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Change what is shown</source>
+            <translation>Anzeige ändern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>changed</source>
             <translation>geändert</translation>
@@ -2377,6 +2436,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Checks of the report</source>
+            <translation>Prüfungen des Berichts</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -2660,6 +2724,11 @@
             <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Click it, then ask again.</source>
+            <translation>Klicken Sie ihn an und fragen Sie noch einmal.</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -2723,6 +2792,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Close all studies</source>
             <translation>Alle Studien schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Close it?</source>
+            <translation>Schließen?</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3219,6 +3293,11 @@
             <translation>aktuell</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>current and prior</source>
+            <translation>aktuelle und Voraufnahme</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -3333,9 +3412,19 @@
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Delete {which}?</source>
+            <translation>{which} löschen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete “{title}”?</source>
             <translation>„{title}“ löschen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Deleted: {names}.</source>
+            <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3416,6 +3505,11 @@
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>DICOM structured report (*.dcm)</source>
+            <translation>DICOM-Strukturbericht (*.dcm)</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
@@ -3480,6 +3574,11 @@
             <location filename="../../app/tools/general/general_plan.py" />
             <source>Display</source>
             <translation>Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Do not attach {name}</source>
+            <translation>{name} nicht anhängen</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
@@ -3586,9 +3685,35 @@
             <translation>Befundentwurf erstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again</source>
+            <translation>Neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again from the findings</source>
+            <translation>Aus den Befunden neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it by another template</source>
+            <translation>Nach einer anderen Vorlage entwerfen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Draft report</source>
             <translation>Befundentwurf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft the report again from the findings?</source>
+            <translation>Den Bericht aus den Befunden neu entwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Draft, not signed</source>
+            <translation>Entwurf, nicht unterschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -3679,6 +3804,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Draw</source>
             <translation>Einzeichnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Draw a box on the image that the question is about</source>
+            <translation>Ein Rechteck auf dem Bild aufziehen, um das es in der Frage geht</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4042,6 +4172,16 @@
             <translation>Diagramm exportieren …</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Export the report</source>
+            <translation>Bericht exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Export the report…</source>
+            <translation>Bericht exportieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../app/views/results/table_pane.py" />
             <source>Export the table</source>
@@ -4059,6 +4199,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
@@ -4118,6 +4259,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>FHIR DiagnosticReport (*.json)</source>
+            <translation>FHIR DiagnosticReport (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
@@ -4354,6 +4500,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>First mend what contradicts a finding: see the checks.</source>
+            <translation>Zuerst beheben, was einem Befund widerspricht: siehe die Prüfungen.</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -4822,6 +4973,11 @@
             <translation>Heatmaps</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>heatmaps</source>
+            <translation>Heatmaps</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -4842,9 +4998,19 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hidden: {names}.</source>
+            <translation>Ausgeblendet: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Hide findings</source>
+            <translation>Befunde ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -5023,6 +5189,11 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Image texts: {which}.</source>
+            <translation>Bildtexte: {which}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -5032,6 +5203,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Image {number} / {count}</source>
             <translation>Bild {number} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>image {place} of {count}</source>
+            <translation>Bild {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -5278,6 +5454,11 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>INVERTED</source>
             <translation>INVERTIERT</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>inverted</source>
+            <translation>invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5693,6 +5874,11 @@
             <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>It has: {names}.</source>
+            <translation>Es hat: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
             <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
@@ -5841,7 +6027,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>It is drafted anew from the findings.</source>
-            <translation type="unfinished" />
+            <translation>Er wird aus den Befunden neu entworfen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -5922,6 +6108,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
             <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>it is not clear what place is meant</source>
+            <translation>es ist nicht klar, welche Stelle gemeint ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -6785,6 +6976,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
+            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -6962,6 +7154,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Left</source>
             <translation>Links</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>left</source>
+            <translation>links</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -7402,7 +7599,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Make room on the disk or allow writing; the next edit tries again.</source>
-            <translation type="unfinished" />
+            <translation>Platz auf dem Datenträger schaffen oder das Schreiben erlauben; die nächste Änderung versucht es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7481,6 +7678,11 @@
             <translation>Als Schlüsselbild markieren</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark it with {key}.</source>
+            <translation>Markieren Sie sie mit {key}.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
@@ -7489,6 +7691,11 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>Mark the key images anew.</source>
             <translation>Markieren Sie die Schlüsselbilder neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Mark two points with M, or draw the length with L.</source>
+            <translation>Markieren Sie zwei Punkte mit M, oder zeichnen Sie die Länge mit L.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -7504,6 +7711,16 @@
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>marked by hand</source>
             <translation>von Hand markiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Marked region</source>
+            <translation>Markierter Bereich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Marked: {label}.</source>
+            <translation>Markiert: {label}.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -7730,7 +7947,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Mend what the checks list, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Beheben, was die Prüfungen nennen, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -7931,6 +8148,11 @@
             <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Names what was rejected: {told}</source>
+            <translation>Nennt, was abgelehnt wurde: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
@@ -7939,6 +8161,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
             <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Negated by "{told}", though it was accepted</source>
+            <translation>Durch „{told}“ verneint, obwohl angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8071,6 +8298,16 @@
             <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>No finding has this number: {told}</source>
+            <translation>Kein Befund hat diese Zahl: {told}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no finding is selected</source>
+            <translation>kein Befund ist ausgewählt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No finding matches</source>
             <translation>Kein Befund passt</translation>
@@ -8094,6 +8331,11 @@
             <location filename="../../app/views/histogram_panel.py" />
             <source>No image is shown</source>
             <translation>Es wird kein Bild gezeigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no image is shown</source>
+            <translation>es wird kein Bild gezeigt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -8196,6 +8438,11 @@
             <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no open series is “{name}”</source>
+            <translation>keine offene Serie heißt „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -8231,6 +8478,11 @@
             <translation>Kein Leitsymptom passt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>no prior of this patient is open</source>
+            <translation>keine Voraufnahme dieses Patienten ist offen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>no published ratio: moves nothing</source>
             <translation>kein veröffentlichter Quotient: verschiebt nichts</translation>
@@ -8244,6 +8496,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>No report</source>
+            <translation>Kein Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
@@ -8468,6 +8725,11 @@
             <translation>Nicht gefunden</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Not in the text: {told}</source>
+            <translation>Nicht im Text: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not in this conversation</source>
             <translation>Nicht in diesem Gespräch</translation>
@@ -8482,6 +8744,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>not installed</source>
             <translation>nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not inverted</source>
+            <translation>nicht invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -8531,6 +8798,11 @@
             <translation>Nicht die veröffentlichten Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not turned</source>
+            <translation>nicht gedreht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
@@ -8578,6 +8850,11 @@
             <translation>Nichts</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>nothing changed</source>
+            <translation>nichts hat sich geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Nothing leaves this computer.</source>
             <translation>Nichts verlässt diesen Computer.</translation>
@@ -8596,6 +8873,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Nothing to paste</source>
             <translation>Nichts einzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Nothing was averaged and nobody voted: look at the image yourself.</source>
+            <translation>Nichts wurde gemittelt, und es wurde nicht abgestimmt: Sehen Sie sich das Bild selbst an.</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -8621,6 +8903,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Now: {length}</source>
             <translation>Jetzt: {length}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Number: the text says {told}, the finding {true}</source>
+            <translation>Zahl: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -8899,6 +9186,11 @@
             <translation>Öffnen Sie eine DICOM-Segmentierung wie ein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Open a file, and name it in the question</source>
+            <translation>Eine Datei öffnen und in der Frage nennen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>Open a folder of images</source>
             <translation>Bilderordner öffnen</translation>
@@ -8936,12 +9228,18 @@
             <translation>Öffnen Sie eine Studie</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Open a study: its report is drafted from what you accept and measure.</source>
+            <translation>Eine Untersuchung öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/notices.py" />
             <source>Open again</source>
             <translation>Wieder öffnen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
+            <location filename="../../app/views/viewer_commands.py" />
             <source>Open an image first.</source>
             <translation>Öffnen Sie zuerst ein Bild.</translation>
         </message>
@@ -9075,9 +9373,19 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Open the prior as well.</source>
+            <translation>Öffnen Sie auch die Voraufnahme.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volume_store.py" />
             <source>Open the series again</source>
             <translation>Öffnen Sie die Serie erneut</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Open the study in the window and ask.</source>
+            <translation>Öffnen Sie die Studie im Fenster und fragen Sie dort.</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
@@ -9340,6 +9648,16 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Patients whose records are open</source>
             <translation>Patienten, deren Akten geöffnet sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF in DICOM (*.dcm)</source>
+            <translation>PDF in DICOM (*.dcm)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -10236,6 +10554,11 @@
             <translation>Bereich: Ellipse, Vieleck, freihändig</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/attachments.py" />
+            <source>Region: x {x0:.0f} to {x1:.0f}, y {y0:.0f} to {y1:.0f} px of {name}</source>
+            <translation>Bereich: x {x0:.0f} bis {x1:.0f}, y {y0:.0f} bis {y1:.0f} px von {name}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Regions</source>
             <translation>Regionen</translation>
@@ -10266,6 +10589,11 @@
             <translation>Abgelehnt von {name} am {time}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Rejected: {names}.</source>
+            <translation>Abgelehnt: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>relapse</source>
             <translation>Rückfall</translation>
@@ -10291,6 +10619,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>remove the selected finding</source>
             <translation>ausgewählten Befund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Remove the struck</source>
+            <translation>Gestrichene entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -10359,6 +10692,7 @@
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Report</source>
             <translation>Bericht</translation>
         </message>
@@ -10371,6 +10705,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Reports</source>
             <translation>Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Report…</source>
+            <translation>Bericht…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10423,6 +10762,11 @@
             <translation>Original wiederherstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Rests on: {names}. Click to show it on the image.</source>
+            <translation>Beruht auf: {names}. Klicken zeigt es auf dem Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -10461,6 +10805,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Right</source>
             <translation>Rechts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>right</source>
+            <translation>rechts</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -10691,6 +11040,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
@@ -10999,6 +11349,11 @@
             <translation>ausgewählt aus</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Selected: {names}.</source>
+            <translation>Ausgewählt: {names}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>selection of key images</source>
             <translation>Auswahl von Schlüsselbildern</translation>
@@ -11123,8 +11478,18 @@
             <translation>Serienbeschreibung</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Series of this study: {numbers}.</source>
+            <translation>Serien dieser Studie: {numbers}.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
+            <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>series {number}</source>
             <translation>Serie {number}</translation>
         </message>
         <message>
@@ -11183,6 +11548,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Settings…</source>
             <translation>Einstellungen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>several findings are called “{name}”</source>
+            <translation>mehrere Befunde heißen „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -11275,6 +11645,11 @@
             <translation>Frühere Nachrichten zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show findings</source>
+            <translation>Befunde einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/general/image_visualizer.py" />
             <source>Show image</source>
             <translation>Bild zeigen</translation>
@@ -11335,6 +11710,16 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Show result {number}</source>
+            <translation>Ergebnis {number} zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show the images as acquired.</source>
+            <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/document_pages.py" />
             <source>Show the images that this selection names</source>
             <translation>Die Bilder zeigen, die diese Auswahl nennt</translation>
@@ -11360,9 +11745,20 @@
             <translation>{text} zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/crops.py" />
             <location filename="../../app/views/chat/finding_links.py" />
             <source>Show {text} on the image</source>
             <translation>{text} im Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Show {title} on its image</source>
+            <translation>{title} auf dem Bild zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Shown: {names}.</source>
+            <translation>Eingeblendet: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -11373,6 +11769,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, the finding {true}</source>
+            <translation>Seite: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -11399,6 +11800,11 @@
             <location filename="../../app/views/results/exporting.py" />
             <source>Sightline plot</source>
             <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Sightline report</source>
+            <translation>Sightline-Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -11431,6 +11837,11 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Sightline: Report, draft, not signed</source>
+            <translation>Sightline: Bericht, Entwurf, nicht unterschrieben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
@@ -11439,6 +11850,25 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
             <translation>Sightline: Segmentierung, unverifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign</source>
+            <translation>Unterschreiben</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign with %n things unchecked?</source>
+            <extracomment>Singular: Sign with %n thing unchecked?</extracomment>
+            <translation>
+                <numerusform>Mit %n offenem Punkt unterschreiben?</numerusform>
+                <numerusform>Mit %n offenen Punkten unterschreiben?</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Signed by {name}, {when}</source>
+            <translation>Unterschrieben von {name}, {when}</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -11534,7 +11964,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>something in the report contradicts its findings</source>
-            <translation type="unfinished" />
+            <translation>etwas im Bericht widerspricht seinen Befunden</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -11765,6 +12195,11 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Struck: its finding is no longer accepted</source>
+            <translation>Gestrichen: Der Befund ist nicht mehr angenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Structured report: marks, measurements and findings</source>
             <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
@@ -11787,8 +12222,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
+            <translation>Untersuchungen, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -11882,6 +12317,16 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature</source>
+            <translation>Unterschrift zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature of {name}?</source>
+            <translation>Die Unterschrift von {name} zurücknehmen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take back what I set</source>
             <translation>Eigene Angabe zurücknehmen</translation>
@@ -11919,7 +12364,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
-            <translation type="unfinished" />
+            <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
@@ -11930,6 +12375,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Template</source>
+            <translation>Vorlage</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -11988,6 +12438,11 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
@@ -12030,7 +12485,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the addendum is empty</source>
-            <translation type="unfinished" />
+            <translation>der Nachtrag ist leer</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12091,6 +12546,11 @@
             <location filename="../../app/views/chat/conversation.py" />
             <source>The assistant runs imaging tools on it. What they find is drawn on the image.</source>
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The assistant wants to do this.</source>
+            <translation>Der Assistent möchte das tun.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -12156,6 +12616,16 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The chosen slices have the marks already.</source>
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine plays at {rate} images a second.</source>
+            <translation>Die Bildfolge läuft mit {rate} Bildern pro Sekunde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The cine stopped.</source>
+            <translation>Die Bildfolge steht.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12621,12 +13091,12 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report cannot be read. {0}</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht ist nicht lesbar. {0}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report was written by a newer version of Sightline</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht stammt von einer neueren Version von Sightline</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -12722,6 +13192,11 @@
             <location filename="../../app/records/fhir_reading.py" />
             <source>the line has over {0} MiB; what follows is not read</source>
             <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
+            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -12949,6 +13424,11 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the place of this image in the patient is not known</source>
+            <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
@@ -13059,9 +13539,14 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The report becomes a draft again; its addenda are removed. Files that were exported stay as they are.</source>
+            <translation>Der Bericht wird wieder zum Entwurf; seine Nachträge werden entfernt. Exportierte Dateien bleiben, wie sie sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report cannot be kept ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Bericht kann nicht gespeichert werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13076,7 +13561,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
-            <translation type="unfinished" />
+            <translation>der Bericht sagt noch nichts aus</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13323,6 +13808,11 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The text agrees with the findings</source>
+            <translation>Der Text stimmt mit den Befunden überein</translation>
+        </message>
+        <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the text breaks off</source>
             <translation>der Text bricht ab</translation>
@@ -13368,6 +13858,11 @@
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>The tools disagree on {what}</source>
+            <translation>Die Werkzeuge sind sich nicht einig: {what}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>the tools of {0} are not allowed any more; nothing was sent</source>
             <translation>Die Werkzeuge von {0} sind nicht mehr erlaubt; nichts wurde gesendet</translation>
@@ -13386,6 +13881,11 @@
             <location filename="../../app/imaging/space/spacing.py" />
             <source>the ultrasound regions do not fit the image: it was scaled, mm are unknown</source>
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>the user did not want this</source>
+            <translation>der Benutzer wollte das nicht</translation>
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
@@ -13436,6 +13936,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The width must be above 0, and both numbers below a billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the window was closed</source>
+            <translation>das Fenster wurde geschlossen</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13494,11 +13999,21 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are {count}.</source>
+            <translation>Es gibt {count}.</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>There are: {labels}.</source>
+            <translation>Es gibt: {labels}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
@@ -13521,14 +14036,29 @@
             <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no finding “{name}” on the shown images</source>
+            <translation>auf den gezeigten Bildern gibt es keinen Befund „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no image {number}; the series has {count}</source>
+            <translation>es gibt kein Bild {number}; die Serie hat {count}</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no layout “{name}”</source>
+            <translation>es gibt keine Anordnung „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -13548,7 +14078,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>there is no name to sign with</source>
-            <translation type="unfinished" />
+            <translation>es fehlt ein Name zum Unterschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13564,6 +14094,11 @@
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>There is no report yet</source>
+            <translation>Es gibt noch keinen Bericht</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -13591,9 +14126,24 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no time point {number}</source>
+            <translation>es gibt keinen Zeitpunkt {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/wiring/program.py" />
             <source>there is no tool pack {0}</source>
             <translation>es gibt kein Werkzeugpaket {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is no viewport “{name}”</source>
+            <translation>es gibt kein Bildfenster „{name}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>there is no window to work here</source>
+            <translation>hier gibt es kein Fenster</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />
@@ -13624,6 +14174,16 @@
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>There is nothing to write: no such mark or finding in this study.</source>
             <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here</source>
+            <translation>hier gibt es nur ein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>there is only one image here, nothing to play</source>
+            <translation>hier gibt es nur ein Bild, nichts abzuspielen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/processes/futures.py" />
@@ -13801,6 +14361,16 @@
             <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no grey values to window</source>
+            <translation>dieses Bild hat keine Grauwerte zum Fenstern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this image has no window preset “{name}”</source>
+            <translation>für dieses Bild gibt es kein Fenster „{name}“</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>This image is not open</source>
             <translation>Dieses Bild ist nicht geöffnet</translation>
@@ -13814,6 +14384,11 @@
             <location filename="../../app/agent/privacy/model_pictures.py" />
             <source>This is a screen capture or scan, which may show anything that was on it.</source>
             <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>this is a section, on which the assistant does not draw</source>
+            <translation>das ist ein Schnitt; darauf zeichnet der Assistent nicht</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -14219,6 +14794,11 @@
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two points are needed</source>
+            <translation>zwei Punkte werden gebraucht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Two servers have the name {name}.</source>
             <translation>Zwei Server haben den Namen {name}.</translation>
@@ -14227,6 +14807,11 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>two viewports are needed to exchange them</source>
+            <translation>zum Tauschen braucht es zwei Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -14274,6 +14859,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Ungroup marks</source>
             <translation>Gruppierung der Markierungen aufheben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Unit: the text says {told}, the finding is in {true}</source>
+            <translation>Einheit: Der Text sagt {told}, der Befund ist in {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/lists.py" />
@@ -14379,7 +14969,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Use that version; nothing is written over it.</source>
-            <translation type="unfinished" />
+            <translation>Jene Version verwenden; es wird nicht überschrieben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -14695,6 +15285,11 @@
             <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>What the assistant did</source>
+            <translation>Was der Assistent tat</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>What the model thinks before it answers; not part of the answer</source>
             <translation>Was das Modell vor der Antwort denkt; nicht Teil der Antwort</translation>
@@ -14765,6 +15360,11 @@
             <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>What you wrote is replaced; undo brings it back.</source>
+            <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>whatever it does</source>
             <translation>was immer es tut</translation>
@@ -14788,6 +15388,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Where it is mentioned</source>
             <translation>Wo er genannt wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Where it is on the image</source>
+            <translation>Wo es auf dem Bild liegt</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/layer_reading.py" />
@@ -14880,6 +15485,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>window C {center} W {width}</source>
+            <translation>Fenster C {center} W {width}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15006,7 +15616,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write it, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -15026,7 +15636,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write the findings or the impression.</source>
-            <translation type="unfinished" />
+            <translation>Befunde oder Beurteilung schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15036,7 +15646,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write your name.</source>
-            <translation type="unfinished" />
+            <translation>Den Namen schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15106,6 +15716,11 @@
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>you did not want this</source>
+            <translation>Sie wollten das nicht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/guards.py" />
             <source>you may not read it (permission denied)</source>
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
@@ -15124,6 +15739,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your name for reports</source>
             <translation>Ihr Name für Berichte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Your name, in words</source>
+            <translation>Ihr Name, in Worten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -15184,6 +15804,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom out</source>
             <translation>Verkleinern</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>zoom {percent} %</source>
+            <translation>Zoom {percent} %</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -15708,6 +16333,11 @@
             <translation>{count} Werte</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>{count} viewports</source>
+            <translation>{count} Bildfenster</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <source>{count} waiting</source>
             <translation>{count} wartend</translation>
@@ -16034,6 +16664,21 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/record/record_sections.py" />
             <source>{years} y</source>
             <translation>{years} J.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” cannot be used now</source>
+            <translation>„{command}“ ist jetzt nicht möglich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{command}” is open; you decide there.</source>
+            <translation>„{command}“ ist offen; Sie entscheiden dort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>“{name}” has no place on the image</source>
+            <translation>„{name}“ hat keinen Ort auf dem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -28,12 +28,13 @@ from app.tools.diagnosis.session import (
 from app.tools.diagnosis.table import presentations
 from app.views.chat.dock import ChatDock
 from app.views.command_palette import commands_of
+from app.views.diagnosis.diagnosis_panel import DiagnosisPanel
 from app.views.diagnosis.lists import RowList
 from app.views.main_window import MainWindow
 from app.views.translation import use_language
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace.workspace import Workspace
-from tests.gui.heartbeat import slowness
+from tests.gui.heartbeat import Heartbeat, best, slowness, stall_ms
 from tests.gui.viewer_support import (
     FakeDecoder,
     WaitUntil,
@@ -498,6 +499,52 @@ def test_the_panel_is_german(
         room.window.quit()
         monkeypatch.setenv("SIGHTLINE_LANGUAGE", "en")
         use_language("en")
+
+
+def test_each_row_is_as_high_as_its_texts_once_the_list_has_its_width(room: Room):
+    room.workspace.diagnosis.load()
+    room.workspace.diagnosis.choose("acute-chest-pain-emergency")
+    room.settle()
+    table = room.panel.page.findings
+    room.wait(lambda: table.columnWidth(0) > 200)
+    line = table.fontMetrics().height()
+    for place, row in enumerate(table.texts.rows):
+        if len(row.title) < 30:
+            assert table.rowHeight(place) < 2 * line, row.title
+
+
+def _costs_of_showing_first(room: Room) -> dict[str, float]:
+    """Show a new panel and each of its tabs; return the most computed at a stretch of each, ms."""
+    diagnosis = room.workspace.diagnosis
+    panel = DiagnosisPanel(diagnosis, room.workspace.record, room.window.background)
+    panel.resize(420, 900)
+    steps: dict[str, Callable[[], object]] = {
+        "open": panel.show,
+        "choose": lambda: diagnosis.choose("acute-chest-pain-emergency"),
+        "steps": lambda: panel.page.tabs.setCurrentIndex(STEPS),
+        "next": lambda: panel.page.tabs.setCurrentIndex(NEXT),
+        "sources": lambda: panel.page.tabs.setCurrentIndex(SOURCES),
+    }
+    costs: dict[str, float] = {}
+    for name, act in steps.items():
+        beat = Heartbeat()
+        with beat.loop():
+            act()
+            room.wait(lambda: not panel.busy)
+            QApplication.processEvents()  # paints it
+        beat.stop()
+        costs[name] = beat.computed_ms
+    panel.hide()
+    panel.close_models()
+    diagnosis.close([diagnosis.place])
+    return costs
+
+
+@pytest.mark.timed
+def test_no_part_holds_the_window_up_when_it_is_shown_first(room: Room):
+    room.window.docks["Diagnosis"].hide()
+    costs = best([_costs_of_showing_first(room) for _ in range(3)])
+    assert max(costs.values()) < stall_ms(), costs
 
 
 @pytest.mark.timed

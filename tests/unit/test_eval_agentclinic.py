@@ -105,8 +105,10 @@ def options(path: Path, doctor: str = "plain", **change: Any) -> Options:
 def examined(path: Path, out: Path, model: Any = None, **change: Any) -> list[Json]:
     """Run the benchmark with a doctor's model; return the rows of the results."""
     more = {name: change.pop(name) for name in ("jobs", "resume", "limit", "ids") if name in change}
-    assert run(options(path, **change), out=out, make_model=lambda _: model, **more) == 0
-    return read_results(out / "results.jsonl")
+    code = run(options(path, **change), out=out, make_model=lambda _: model, **more)
+    rows = read_results(out / "results.jsonl")
+    assert code == any(row["state"] == "failed" for row in rows)
+    return rows
 
 
 def transcript(out: Path, name: str = "made-0") -> list[tuple[str, str]]:
@@ -468,7 +470,7 @@ class _Tags(HTMLParser):
 def test_the_page_shows_each_case_and_runs_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u202e"
     patient = {"History": evil}
     cases = [
         case(evil, Objective_for_Doctor=evil, Patient_Actor=patient),
@@ -493,6 +495,7 @@ def test_the_page_shows_each_case_and_runs_nothing(
     assert parsed.tags.count("svg") == 2
     assert page.index("Not right: 1") < page.index("made-2: wrong") < page.index("Right: 2")
     assert "&lt;script&gt;" in page
+    assert "\u202e" not in page, "no text turns round what stands beside it"
     (out / "report.html").unlink()
     assert main(["eval", "page", str(out)]) == 0
     assert (out / "report.html").read_text("utf-8") == page
@@ -512,6 +515,9 @@ def test_the_page_shows_each_case_and_runs_nothing(
         ("", None),
         ("Maybe", None),
         ("Yes and no", None),
+        ("Yes, but only partly.", None),
+        ("Yes, although they are not of one kind", None),
+        ("No, but close", None),
         ("No. Well, yes.", None),
         ("They are the same: yes", None),
         ("Yesterday", None),
@@ -646,8 +652,14 @@ def test_a_bias_colours_the_role_that_has_it(tmp_path: Path) -> None:
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, case())
     command = ["eval", "agentclinic", "--scenarios", str(path), "--out", str(tmp_path / "out")]
-    assert main([*command, "--doctor", "plain", "--llm", "offline"]) == 2
-    assert "is no language model" in capsys.readouterr().err
+    for none in (["--llm", "offline"], []):  # nor is one in the settings
+        assert main([*command, "--doctor", "plain", *none]) == 2
+        assert "is no language model" in capsys.readouterr().err
+    assert main([*command, "--doctor", "plain", "--llm", "rules"]) == 2, "a doctor by rules"
+    assert "no language model 'rules'" in capsys.readouterr().err
+    for wrong in (["--limit", "-3"], ["--turns", "-1"], ["--jobs", "two"]):
+        assert main([*command, "--doctor", "offline", *wrong]) == 2
+        assert "a whole number" in capsys.readouterr().err
     assert not (tmp_path / "out" / "results.jsonl").exists(), "so that it can be tried again"
     assert main([*command, "--doctor", "offline", "--id", "made-9"]) == 2
     assert "made-9" in capsys.readouterr().err

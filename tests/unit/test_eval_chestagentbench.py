@@ -16,6 +16,8 @@ from app.headless.eval_chestagentbench import FORCE, read_questions, run
 from app.headless.eval_runs import read_results
 from tests.support.scripted_model import ScriptedModel, says
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SEES = ModelInfo(own_tools=False, metered=False, images=True)
 
 
@@ -66,7 +68,7 @@ def test_questions_are_asked_one_by_one_with_fresh_memory(
         info=SEES,
     )
     with model:
-        assert run(data=data, llm="", out=out, model=model) == 0
+        assert run(data=data, llm="", out=out, model=model) == 1, "two failed"
     rows = {row["id"]: row for row in read_results(out / "results.jsonl")}
     assert [(row["state"], row["answer"]) for row in rows.values()] == [
         ("correct", "C"),
@@ -117,6 +119,7 @@ def test_only_the_questions_that_are_named(tmp_path: Path) -> None:
     [
         ({"answer": "G"}, "no question"),
         ({"answer": ""}, "no question"),
+        ({"answer": "Answer: C"}, "no question"),
         ({"images": ["figures/../../secret.png"]}, "no question"),
         ({"images": ["/etc/passwd"]}, "no question"),
         ({"full_question_id": "7_0"}, "two questions have the id 7_0"),
@@ -129,7 +132,7 @@ def test_a_file_of_another_form_is_told(tmp_path: Path, change: dict[str, Any], 
 
 
 def test_the_form_without_a_full_id(tmp_path: Path) -> None:
-    one = question(0, question_id="3", metadata={"categories": ["diagnosis"]})
+    one = question(0, question_id="3", answer='"C"', metadata={"categories": ["diagnosis"]})
     del one["full_question_id"], one["categories"]
     [read] = read_questions(write(tmp_path / "data", one))
     assert (read.id, read.categories, read.answer) == ("7_3", ("diagnosis",), "C")
@@ -144,3 +147,6 @@ def test_the_command_says_what_is_missing(
     data = write(tmp_path / "data", question(0))
     assert main(["eval", "chestagentbench", "--data", str(data), "--llm", "offline"]) == 2
     assert "needs a language model" in capsys.readouterr().err
+    (data / "metadata.jsonl").write_text("\n")
+    assert main(["eval", "chestagentbench", "--data", str(data)]) == 1
+    assert "there is no question" in capsys.readouterr().err

@@ -69,6 +69,12 @@ from app.headless.eval_chestagentbench import read_letter
         ("\\boxed{C}", "C"),
         ("It is <answer>D</answer>", "D"),
         ("D-dimer is raised.", None),
+        ("C\n\nExplanation: the heart is enlarged. A meniscus is absent.", "C"),
+        ("\u201cC\u201d", "C"),
+        ("Answer: $\\boxed{\\text{B}}$", "B"),
+        ("Answer: B & C", None),
+        ("Answer: **B**, **C**", None),
+        ("Answer: C, A being the commoner one.", "C"),
         ("The answer is C, not A.", "C"),
     ],
 )

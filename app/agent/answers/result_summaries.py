@@ -201,7 +201,8 @@ def _direct_answers(
             continue
         if not results[number].ok:
             lacking = wording.lacking if _lacked(results[number]) else ""
-            said = f"I cannot say {wording.subject}. {_reason(results[number])}"
+            head = f"I cannot say {wording.subject}. " if wording.subject else ""
+            said = f"{head}{_reason(results[number])}"
             answers[number] = lacking or said
         elif lines := direct_answer(wording, results[number], told.targets):
             answers[number] = "\n".join(lines)

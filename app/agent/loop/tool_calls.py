@@ -555,6 +555,7 @@ class ToolCalls:
             records=records,
             record_patient=request.record_patient,
             record_unlinked=request.record_unlinked,
+            viewer=request.viewer,
         )
 
     def _judge_inner(self, spec: ToolSpec, args: BaseModel) -> Judgement:

@@ -137,6 +137,7 @@ _STATES = frozenset(_STATES_TEXT.split())
 _LIGHT = DETERMINERS | question_words("light")
 AND = frozenset(("and", "then", "und", "dann"))
 CANNOT = "I cannot work the viewer."
+NOT_UNDERSTOOD = "I did not understand what to do in the window."
 # How many words a cue may precede the word it concerns.
 _NEAR = 2
 # Words of a phrase that asks about patients, whatever everyday meaning some of them have:

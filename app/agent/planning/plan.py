@@ -11,6 +11,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.agent.repeated_calls import results_of
 from app.records.types import NoRecords, Records
+from app.tools.finding_names import is_called
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -130,6 +131,7 @@ class Scene:
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
         records: The patients' records that are open.
         record_patient: The id of the patient whose record is in use; "" for none.
+        shown: What the window shows (`tools.api.Viewer.state`); empty without a window.
     """
 
     images: tuple[Mapping[str, Any], ...]
@@ -139,6 +141,14 @@ class Scene:
     lacks: Callable[[str], bool] = lambda _: False
     records: Records = field(default_factory=NoRecords)
     record_patient: str = ""
+    shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def is_missing(self, name: str) -> bool:
+        """Return whether no finding on the shown images has a name; False without a window."""
+        if not self.shown:
+            return False
+        labels = [str(one.get("label", "")) for one in self.shown.get("findings", ())]
+        return not any(is_called(label, name) for label in labels)
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""

@@ -9,7 +9,7 @@ from typing import Any
 from app.agent.image_reference import image_reference, resource_of, unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.classify import Reading, read_question
-from app.agent.planning.clause_scope import AND, CANNOT, viewer_help
+from app.agent.planning.clause_scope import AND, CANNOT, NOT_UNDERSTOOD, viewer_help
 from app.agent.planning.image_choice import (
     ImageChoice,
     for_these_images,
@@ -45,7 +45,7 @@ from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
-from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,35 @@ class Planner:
     def interpret(self, question: str, scene: Scene) -> Intent:
         """Return a question's intent, once per run; without the scene's plans, by our own."""
         scene = scene if scene.plans else replace(scene, plans=self.plans)
+        spoken = _spoken(question, scene)
+        if spoken is None:
+            return self._interpret(question, scene)
+        commands = self._commands(question, spoken, scene)
+        rest = question if spoken.compares else spoken.rest
+        if not rest:
+            return commands
+        return _joined(commands, self._interpret(rest, scene), said=spoken.rest)
+
+    def _commands(self, question: str, spoken: Spoken, scene: Scene) -> Intent:
+        """Return the intent of commands alone.
+
+        What is to be zoomed to is outlined first if it is not there and a tool can do that.
+        """
+        names = (str(call.arguments.get("to") or "") for call in spoken.calls)
+        missing = next((name for name in names if name and scene.is_missing(name)), "")
+        outline = self._interpret(OUTLINE.format(name=missing), scene).plan if missing else None
+        steps = [*outline.steps] if isinstance(outline, ToolPlan) else []
+        steps += [
+            Step(call.tool, dict(call.arguments), scene.plans.rule(call.tool).why)
+            for call in spoken.calls
+        ]
+        plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
+        wanted = tuple(dict.fromkeys(step.tool for step in steps))
+        return Intent(
+            question, scene, (_COMMAND,), wanted=wanted, certain=not spoken.rest, plan=plan
+        )
+
+    def _interpret(self, question: str, scene: Scene) -> Intent:
         scene = replace(scene, plans=_plans_for(scene))
         text = normalised(question)
         said = named_patients(text, scene.records)
@@ -87,6 +116,8 @@ class Planner:
         plan = for_patient(plan, said, scene)
         repeated = isinstance(plan, ToolPlan) and any(s.tool == REPEATED for s in plan.steps)
         viewer = viewer_help(reading.tokens, scene.note())
+        if scene.shown and viewer.startswith(CANNOT):
+            viewer = viewer.replace(CANNOT, NOT_UNDERSTOOD, 1)
         if isinstance(plan, NoRule):
             whole = len({(token.clause, token.text in AND) for token in reading.tokens}) == 1
             told = viewer if whole else f"{viewer} If you asked for more, ask for it on its own."
@@ -104,7 +135,7 @@ class Planner:
             images=which.ids,
             unclear_image="" if repeated else which.unclear,
             may_concern_other_images=may_concern_another_image(text) and not repeated,
-            viewer=viewer if viewer.startswith(CANNOT) else "",
+            viewer=viewer if viewer.startswith((CANNOT, NOT_UNDERSTOOD)) else "",
             plan=plan,
         )
 
@@ -137,6 +168,41 @@ class Planner:
             numbers[index] = len(calls) + 1
             calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
         return calls
+
+
+OUTLINE = "segment the {name}"
+_COMMAND = "viewer command"
+_NOT_READ = "Not understood, and not done: “{text}”."
+
+
+def _spoken(question: str, scene: Scene) -> Spoken | None:
+    """Return the commands in a question that an available tool carries out as said."""
+    for pack in scene.plans.packs:
+        found = pack.spoken(question) if pack.spoken is not None else None
+        if found is not None and all(call.tool in scene.tools for call in found.calls):
+            return found
+    return None
+
+
+def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:
+    """Return the intent of commands and what else is asked, which the tools do first."""
+    done = commands.plan
+    assert isinstance(done, ToolPlan)
+    if isinstance(rest.plan, ToolPlan):
+        plan = replace(
+            rest.plan,
+            steps=(*rest.plan.steps, *done.steps),
+            topics=rest.plan.topics | done.topics,
+        )
+        wanted = tuple(dict.fromkeys((*rest.wanted, *commands.wanted)))
+        kinds = (*rest.kinds, *commands.kinds)
+        whole = replace(rest, question=commands.question, kinds=kinds, wanted=wanted, plan=plan)
+        return replace(whole, viewer="")
+    told = ""
+    if said:
+        told = rest.plan.text if isinstance(rest.plan, Reply) else _NOT_READ.format(text=said)
+    notes = (*done.notes, told) if told else done.notes
+    return replace(commands, certain=not said, plan=replace(done, notes=notes))
 
 
 def schema_of(tool: Tool) -> ToolSchema:
@@ -200,7 +266,7 @@ def _read(blank: str, scene: Scene) -> tuple[Reading, str]:
     )
     again = read_question(blank, Plans(packs, scene.plans.owner), scene.tools)
     wanted = set(again.intent.wanted)
-    free = any(book[key].fallback and book[key].beyond_images for key in again.kinds)
+    free = any(book[key].beyond_images and book[key].tools for key in again.kinds)
     if not wanted or not (recorded or free):
         return reading, ""
     return again, no_image_text() if recorded and wanted < set(reading.intent.wanted) else ""

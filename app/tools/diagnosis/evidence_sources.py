@@ -26,9 +26,12 @@ _ALSO_CALLED = {
     "crp": ("c-reactive protein",),
     "d-dimer": ("d-dimers", "d dimer", "d-dimere"),
     "procalcitonin": ("pct",),
+    "erythrocyte sedimentation rate": ("esr", "bsg"),
+    "white cell count": ("wbc", "leukocytes", "leukozyten"),
+    "platelet count": ("platelets", "thrombozyten"),
 }
 _VITAL_SIGNS = {"Cel": (25, 45), "/min": (3, 300), "mm[Hg]": (20, 300)}  # plausible; units unsaid
-_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)\s*([a-zµμ%][\w/%µμ^]*(?:/[\w.]+)?)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
     request = finding.request.casefold()
     names = "|".join(map(re.escape, (request, *_ALSO_CALLED.get(request, ()))))
     link = r"\W{0,4}(?:(?:of|is|was|at|von|ist|bei)\s)?\s*"
-    number = None
+    number, found = None, None
     for found in re.finditer(rf"(?<!\w)(?:{names}){link}", text, re.IGNORECASE):
         number = _NUMBER.match(text, found.end())
         is_pair = number and re.match(r"\s?/\s?\d", text[number.end(1) :])
@@ -113,17 +116,48 @@ def _typed_value(finding: Finding, text: str) -> tuple[bool | None, str]:
     if number is None:
         return None, ""
     unit = (number[2] or "").rstrip(".")
+    sign = re.search(r"[<>≤≥]", found[0]) if found else None
+    values = _readings(number[1])
+    if not values:
+        return None, ""
     if finding.unit in _VITAL_SIGNS:
-        value = float(number[1].replace(",", "."))
+        value = values[-1]
         if finding.unit == "Cel" and value > 90:
             value = (value - 32) / 1.8  # Fahrenheit
         low, high = _VITAL_SIGNS[finding.unit]
-        return (_decides(finding, value) if low <= value <= high else None), ""
+        state = _decides(finding, value) if low <= value <= high else None
+        return (None if sign and not _holds(finding, sign[0], state) else state), ""
     factor = _factor(unit, finding.unit)
     if factor is None:
         why = f"the unit {unit}" if unit else "no unit"
         return None, f"{number[0].strip()} ({finding.request}): {why}, not {finding.unit}"
-    return _decides(finding, float(number[1].replace(",", ".")) * factor), ""
+    states = {_decides(finding, value * factor) for value in values}
+    if len(states) > 1:
+        either = " or ".join(f"{value:g}" for value in values)
+        return None, f"{number[0].strip()} ({finding.request}): it may mean {either}"
+    state = states.pop()
+    if sign and not _holds(finding, sign[0], state):
+        shown = f"{sign[0]} {number[0].strip()} ({finding.request})"
+        return None, f"{shown}: it leaves open whether it is {finding.name}"
+    return state, ""
+
+
+def _readings(text: str) -> tuple[float, ...]:
+    """Return what a number may mean: "1,200" is 1200 in English and 1.2 in German."""
+    if text.count(",") + text.count(".") > 1:
+        whole = re.fullmatch(r"(\d{1,3}(?:([.,])\d{3})(?:\2\d{3})*)(?:[.,](\d+))?", text)
+        if whole is None:
+            return ()  # a date
+        return (float(f"{re.sub('[.,]', '', whole[1])}.{whole[3] or 0}"),)
+    plain = float(text.replace(",", "."))
+    if re.fullmatch(r"[1-9]\d{0,2}[.,]\d{3}", text):
+        return float(re.sub("[.,]", "", text)), plain
+    return (plain,)
+
+
+def _holds(finding: Finding, sign: str, state: bool | None) -> bool:
+    """Return whether a state holds for all values below or above the one that is given."""
+    return state == ((finding.above is None) == (sign in "<≤"))
 
 
 def _decides(finding: Finding, value: float) -> bool:

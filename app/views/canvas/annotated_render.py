@@ -93,6 +93,7 @@ class Look:
         view: The part to show, at the screen's size; None for the whole image at its own.
         overlays: Whether the image's own overlays (groups 60xx) are drawn; the layers may have
             them too.
+        labels: Whether findings bear their labels.
     """
 
     marks: bool = True
@@ -100,6 +101,7 @@ class Look:
     scale: float = 1.0
     view: ScreenView | None = None
     overlays: bool = True
+    labels: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ def render_annotated(
         are not square. With `Look.view`, of the viewport's size in physical pixels. All times
         `Look.scale`.
     """
-    _ensure_application()
+    ensure_application()
     marks, look = marks or Marks(), look or Look()
     named = look.detail is Detail.ALL
     if not named:
@@ -212,7 +214,9 @@ def render_annotated(
         _draw_layers(painter, layers, size, to_picture, opacity)
     painter.end()
     if look.marks:
-        _draw_findings(canvas, marks, size, to_picture, [block.rect for block in blocks])
+        _draw_findings(
+            canvas, marks, size, to_picture, [block.rect for block in blocks], labels=look.labels
+        )
     painter = QPainter(canvas)
     try:
         if shorter >= NO_TEXT_PX:
@@ -318,6 +322,8 @@ def _draw_findings(
     size: float,
     to_picture: QTransform,
     taken: Sequence[QRectF],
+    *,
+    labels: bool,
 ) -> None:
     """Draw findings and their labels; the places `taken` (px) are kept free of labels."""
     drawn = marks.drawn()
@@ -348,7 +354,7 @@ def _draw_findings(
         legend = heatmap_legend.legend_of([one.finding for one in drawn], marks.selected)
         place = heatmap_legend.rect_of(legend, area, taken=kept_free)
         heatmap_legend.draw(painter, legend, place)
-        wanted = [chip for chip in reversed(chips) if chip.text]
+        wanted = [chip for chip in reversed(chips) if chip.text and labels]
         label_chips.draw(painter, label_chips.place(wanted, area, [*kept_free, place]))
     finally:
         painter.end()
@@ -371,7 +377,7 @@ def _draw_small_warning(painter: QPainter, area: QRectF) -> None:
     painter.drawText(QPointF(1, foot.top() + metrics.ascent()), text)
 
 
-def _ensure_application() -> None:
+def ensure_application() -> None:
     """Make a Qt application that draws into memory, unless there is one."""
     if QGuiApplication.instance() is not None:
         return

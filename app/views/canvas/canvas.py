@@ -32,7 +32,7 @@ from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.composite import without_channel
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ, FramePlane
-from app.imaging.types import Frame, Instance, Series, Window
+from app.imaging.types import Frame, ImageRef, Instance, Series, Window
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
@@ -139,6 +139,7 @@ class Canvas(ImageView):
         self._link_text = ""
         self._taking = False  # whether a picture is being taken
         self._pointing = False  # whether `pointed` has told of a place
+        self._clicked: tuple[ImageRef, float, float] | None = None
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # A thread apart, so that a window change does not wait for outlines or thumbnails. All
@@ -233,6 +234,14 @@ class Canvas(ImageView):
         if self.picture is None:
             return None
         return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
+
+    @property
+    def pointed_at(self) -> tuple[float, float] | None:
+        """The pixel (x, y) of the shown frame that was clicked last; None if none was."""
+        clicked, frame = self._clicked, self.frame
+        if clicked is None or frame is None or not frame.shows(clicked[0]):
+            return None
+        return clicked[1], clicked[2]
 
     def _section_plane(self) -> FramePlane | None:
         """Return the plane of the shown section of a volume; None for an acquired image."""
@@ -762,6 +771,10 @@ class Canvas(ImageView):
         return hit
 
     def _select_at(self, position: QPointF) -> None:
+        at, frame = self.to_image(position), self.frame
+        if frame is not None:
+            inside = -0.5 <= at.x() < frame.columns - 0.5 and -0.5 <= at.y() < frame.rows - 0.5
+            self._clicked = (frame.ref, at.x(), at.y()) if inside else None
         hit = self._hover(position)
         number = self.findings_layer.object_at(hit, self.to_image(position))
         self._workspace.annotations.select(hit, number)

@@ -301,6 +301,30 @@ class ImageView(pg.GraphicsView):
         center = self._content.mapToParent(at) if at is not None else view.center()
         self.box.scaleBy((1.0 / factor, 1.0 / factor), center=center)
 
+    def zoom_to(self, area: Area, margin: float = 0.0) -> None:
+        """Show an area, as image (x0, y0, x1, y1), as large as fits.
+
+        `margin` is what is shown around it, as a fraction of its size; around a tiny area more.
+        """
+        x0, y0, x1, y1 = area
+        across, down = (
+            (1 + 2 * margin) * max(b - a, MIN_PIXELS_ACROSS) for a, b in ((x0, x1), (y0, y1))
+        )
+        whole = QRectF((x0 + x1 - across) / 2, (y0 + y1 - down) / 2, across, down)
+        self._fitted = False
+        turned = orientation.transform(self.image_size, self.turn)
+        self.box.setRange(turned.mapRect(whole), padding=0)
+
+    @property
+    def view_area(self) -> Area | None:
+        """The area that is in view, as image (x0, y0, x1, y1); None while the image is fitted."""
+        if self._fitted:
+            return None
+        turned = orientation.transform(self.image_size, self.turn)
+        inverse, _ = turned.inverted()
+        shown = inverse.mapRect(QRectF(self.box.viewRect()))
+        return shown.left(), shown.top(), shown.right(), shown.bottom()
+
     def pan_by(self, dx: float, dy: float) -> None:
         """Move the image by (dx, dy) logical px on the screen."""
         across, down = self._screen_scale()

@@ -224,8 +224,16 @@ class Scroller(QObject):
             self._schedule()
             self.playing_changed.emit(True)
 
+    def set_rate(self, frames_per_second: float) -> None:
+        """Play at a rate of its own, whatever the file says."""
+        instance = self.model.instance
+        if instance is not None:
+            self.speed = frames_per_second * frame_duration(instance, self.model.frame_index) / 1000
+            self.speed_changed.emit()
+
     def change_speed(self, steps: int) -> None:
-        place = SPEEDS.index(self.speed) + steps
+        near = min(SPEEDS, key=lambda speed: abs(speed - self.speed))
+        place = SPEEDS.index(near) + steps
         self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from app.views.agent_thread import Question
+from app.views.chat.attachments import Attachments
 from app.views.chat.widgets import ElidedText
 from app.views.icons import icon
 from app.views.layouts import column, row
@@ -93,12 +94,15 @@ class Composer(QFrame):
     """The question field with its buttons, and a line that names the image asked about."""
 
     submitted = Signal(str)
+    file_wanted = Signal()
+    region_wanted = Signal()
     stop_wanted = Signal()
     stop_after_wanted = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, attachments: Attachments) -> None:
         super().__init__()
         self.setObjectName("chatComposer")
+        self.attachments = attachments
         self._last = ""
         self._busy = False
         self.edit = QuestionEdit()
@@ -110,14 +114,25 @@ class Composer(QFrame):
         self.stop.hide()
         self.stop_more.hide()
         stop = row(self.stop, self.stop_more, spacing=0)
-        foot = row(self._about_icon, (self.about, 1), stop, self.send, spacing=6)
-        column(self.edit, foot, spacing=6, margins=(SPACE.m, 10, SPACE.s, SPACE.s), parent=self)
+        self.file = tool_button(
+            "paperclip", tr("Open a file, and name it in the question"), self.file_wanted.emit
+        )
+        self.region = tool_button(
+            "square-dashed",
+            tr("Draw a box on the image that the question is about"),
+            self.region_wanted.emit,
+        )
+        parts = (self._about_icon, (self.about, 1), self.file, self.region, stop, self.send)
+        foot = row(*parts, spacing=SPACE.xs)
+        margins = (SPACE.m, 10, SPACE.s, SPACE.s)
+        column(attachments, self.edit, foot, spacing=6, margins=margins, parent=self)
         self.setFocusProxy(self.edit)
         self.edit.sent.connect(self.submit)
         self.edit.recalled.connect(lambda: self.set_text(self._last))
         self.edit.escaped.connect(self._escape)
         self.edit.focused.connect(self._show_focus)
-        self.edit.textChanged.connect(lambda: self.send.setEnabled(bool(self.text.strip())))
+        self.edit.textChanged.connect(self._allow)
+        attachments.changed.connect(self._allow)
         self.send.clicked.connect(lambda _checked=False: self.submit())
         self.stop.clicked.connect(lambda _checked=False: self.stop_wanted.emit())
         # Made last: a menu made before the other parts breaks the order of focus.
@@ -130,11 +145,13 @@ class Composer(QFrame):
 
     def submit(self) -> None:
         text = self.text.strip()
-        if text:
+        if text and not self.attachments.opening:
             self._last = text
             self._keep_focus(self.send)
             self.edit.clear()
-            self.submitted.emit(text[:QUESTION_CHARS])
+            attached = self.attachments.words()
+            self.attachments.clear()
+            self.submitted.emit("\n\n".join(filter(None, [text[:QUESTION_CHARS], attached])))
 
     def remember(self, text: str) -> None:
         """Store a question that was asked elsewhere, so that the Up key brings it back."""
@@ -167,11 +184,18 @@ class Composer(QFrame):
         self.send.setToolTip(tr("{tip} (Enter)").format(tip=tip))
         self.send.setAccessibleName(tip)
 
+    def set_can_mark(self, can: bool) -> None:
+        """Set whether an image is shown, on which a box can be drawn."""
+        self.region.setEnabled(can)
+
     def set_about(self, text: str, placeholder: str) -> None:
         self.about.set_full(text)
         if placeholder != self.edit.placeholderText():
             self.edit.setPlaceholderText(placeholder)
             self.edit.viewport().update()  # else Qt leaves the old placeholder on the screen
+
+    def _allow(self) -> None:
+        self.send.setEnabled(bool(self.text.strip()) and not self.attachments.opening)
 
     def _keep_focus(self, *buttons: QWidget) -> None:
         """Move the focus from buttons that will be disabled to the field."""

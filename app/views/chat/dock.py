@@ -28,8 +28,10 @@ from app.imaging.space import projections
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
+from app.views.chat.attachments import Attachments
 from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
+from app.views.chat.crops import FindingCrops
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import plain_text
 from app.views.chat.message import Notice, copy_text
@@ -66,6 +68,8 @@ class ChatDock(QWidget):
     model_settings_wanted = Signal()
     limits_wanted = Signal()
     models_wanted = Signal(str)  # name of the model to choose there
+    file_wanted = Signal()  # to be opened, then given to `attachments`
+    region_wanted = Signal()  # a box is to be drawn
 
     def __init__(
         self,
@@ -105,6 +109,7 @@ class ChatDock(QWidget):
             step=lambda view, step: self._marks.step(view, step),
             pin=lambda view, pinned: self._marks.pin(view.run_id, pinned),
             dress=lambda view: self._marks.dress(view),
+            crops=FindingCrops(workspace, self._background, self._links.select).row,
             result=self._result,
             follow=self._follow_link,
             point_at=self._point_at,
@@ -202,6 +207,8 @@ class ChatDock(QWidget):
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Focus the next field below (`forward`) or above; after the last, leave the dock."""
         field = _next_field(self, forward=forward)
+        if field is None and self.isWindow():  # Qt would begin at the dock's proxy, the question
+            field = self.header.badge if forward else self.composer.edit
         if field is None:
             return super().focusNextPrevChild(forward)
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
@@ -216,7 +223,8 @@ class ChatDock(QWidget):
         self.empty = Invitation(self.texts.suggestions)
         self.conversation = Conversation(self.empty)
         self.pending = PendingList()
-        self.composer = Composer()
+        self.attachments = Attachments(self._workspace)
+        self.composer = Composer(self.attachments)
         self.setFocusProxy(self.composer.edit)
         foot = QWidget()
         foot.setObjectName("chatFooter")
@@ -238,6 +246,9 @@ class ChatDock(QWidget):
         self.header.delete_wanted.connect(self._delete)
         self.empty.chosen.connect(self.submit)
         self.composer.submitted.connect(self.submit)
+        self.composer.file_wanted.connect(self.file_wanted)
+        self.composer.region_wanted.connect(self._want_region)
+        self.attachments.marked.connect(self.focus_composer)
         self.composer.stop_wanted.connect(self._agent.stop)
         self.composer.stop_after_wanted.connect(lambda: self._agent.stop(after_tool=True))
         self.pending.removed.connect(self._agent.remove)
@@ -248,6 +259,7 @@ class ChatDock(QWidget):
         self._threads.opened.connect(self._on_opened)
         self._threads.failed.connect(self._on_not_opened)
         self._disconnect: list[Callable[[], None]] = [
+            self.attachments.disconnect_workspace,
             self._workspace.image_changed.connect(self._show_image),
             self._workspace.record.changed.connect(self._show_image),
         ]
@@ -290,8 +302,13 @@ class ChatDock(QWidget):
         self._earlier.clear()
         self.conversation.clear()
 
+    def _want_region(self) -> None:
+        self.attachments.ask_for_region()
+        self.region_wanted.emit()
+
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
+        self.composer.set_can_mark(instance is not None)
         record = self._workspace.record.is_open
         self.empty.set_image(instance, record=record)
         if instance is None:

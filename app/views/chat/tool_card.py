@@ -70,6 +70,7 @@ class ChatServices:
     step: Callable[[Any, int], object]  # shows another version of a RunView's question
     pin: Callable[[Any, bool], object]  # pins or unpins a RunView's answer
     dress: Callable[[Any], object]  # shows versions and pin of a RunView
+    crops: Callable[[Sequence[Finding]], QWidget | None]  # pictures of findings on shown images
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
     follow: Callable[[str], object]  # shows what a link of an answer leads to
     point_at: Callable[[str], object]  # highlights it while the pointer is on the link

@@ -113,16 +113,20 @@ class DiagnosisPanel(QWidget):
 
     @property
     def busy(self) -> bool:
-        drawing = self._has("page") and self.page.chart.busy
+        drawing = self._has("page") and self.page.busy
         return self._soon.isActive() or self._diagnosis.loading or drawing
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._has("pages"):
+        first = not self._has("pages")
+        if first:
             self._build()
         if not self._diagnosis.tables and not self._diagnosis.loading:
             self._diagnosis.load()
-        self._refresh()
+        if first:  # making takes 25 ms: it is filled in a turn of its own
+            self._soon.start()
+        else:
+            self._refresh()
 
     def refresh(self) -> None:
         """Show what is known now, once the changes of this turn of the event loop are all in."""
@@ -168,7 +172,7 @@ class DiagnosisPanel(QWidget):
             self._list_presentations()
             self.pages.setCurrentWidget(self.chooser)
         elif not self._has("page"):
-            _ = self.page  # it takes 35 ms to make: it is filled in a turn of its own
+            _ = self.page  # making takes long, too
             self._soon.start()
         else:
             self.title.setText(table.title)
@@ -220,10 +224,10 @@ class DiagnosisPanel(QWidget):
 
     def _restyle(self) -> None:
         if self._has("page"):
-            self.page.chart.restyle()
+            self.page.restyle()
         self.refresh()
 
     def close_models(self) -> None:
         """Delete the chart; call before the window is destroyed."""
         if self._has("page"):
-            self.page.chart.close_models()
+            self.page.close_models()

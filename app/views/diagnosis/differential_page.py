@@ -53,12 +53,11 @@ class DifferentialPage(QWidget):
         self.tabs.tabBar().setAccessibleName(tr("Parts of the differential"))
         self.tabs.tabBar().setExpanding(False)
         self.tabs.tabBar().setStyleSheet(_TABS)
-        for name, part in (
-            (tr("Findings"), self._make_findings()),
-            (tr("Steps"), self._make_steps()),
-            (tr("What next"), self._make_next()),
-            (tr("Sources"), self._make_sources()),
-        ):
+        self._lists: dict[int, RowList] = {}  # of the tabs that were made, by their place
+        self._makers = (self._make_findings, self._make_steps, self._make_next, self._make_sources)
+        self._parts = [QWidget() for _ in self._makers]
+        names = (tr("Findings"), tr("Steps"), tr("What next"), tr("Sources"))
+        for part, name in zip(self._parts, names, strict=True):
             self.tabs.addTab(part, name)
         self.tabs.currentChanged.connect(lambda _place: self._fill_tab())
         self.show_link = push_button(tr("Show on the image"), self._follow_link)
@@ -67,22 +66,24 @@ class DifferentialPage(QWidget):
         parts = (self.population, self.bars, self.legend, (self.tabs, 1), buttons)
         column(*parts, spacing=SPACE.xs, parent=self)
 
-    def _make_findings(self) -> QWidget:
-        part = QWidget()
+    def _made(self, place: int) -> bool:
+        """Return whether a tab was made: each is when it is shown first, to stall nobody."""
+        return self._parts[place].layout() is not None
+
+    def _make_findings(self, part: QWidget) -> None:
         self.filter = search_field(tr("Search the findings"))
         self.filter.textChanged.connect(lambda _text: self._fill_tab())
-        self.findings = FindingStates()
+        self.findings = self._lists[_FINDINGS] = FindingStates()
         self.findings.state_wanted.connect(self._diagnosis.set_finding)
         self.findings.chosen.connect(lambda _key: self._offer_link())
         self.words = label("", "caption", wrap=True)
         margins = (0, SPACE.s, 0, 0)
         column(self.filter, (self.findings, 1), self.words, margins=margins, parent=part)
-        return part
 
-    def _make_steps(self) -> QWidget:
+    def _make_steps(self, part: QWidget) -> None:
         self.chart = StepChart()
         self.chart.step_clicked.connect(self.show_step)
-        self.steps = RowList(tr("Steps"))
+        self.steps = self._lists[_STEPS] = RowList(tr("Steps"))
         self.steps.chosen.connect(lambda _key: self._draw_steps())
         parts = QSplitter(Qt.Orientation.Vertical)
         parts.setChildrenCollapsible(False)
@@ -90,19 +91,16 @@ class DifferentialPage(QWidget):
         parts.addWidget(self.steps)
         parts.setStretchFactor(1, 1)
         parts.setSizes([_CHART_HEIGHT, 2 * _CHART_HEIGHT])
-        return parts
+        column(parts, parent=part)
 
-    def _make_next(self) -> QWidget:
-        part = QWidget()
+    def _make_next(self, part: QWidget) -> None:
         title = label(tr("What would change my mind"), "strong", wrap=True)
         self.entropy = label("", "caption", wrap=True)
-        self.gains = RowList(tr("What would change my mind"))
+        self.gains = self._lists[_NEXT] = RowList(tr("What would change my mind"))
         margins = (0, SPACE.s, 0, 0)
         column(title, self.entropy, (self.gains, 1), margins=margins, parent=part)
-        return part
 
-    def _make_sources(self) -> QWidget:
-        part = QWidget()
+    def _make_sources(self, part: QWidget) -> None:
         self.disease = label("", "strong", wrap=True)
         self.prior = number_field(tr("Probability before any finding, in per cent"))
         self.prior.setToolTip(plain_tip(tr("Probability before any finding, in per cent")))
@@ -124,7 +122,6 @@ class DifferentialPage(QWidget):
         before = row(label(tr("Before any finding"), "muted"), self.prior, self.reset, 1)
         parts = (self.disease, before, (self.sources, 1), row(1, copy))
         column(*parts, margins=(0, SPACE.s, 0, 0), parent=part)
-        return part
 
     # What is shown
 
@@ -139,11 +136,34 @@ class DifferentialPage(QWidget):
     def forget(self) -> None:
         """Forget what is shown of a patient."""
         self._disease, self._prefixes = "", ()
-        self.filter.clear()
-        self.chart.clear()
-        self.sources.clear()
-        for rows in (self.findings, self.steps, self.gains):
-            rows.show_rows([])
+        if self._made(_FINDINGS):
+            self.filter.clear()
+            self.findings.show_rows([])
+        self._clear()
+
+    def _clear(self) -> None:
+        """Show nothing that is computed."""
+        for place in (_STEPS, _NEXT):
+            if self._made(place):
+                self._lists[place].show_rows([])
+        if self._made(_STEPS):
+            self.chart.clear()
+        if self._made(_SOURCES):
+            self.sources.clear()
+
+    @property
+    def busy(self) -> bool:
+        return self._made(_STEPS) and self.chart.busy
+
+    def restyle(self) -> None:
+        """Draw the chart in the theme's colours."""
+        if self._made(_STEPS):
+            self.chart.restyle()
+
+    def close_models(self) -> None:
+        """Delete the chart; call before the window is destroyed."""
+        if self._made(_STEPS):
+            self.chart.close_models()
 
     def show_sources(self, hypothesis: str) -> None:
         """Show what the probability of a disease rests on."""
@@ -177,6 +197,8 @@ class DifferentialPage(QWidget):
         differential, tab = diagnosis.differential, self.tabs.currentIndex()
         if table is None:
             return
+        if not self._made(tab):
+            self._makers[tab](self._parts[tab])
         if tab == _FINDINGS:
             text = self.filter.text()
             self.findings.show_rows(finding_rows(table, diagnosis.evidence, differential, text))
@@ -184,10 +206,7 @@ class DifferentialPage(QWidget):
             self.words.setText(words)
             self.words.setVisible(bool(words))
         elif differential is None:
-            self.chart.clear()
-            self.sources.clear()
-            for rows in (self.steps, self.gains):
-                rows.show_rows([])
+            self._clear()
         elif tab == _STEPS:
             self.steps.show_rows(step_rows(self._prefixes))
             if not self.steps.currentIndex().isValid():
@@ -223,8 +242,8 @@ class DifferentialPage(QWidget):
 
     def _current(self) -> tuple[str, Evidence | None]:
         """Return the finding of the current row, and its evidence if it counts."""
-        lists = {_FINDINGS: self.findings, _STEPS: self.steps}
-        rows = lists.get(self.tabs.currentIndex())
+        tab = self.tabs.currentIndex()
+        rows = self._lists.get(tab) if tab in (_FINDINGS, _STEPS) else None
         finding = rows.current() if rows is not None else ""
         found = (one for one in self._diagnosis.evidence if one.finding == finding)
         return finding, next(found, None)

@@ -113,7 +113,8 @@ class RowList(RowTable):
         header.setVisible(len(self.texts.columns) > 1)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(RowTable.ScrollMode.ScrollPerPixel)
-        header.sectionResized.connect(self._fit)
+        self._width = 0  # px, of the texts; Qt tells it before `columnWidth` does
+        header.sectionResized.connect(self._take_width)
         self.selectionModel().currentRowChanged.connect(self._tell)
 
     def show_rows(self, rows: Sequence[Row]) -> None:
@@ -135,14 +136,20 @@ class RowList(RowTable):
             self.choose(before)
         self.verticalScrollBar().setValue(scrolled)
 
+    def _take_width(self, section: int, _before: int, width: int) -> None:
+        if section == 0:
+            self._width = width
+            self._fit()
+
     def _fit(self) -> None:
         """Make each row as high as its texts; Qt's own way asks for every cell, 100 ms in all."""
-        # A little narrower than painted, since a painter may wrap a line earlier.
-        place = QRect(0, 0, self.columnWidth(0) - SPACE.xs, 10_000).adjusted(*_MARGINS)
         small, large = (
             QFontMetrics(ui_font(pixels), self.viewport()) for pixels in (TYPE.caption, TYPE.label)
         )
         for number, row in enumerate(self.texts.rows):
+            # The width anew for each, since a scroll bar may come or go meanwhile. A little
+            # narrower than painted, since a painter may wrap a line earlier.
+            place = QRect(0, 0, self._width - SPACE.xs, 10_000).adjusted(*_MARGINS)
             height = large.boundingRect(place, _WRAP, row.title).height()
             if row.about:
                 height += small.boundingRect(place, _WRAP, row.about).height()

@@ -220,6 +220,7 @@ def test_a_finding_that_the_table_lacks_stays_words(context: ToolContext) -> Non
         ("how likely is PE with a swollen calf?", PE),
         ("chest pain in the emergency department, had a stroke", "acute-chest-pain-emergency"),
         ("Sudden dyspnoea, swollen calf: PE?", PE),
+        ("sudden vertigo, skew deviation: stroke?", "acute-vertigo"),
         ("?PE, breathless since this morning", PE),
         ("Pt denies chest pain. Cough with sputum. Pneumonia?", "suspected-pneumonia"),
         ("Mother had a stroke. Sore throat, no cough", "sore-throat-adult"),

@@ -12,7 +12,7 @@ from app.imaging.types import ImageRef
 from app.records.types import LOINC, Code, Entry, EntryKind, NoRecords, Value
 from app.tools.diagnosis.differential import Differential
 from app.tools.diagnosis.evidence_sources import image_evidence, record_evidence, text_evidence
-from app.tools.diagnosis.table import Presentation
+from app.tools.diagnosis.table import Presentation, presentations
 from app.tools.models.cards import ModelCard, OperatingPoint, cards
 from tests.unit.tools.diagnosis.small_table import TABLE, small_table
 
@@ -147,3 +147,27 @@ def test_a_card_s_operating_point_counts_for_the_disease_of_that_name() -> None:
     # Odds 0.25 x 0.8 / 0.05
     assert differential.probability("flu").value == pytest.approx(4 / 5)
     assert differential.probability("cold").value == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("D-dimer 1,200 ng/mL", None),  # 1200 in English, 1.2 in German
+        ("D-Dimer 1.200 ng/ml", None),
+        ("D-dimer 1,200,000 ng/mL", True),
+        ("D-dimer 2.345,6 ng/mL", True),
+        ("D-dimer 1,250 ug/mL", True),  # above the limit either way
+        ("D-Dimer 0,300 mg/l", False),
+        ("D-dimer <200 ng/mL", False),
+        ("D-dimer <1000 ng/mL", None),
+        ("D-dimer > 500 ng/mL", True),
+        ("D-dimer > 200 ng/mL", None),
+        ("D-dimer 12.3.2026", None),
+    ],
+)
+def test_a_number_that_leaves_a_finding_open_decides_nothing(text: str, state: bool | None) -> None:
+    table = presentations([])["suspected-pulmonary-embolism"]
+    read = text_evidence(table, text)
+    found = {item.finding: item.present for item in read.evidence}
+    assert found.get("d_dimer_500") is state
+    assert state is not None or read.unused or "2026" in text

@@ -1,0 +1,59 @@
+"""The words of names as people say them: "the left effusion" is "Left Pleural Effusion"."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from app.paths import resources_dir
+
+_WORD = re.compile(r"[^\W_]+")
+_PASSED_OVER = frozenset(
+    """
+    a an the this that of in on at to my its for with and window preset structure finding findings
+    series study image images der die das den dem des ein eine einen im am vom zum zur und von mit
+    auf fenster befund befunde serie bild region area side seite big large small one
+    """.split()  # noqa: SIM905 (a list of words reads better)
+)
+_LEFT = ["left", "links", "linke", "linker", "linken", "linkes", "linksseitige", "linksseitigen"]
+_RIGHT = [
+    "right",
+    "rechts",
+    "rechte",
+    "rechter",
+    "rechten",
+    "rechtes",
+    "rechtsseitige",
+    "rechtsseitigen",
+]
+_SIDES = {**dict.fromkeys(_LEFT, "left"), **dict.fromkeys(_RIGHT, "right")}
+
+
+@cache
+def _same() -> dict[str, str]:
+    """Return {word: the word that stands for it} of `resources/words/viewer_names.txt`."""
+    text = (resources_dir() / "words" / "viewer_names.txt").read_text("utf-8")
+    lines = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {other.strip(): head.strip() for head, _, words in lines for other in words.split(",")}
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words that tell a name from others, in one form each, without its side."""
+    same = _same()
+    found: list[str] = _WORD.findall(name.casefold().replace("soft tissue", "softtissue"))
+    kept = (word for word in found if word not in _PASSED_OVER and word not in _SIDES)
+    return tuple(dict.fromkeys(same.get(word, word) for word in kept))
+
+
+def side_of(name: str) -> str:
+    """Return "left" or "right" if a name has one of these sides; else ""."""
+    sides = {_SIDES[word] for word in _WORD.findall(name.casefold()) if word in _SIDES}
+    return sides.pop() if len(sides) == 1 else ""
+
+
+def is_called(label: str, name: str) -> bool:
+    """Return whether a name means a label: it has no other words, and not the other side."""
+    words, side, own = set(words_of(name)), side_of(name), side_of(label)
+    if not words and not side:
+        return False
+    return words <= set(words_of(label)) and (not side or not own or side == own)

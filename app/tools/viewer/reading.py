@@ -1,0 +1,368 @@
+"""Reads commands to the viewer as people say them, in English and German.
+
+The patterns are in `resources/words/viewer_commands.toml`. A clause is a command only if all of it
+is understood, so "is it brighter on the left?" is none. Courtesies are taken off its ends, and
+words that are off by one letter are corrected to a word of the patterns.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from app.paths import resources_dir
+from app.tools.pack_plan import Spoken, SpokenCall
+from app.tools.viewer import tools as named
+
+_LONGEST = 240
+"""Characters of the longest text that is read; nobody gives longer commands."""
+
+_COURTESY = """
+    hey|hi|ok|okay|now|so|then|and|please|pls|plz|bitte|jetzt|dann|und|mal|also|kindly|just
+    |go ahead and|can you|could you|would you|will you|can we|could we|can i (?:see|have|get)
+    |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
+    |i'd like|i would like to|i would like|id like|i wanna|let us|let's|lets|let me|for me|us
+    |kannst du|kannst|koenntest du|koennen sie|koennten sie|koennen wir|koennte ich|kann ich
+    |ich moechte|ich moecht|ich will|ich brauche|ich haette gern|ich haette gerne|wuerdest du
+    |wuerden sie|lass uns|lass mal|mir|uns|du|sie
+"""
+_AFTER = """
+    please|pls|plz|thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
+    |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
+    |fuer mich|anzeigen lassen|sofort|doch|eben
+"""
+
+
+def _joined(text: str) -> str:
+    return "".join(line.strip() for line in text.splitlines())
+
+
+_OPEN = re.compile(rf"^(?:(?:{_joined(_COURTESY)})\b[ ,]*)+")
+_CLOSE = re.compile(rf"(?:[ ,]+(?:{_joined(_AFTER)}))+$")
+_FILLERS = re.compile(
+    r"\b(?:mal|doch|bitte|eben|einfach|gerade|please|just|kindly|pls|me|us|mir|uns)\b"
+)
+_SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
+_SPLIT = re.compile(
+    r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
+)
+_AND = re.compile(r"\s*(?:,\s*(?:and|und)?\b|\band\b|\bund\b|&|\+(?!\d))\s*")
+_POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
+_COMPARES = re.compile(r"\b(?:compar|vergleich)")
+_LEADING = re.compile(
+    r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|zum|zur|of"
+    r"|alle|all|these|diese|diesen|dieser|dieses|meine|my) )+"
+)
+_TRAILING = re.compile(r" (?:findings?|again|befunde?|one|result|wieder|for now)$")
+_FOLDED = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "’": "'", "‘": "'", "\u2013": "-", "\u2212": "-"}
+)
+_ENGLISH = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_GERMAN = [
+    "eins",
+    "zwei",
+    "drei",
+    "vier",
+    "fuenf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+    "elf",
+    "zwoelf",
+]
+_NUMBERS = {
+    **{word: place for words in (_ENGLISH, _GERMAN) for place, word in enumerate(words, 1)},
+    **dict.fromkeys(("a", "an", "ein", "eine", "einen"), 1),
+    "couple": 2,
+    "paar": 2,
+    "dozen": 12,
+}
+_FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
+_ORDINALS = {
+    **{word: place for place, word in enumerate(_FIRST, 1)},
+    **{
+        f"{stem}{end}": place
+        for place, stem in enumerate(("erst", "zweit", "dritt", "viert", "fuenft"), 1)
+        for end in ("e", "en", "es", "er")
+    },
+}
+_VIEWPORTS = {
+    **dict.fromkeys(("links", "linke", "linken"), "left"),
+    **dict.fromkeys(("rechts", "rechte", "rechten"), "right"),
+    "oben": "top",
+    "unten": "bottom",
+}
+_SELECTED = frozenset(
+    [
+        "it",
+        "this",
+        "that",
+        "one",
+        "selected",
+        "selection",
+        "es",
+        "ihn",
+        "sie",
+        "dies",
+        "ausgewaehlte",
+        "ausgewaehlten",
+        "dieser",
+        "diesen",
+        "dieses",
+        "the",
+    ]
+)
+
+
+class _NotMeant(Exception):
+    """The clause fits a pattern, but what it names cannot be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    tool: str
+    arguments: dict[str, Any]
+    pattern: re.Pattern[str]
+
+
+@cache
+def _parts() -> dict[str, str]:
+    parts = _file()["parts"]
+    return {name: text.replace("\n", "") for name, text in parts.items()}
+
+
+@cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads((resources_dir() / "words" / "viewer_commands.toml").read_text("utf-8"))
+
+
+def _whole(pattern: str) -> str:
+    """Return a pattern with its parts filled in."""
+    while True:
+        filled = re.sub(r"(?<!P)<(\w+)>", lambda part: _parts()[part[1]], pattern)
+        if filled == pattern:
+            return filled
+        pattern = filled
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    """Return the rules; to compile them takes about a second: done at the first question."""
+    made: list[_Rule] = []
+    for rule in _file()["rules"]:
+        for pattern in filter(None, rule["patterns"].splitlines()):
+            made.append(_Rule(rule["tool"], rule["arguments"], re.compile(_whole(pattern))))
+            time.sleep(0)  # the window's thread goes first
+    return tuple(made)
+
+
+def warm() -> None:
+    """Compile the patterns now, and not at the first question."""
+    _rules()
+    _vocabulary()
+
+
+def read(text: str) -> Spoken | None:
+    """Return the commands in a text, and what else it says; None if it has no command."""
+    if len(text) > _LONGEST:
+        return None
+    folded = " ".join(text.casefold().translate(_FOLDED).split())
+    folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
+    if (found := _clause(folded)) is not None:
+        return _spoken([found], [], folded)
+    calls: list[tuple[SpokenCall, ...]] = []
+    rest: list[str] = []
+    for clause in _SPLIT.split(folded):
+        if not _stripped(clause):
+            continue
+        if (found := _clause(clause)) is not None:
+            calls.append(found)
+            continue
+        parts = [part for part in _AND.split(clause) if part]
+        each = [_clause(part) for part in parts]
+        if len(parts) > 1 and all(each):
+            calls += [one for one in each if one]
+        elif len(parts) > 1 and any(map(_stands_alone, each)):
+            # "zoom to the heart and tell me whether it is enlarged"
+            calls += [one for one in each if one and _stands_alone(one)]
+            left = [part for part, one in zip(parts, each, strict=True) if not _stands_alone(one)]
+            rest.append(" and ".join(left))
+        else:
+            rest.append(clause)
+    return _spoken(calls, rest, folded) if calls else None
+
+
+def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
+    """Return the commands; None where somebody may only ask: "accept the effusion?"."""
+    made = tuple(call for part in calls for call in part)
+    asks = "?" in text and not _POLITE.match(text)
+    if asks and any(call.tool == named.FINDINGS for call in made):
+        return None
+    return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
+
+
+def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
+    """Return whether a part is a command of its own: not "width 350" in "convert it with ..."."""
+    if not calls:
+        return False
+    first = calls[0]
+    return first.tool != named.WINDOW or not {"center", "width"} & first.arguments.keys()
+
+
+def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
+    for words in dict.fromkeys(_variants(clause)):
+        if words and (found := _matched(words)) is not None:
+            return found
+    return None
+
+
+def _variants(clause: str) -> Iterator[str]:
+    bare = clause.strip(" .,!?:\"'")
+    stripped = _stripped(bare)
+    plain = " ".join(_FILLERS.sub(" ", stripped).split())
+    yield from (plain, stripped, " ".join(map(_corrected, plain.split())), bare)
+
+
+def _stripped(clause: str) -> str:
+    bare = _OPEN.sub("", f"{clause.strip(' .,!?')} ").strip()
+    return _CLOSE.sub("", f" {bare}").strip(" ,.!?:\"'")
+
+
+def _matched(words: str) -> tuple[SpokenCall, ...] | None:
+    for rule in _rules():
+        match = rule.pattern.fullmatch(words)
+        if match is None:
+            continue
+        found = {key: value or "" for key, value in match.groupdict().items()}
+        try:
+            arguments = {name: _value(said, found) for name, said in rule.arguments.items()}
+            viewport = found.get("vp", "")
+            if viewport:
+                if viewport == "other":
+                    raise _NotMeant
+                arguments["viewport"] = _VIEWPORTS.get(viewport, viewport)
+        except _NotMeant:
+            continue
+        times = int(arguments.pop("times", 1))
+        kept = {name: value for name, value in arguments.items() if value is not None}
+        return (SpokenCall(rule.tool, kept),) * times
+    return None
+
+
+def _value(said: Any, found: dict[str, str]) -> Any:
+    """Return an argument's value by what a rule says of it.
+
+    Raises:
+        _NotMeant: What the clause names cannot be meant.
+    """
+    kind, _, group = said.partition(" ") if isinstance(said, str) else ("", "", "")
+    text = found.get(group, "").strip() if group else ""
+    match kind:
+        case "int" | "minus":
+            number = int(text) if text.isdigit() else _NUMBERS.get(text, 0 if text else 1)
+            if not number:
+                raise _NotMeant
+            return -number if kind == "minus" else number
+        case "float":
+            return float(text.replace(",", ".")) if text else None
+        case "ordinal":
+            return _ORDINALS[text]
+        case "series":
+            return f"series {text}"
+        case "grid":
+            rows, columns = (found[name] for name in group.split())
+            return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
+        case "preset":
+            return text.replace("-", " ")
+        case "name":
+            return _name(text)
+        case "text":
+            return text
+        case "which":
+            return _which(text)
+        case _:
+            return said
+
+
+def _name(text: str) -> str:
+    name = _LEADING.sub("", text)
+    if not name or _not_names().fullmatch(name):
+        raise _NotMeant
+    return name
+
+
+def _which(text: str) -> str:
+    """Return which findings are meant: a group of them, the selected one, or a name."""
+    bare = _TRAILING.sub("", _LEADING.sub("", text))
+    if bare in _SELECTED and text not in ("all", "alle"):
+        return "selected"
+    if not bare or re.fullmatch(_whole(_parts()["groups"]), bare):
+        groups = {
+            "masks": r"mask|segment|outline|contour|kontur|umriss",
+            "boxes": r"box|kaesten|rahmen",
+            "measurements": r"measure|messung",
+            "heatmaps": r"heat|saliency|waerme",
+        }
+        whole = "all" if bare else "selected"
+        return next((name for name, said in groups.items() if re.search(said, bare)), whole)
+    if len(bare) < 3:
+        raise _NotMeant
+    return _name(bare)
+
+
+@cache
+def _not_names() -> re.Pattern[str]:
+    """Return the pattern of words that name no finding, and of sentences."""
+    return re.compile(_whole(_parts()["not_names"]))
+
+
+@cache
+def _vocabulary() -> dict[str, tuple[str, ...]]:
+    """Return the words of all patterns by their first letter."""
+    text = re.sub(r"\\[wdbs]", " ", " ".join(rule.pattern.pattern for rule in _rules()))
+    found: dict[str, set[str]] = {}
+    for word in re.findall(r"[a-z]{4,}", text):
+        found.setdefault(word[0], set()).add(word)
+    return {letter: tuple(words) for letter, words in found.items()}
+
+
+@cache
+def _corrected(word: str) -> str:
+    """Return a word of the patterns that is off by one letter, if there is one; else the word."""
+    known = _vocabulary().get(word[0], ())
+    if len(word) < 4 or not word.isalpha() or word in known:
+        return word
+    near = [one for one in known if abs(len(one) - len(word)) <= 1 and _is_near(word, one)]
+    return near[0] if len(near) == 1 else word
+
+
+def _is_near(one: str, other: str) -> bool:
+    """Return whether two words differ by one letter that is wrong, missing, added or swapped."""
+    if len(one) != len(other):
+        short, long = sorted((one, other), key=len)
+        return any(short == long[:place] + long[place + 1 :] for place in range(len(long)))
+    places = [n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(places) != 2:
+        return len(places) == 1
+    first, second = places
+    return second == first + 1 and one[first] == other[second] and one[second] == other[first]

@@ -1,0 +1,317 @@
+"""The viewer's commands as tools; `ToolContext.viewer` carries them out in the window.
+
+What can be undone runs at once. What accepts, rejects, deletes, closes, takes back or opens a
+dialogue for files is asked about when a language model wants it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from app.tools.api import (
+    Approval,
+    JsonDict,
+    ToolContext,
+    ToolFailed,
+    ToolInput,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.viewer.commands import ASKED, COMMANDS, TEXTS
+
+STATE = "viewer_state"
+WINDOW = "viewer_window"
+GO_TO = "viewer_go_to"
+SHOW = "viewer_show"
+LAYOUT = "viewer_layout"
+ZOOM = "viewer_zoom"
+CINE = "viewer_cine"
+MEASURE = "viewer_measure"
+MARK = "viewer_mark"
+FINDINGS = "viewer_findings"
+COMMAND = "viewer_command"
+
+_FAR = 1e9
+_Mm = Annotated[float, Field(ge=-_FAR, le=_FAR)]
+XY = tuple[_Mm, _Mm]
+
+_VIEWPORT = Field(
+    default="",
+    max_length=40,
+    description='The viewport: its number from 1, "left", "right", "top", "bottom" or "all"; '
+    "empty for the active one.",
+)
+_NAME = 'The finding: its label, its id, or "selected".'
+
+
+class StateInput(ToolInput):
+    """No arguments."""
+
+
+class WindowInput(ToolInput):
+    """A window: a preset, or centre and width, or a change of what is shown."""
+
+    preset: str = Field("", max_length=60, description="A preset by its name.")
+    center: float | None = Field(
+        None, ge=-_FAR, le=_FAR, description="Window centre, in the image's units (HU)."
+    )
+    width: float | None = Field(None, gt=0, le=_FAR, description="Window width, in the same units.")
+    change: Literal[
+        "", "brighter", "darker", "more contrast", "less contrast", "automatic", "original"
+    ] = Field("", description="A change of the window that is shown.")
+    viewport: str = _VIEWPORT
+
+
+class GoToInput(ToolInput):
+    """Where to go in what a viewport shows; exactly one of the arguments but `viewport`."""
+
+    slice: int | None = Field(None, ge=1, description="Image or frame of the series, from 1.")
+    by: int | None = Field(
+        None, ge=-100_000, le=100_000, description="So many images on; negative for back."
+    )
+    place: Literal["", "first", "last", "middle"] = Field("", description="In the series.")
+    position: tuple[_Mm, _Mm, _Mm] | None = Field(
+        None, description="A point in the patient: x, y, z in mm (LPS)."
+    )
+    z: _Mm | None = Field(None, description="A height in the patient, in mm (LPS).")
+    finding: str = Field("", max_length=120, description=_NAME)
+    time: int | None = Field(None, ge=1, description="Time point, from 1.")
+    viewport: str = _VIEWPORT
+
+
+class ShowInput(ToolInput):
+    """A study or series to show in a viewport."""
+
+    what: str = Field(
+        max_length=120,
+        description='"prior", "current", "next series", "previous series", an image\'s id '
+        '("image-2"), "series 3", or words of a series description.',
+    )
+    viewport: str = _VIEWPORT
+
+
+class LayoutInput(ToolInput):
+    """A layout of viewports."""
+
+    layout: str = Field(
+        max_length=40,
+        description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
+        'protocol that suits, "prior" for the shown study beside its prior, "current" for it '
+        'alone, "swap" to exchange two viewports.',
+    )
+
+
+class ZoomInput(ToolInput):
+    """A zoom: to a finding, by a factor, or to a size."""
+
+    to: str = Field("", max_length=120, description=f"What to zoom to. {_NAME}")
+    factor: float | None = Field(None, gt=0, le=100, description="2 enlarges twice.")
+    size: Literal["", "fit", "actual pixels", "true size"] = Field("", description="A size.")
+    viewport: str = _VIEWPORT
+
+
+class CineInput(ToolInput):
+    """Start or stop a cine."""
+
+    play: bool = Field(True, description="Whether to play or to stop.")
+    frames_per_second: float | None = Field(
+        None, gt=0, le=200, description="By default as the file says."
+    )
+    viewport: str = _VIEWPORT
+
+
+class MeasureInput(ToolInput):
+    """A length between two points of the image that the active viewport shows."""
+
+    start: XY | None = Field(
+        None, description="x, y in pixels; without both, the two points that the user marked last."
+    )
+    end: XY | None = Field(None, description="x, y in pixels.")
+
+
+class MarkInput(ToolInput):
+    """A mark on the image that the active viewport shows."""
+
+    shape: Literal["point", "box", "arrow"] = Field("point", description="What to draw.")
+    points: tuple[XY, ...] = Field(
+        (), max_length=2, description="x, y in pixels; without, what the user pointed at last."
+    )
+    label: str = Field("", max_length=80, description="Its name.")
+
+
+class FindingsInput(ToolInput):
+    """What to do with findings that are there."""
+
+    action: Literal["select", "show", "hide", "accept", "reject", "delete"] = Field(
+        description="What to do with them."
+    )
+    which: str = Field(
+        max_length=120, description=f'"all", "masks", "measurements", "heatmaps". {_NAME}'
+    )
+
+
+class CommandInput(ToolInput):
+    """A command of the menus that takes no arguments."""
+
+    command: str = Field(max_length=60, description="One of: " + "; ".join((*COMMANDS, *TEXTS)))
+
+
+class ViewerOutput(BaseModel):
+    """What the window shows after the command; `said` is the same as a sentence."""
+
+    said: str = ""
+
+
+class ViewerTool:
+    """A command of the viewer; all differ in their description and arguments only."""
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.spec = spec
+
+    def run(self, args: Any, context: ToolContext) -> ToolResult:
+        """Let the window do it, and return what it then shows.
+
+        Raises:
+            ToolRetry: The arguments name something that is not there.
+            ToolFailed: There is no window, the user said no, or what is shown cannot do it.
+            Cancelled: The call was cancelled.
+        """
+        viewer = context.viewer
+        if viewer is None:
+            raise ToolFailed(
+                "there is no window to work here", remedy="Open the study in the window and ask."
+            )
+        wanted: JsonDict = args.model_dump(exclude_defaults=True)
+        if self.spec.name == STATE:
+            return ToolResult("What is shown.", viewer.state(), {})
+        if self.spec.name == COMMAND and wanted.get("command") not in {**COMMANDS, **TEXTS}:
+            raise ToolRetry(f"there is no command {wanted.get('command')!r}")
+        title = question(self.spec.name, wanted)
+        # The offline planner passes on what the user said; a model has its own mind.
+        if title and context.model is not None:
+            detail = "The assistant wants to do this in the window."
+            if not context.confirm(title, detail):
+                raise ToolFailed("the user did not want this")
+        answer = viewer.do(self.spec.name, wanted, context)
+        output = {**answer.output, "said": answer.summary}
+        return ToolResult(answer.summary, output, {}, answer.findings)
+
+
+def question(tool: str, arguments: JsonDict) -> str:
+    """Return what the user is asked before a model's call; "" where it can simply be undone."""
+    action = arguments.get("action", "")
+    if tool == FINDINGS and action in ("accept", "reject", "delete"):
+        return f"{action.capitalize()} {arguments.get('which', '')}?"
+    if tool == COMMAND:
+        return ASKED.get(str(arguments.get("command")), "")
+    return ""
+
+
+def _tool(
+    name: str,
+    title: str,
+    icon: str,
+    description: str,
+    arguments: type[BaseModel],
+    approval: Approval = Approval.COMPUTE,
+) -> ViewerTool:
+    return ViewerTool(
+        ToolSpec(
+            name,
+            description,
+            arguments,
+            ViewerOutput,
+            approval=approval,
+            timeout_s=60.0,
+            pack="viewer",
+            sequential=True,
+            title=title,
+            icon=icon,
+        )
+    )
+
+
+TOOLS = (
+    _tool(
+        STATE,
+        "See what is shown",
+        "eye",
+        "Tells what the window shows now: viewports with series, slice and window, findings with "
+        "their ids and states, the selection, and what the user pointed at last.",
+        StateInput,
+        Approval.READ,
+    ),
+    _tool(
+        WINDOW,
+        "Set the window",
+        "sun-medium",
+        "Sets the grey-value window of a viewport: a preset by name, a centre and width, or a "
+        "change. Can be undone.",
+        WindowInput,
+    ),
+    _tool(
+        GO_TO,
+        "Go to an image",
+        "move-vertical",
+        "Scrolls a viewport to an image or frame, a point in the patient, a finding or a time.",
+        GoToInput,
+    ),
+    _tool(
+        SHOW,
+        "Show a series",
+        "image",
+        "Shows an open series, study or prior in a viewport.",
+        ShowInput,
+    ),
+    _tool(
+        LAYOUT,
+        "Lay out viewports",
+        "layout-grid",
+        "Lays out the viewports, arranges the study by its hanging protocol, or hangs it beside "
+        "its prior.",
+        LayoutInput,
+    ),
+    _tool(
+        ZOOM,
+        "Zoom",
+        "zoom-in",
+        "Zooms to a finding or structure that is drawn on the image, by a factor, or to a size.",
+        ZoomInput,
+    ),
+    _tool(CINE, "Play a cine", "play", "Plays or stops the cine of a viewport.", CineInput),
+    _tool(
+        MEASURE,
+        "Measure a length",
+        "ruler",
+        "Measures the length between two points of the shown image, in mm where its spacing is "
+        "known, and draws it.",
+        MeasureInput,
+    ),
+    _tool(
+        MARK,
+        "Mark a place",
+        "crosshair",
+        "Draws a point, box or arrow on the shown image.",
+        MarkInput,
+    ),
+    _tool(
+        FINDINGS,
+        "Work on findings",
+        "list",
+        "Selects, shows, hides, accepts, rejects or deletes findings. The last three are asked "
+        "about.",
+        FindingsInput,
+    ),
+    _tool(
+        COMMAND,
+        "Use a command",
+        "layout-grid",
+        "Runs a command of the menus that takes no arguments, such as inverting the image, "
+        "choosing a plane, undo, or opening the export dialogue. What writes, sends or closes is "
+        "asked about.",
+        CommandInput,
+    ),
+)
