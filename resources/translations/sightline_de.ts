@@ -5211,7 +5211,7 @@
         </message>
         <message>
             <location filename="../../app/views/viewer_commands.py" />
-            <source>Image {place} of {count}</source>
+            <source>image {place} of {count}</source>
             <translation>Bild {place} von {count}</translation>
         </message>
         <message>
@@ -8348,11 +8348,6 @@
             <translation>es wird kein Bild gezeigt</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>No image is shown.</source>
-            <translation>Es wird kein Bild gezeigt.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>No image open</source>
             <translation>Kein Bild geöffnet</translation>
@@ -8761,6 +8756,11 @@
             <translation>nicht installiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not inverted</source>
+            <translation>nicht invertiert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <location filename="../../app/views/settings/fields.py" />
             <source>not known</source>
@@ -8808,6 +8808,11 @@
             <translation>Nicht die veröffentlichten Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not turned</source>
+            <translation>nicht gedreht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
@@ -8853,6 +8858,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>nothing changed</source>
+            <translation>nichts hat sich geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -11485,6 +11495,11 @@
         <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
+            <translation>Serie {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>series {number}</source>
             <translation>Serie {number}</translation>
         </message>
         <message>
