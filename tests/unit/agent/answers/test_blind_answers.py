@@ -18,10 +18,12 @@ from typing import Any
 import pytest
 
 from app.agent.answers.claims import Claims
-from app.agent.answers.evidence import MARK, UNKNOWN, UNKNOWN_ITEM, Evidence
+from app.agent.answers.evidence import MARK, UNKNOWN, UNKNOWN_ITEM, Evidence, sentences
+from app.agent.answers.items import Item
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.agent_loop import _Run as Run  # pyright: ignore[reportPrivateUsage]
 from app.tools.registry import load_packs
+from app.views.chat.markdown import CitedResult, Linker, Style
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, Turn, call, says
 
@@ -145,6 +147,47 @@ def test_true_sentences_have_no_mark():
     failed = [row["id"] for row in TRUE if checked(row["text"]) != row["text"]]
     assert len(TRUE) == 100
     assert len(failed) <= 3, failed
+
+
+def linker() -> tuple[Linker, dict[str, str]]:
+    """What links the answers' citations and the findings' names, and the image of each finding."""
+    images: dict[str, str] = {}
+    results: dict[int, CitedResult] = {}
+    names: dict[str, str] = {}
+    for result in DATA["result"]:
+        found: list[tuple[str, str]] = []
+        items: list[Item] = []
+        for item in result["items"]:
+            where = result.get("image", "")
+            items.append(Item(told(item), item["id"] if where else ""))
+            if where:
+                label = str(item.get("name") or item.get("phrase") or item.get("text"))
+                images[item["id"]] = where
+                found.append((label, item["id"]))
+                names.setdefault(label, item["id"])
+        images[str(result["number"])] = result.get("image", "")
+        results[result["number"]] = CitedResult(result["tool"], items, found)
+
+    def same(one: str, other: str) -> bool:
+        return images[one] == images[other]
+
+    return Linker(names, results, same_image=same), images
+
+
+@pytest.mark.parametrize("row", ANSWERS, ids=[row["id"] for row in ANSWERS])
+def test_no_link_leads_to_an_image_that_is_not_the_findings(row: dict[str, Any]):
+    made, images = linker()
+    spans = [span for line in checked(row["text"]).split("\n") for span in made.spans(line)]
+    cited = {span.target for span in spans if span.style is Style.CITATION}
+    assert cited >= set(row.get("links", ()))
+    for target in row.get("no_links", ()):
+        assert all(target not in span.target for span in spans)
+    for line in row["text"].split("\n"):
+        for start, end in sentences(line):
+            part = [*made.spans(line[start:end])]
+            own = {images.get(span.target) for span in part if span.style is Style.CITATION}
+            linked = {images[span.target] for span in part if span.style is Style.LINK}
+            assert not own or linked <= own
 
 
 if __name__ == "__main__":
