@@ -93,6 +93,7 @@ def test_deleting_takes_the_versions_with_it_and_no_branch(store: SessionStore):
     add(newer, "b", "one!")
     branched = store.branch(newer.thread_id, 1)
     add(branched, "c", "two")
+    assert store.version_ids(newer.thread_id) == (newer.thread_id, first.thread_id)
     store.delete(newer.thread_id)
     assert [info.thread_id for info in store.threads()] == [branched.thread_id]
     with pytest.raises(FileProblem):
