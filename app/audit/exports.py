@@ -77,16 +77,18 @@ def record_deletion(log: AuditLog | None, *thread_ids: str) -> Generator[None]:
         FileProblem: The log cannot be written; the body of the `with` statement is then not run.
     """
     try:
-        for thread_id in thread_ids if log is not None else ():
-            log.record("conversation_deleted", {"thread": thread_id}, sync=True)
+        for thread_id in thread_ids:
+            if log is not None:
+                log.record("conversation_deleted", {"thread": thread_id}, sync=True)
     except AuditFailed as error:
         reason = f"nothing was deleted, since {error.reason}"
         raise FileProblem(reason, remedy=error.remedy) from error
     try:
         yield
     except BaseException:
-        for thread_id in thread_ids if log is not None else ():
-            log.note("conversation_deleted", {"thread": thread_id, "status": "failed"})
+        for thread_id in thread_ids:
+            if log is not None:
+                log.note("conversation_deleted", {"thread": thread_id, "status": "failed"})
         raise
 
 
