@@ -177,10 +177,10 @@ class ApprovalRequested(_Event):
     these, a no all of them, and a no with the scope "each" has every one asked about alone);
     whether a running tool may use an unsuitable image, whose id is `image` ("override": the default
     is no, and a yes holds for this image in this conversation); whether a conversation may be sent
-    ("conversation"); whether what a patient's record says may be sent with it ("record"); whether `pictures` may be sent
-    ("pictures"), and once more whether those that may show who the patient is may be sent
-    ("risky_pictures"). For the last four, `host` and `model` say where to, and `sent` names the
-    kinds of data in plain words. `pictures` lists exactly the pictures that would
+    ("conversation"); whether what a patient's record says may be sent with it ("record"); whether
+    `pictures` may be sent ("pictures"), and once more whether those that may show who the patient
+    is may be sent ("risky_pictures"). For the last four, `host` and `model` say where to, and
+    `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that would
     be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes, or
     ""). `warning` says what is wrong with the connection; "" if nothing is.
     """
