@@ -385,8 +385,8 @@ class ToolCalls:
 
     async def _together(self, group: Sequence[Ready]) -> None:
         gate = asyncio.Semaphore(TOGETHER)
-        wanted = [one for one in group if not one.own and one.outcome is None]
-        self.evidence.reserve(one.call.id for one in wanted)
+        if self.director.by_rules:  # the same question gets the same answer
+            self.evidence.reserve(one.call.id for one in group if one.outcome is None)
 
         async def one(ready: Ready) -> None:
             async with gate:

@@ -252,6 +252,7 @@ class PlanLineView(QWidget):
             buttons = QWidget()
             row(*self.edits.values(), spacing=0, parent=buttons)
             self._grid.addWidget(buttons, 0, 3, Qt.AlignmentFlag.AlignTop)
+            buttons.show()  # now, not with the next event: Tab goes to them
         for kind, button in self.edits.items():
             button.setVisible(bool(kinds))
             button.setEnabled(kind in kinds)

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from app.agent.enforcement.plan_checklist import TAKEN_OUT, PlannedStep, PlanState
-from app.agent.events import RunEvent
 from app.agent.llm.base import Call, Plan
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
@@ -44,10 +43,10 @@ def step(tool: str, needs: int = 0) -> Step:
 
 async def watch(
     steps: Sequence[Step], tools: FakeRegistry, tmp_path: Path, edits: PlanEdits
-) -> AsyncIterator[RunEvent]:
+) -> AsyncIterator[Any]:
     model = Planned()
     model.steps = tuple(steps)
-    asked = request(tmp_path, thread=Thread.in_memory(), edits=edits)
+    asked = request(tmp_path, thread=Thread.in_memory(), edits=edits, image_notes=(IMAGE,))
     async for event in AgentLoop(model, tools).run(asked):
         yield event
 
@@ -57,11 +56,11 @@ def play(
     steps: Sequence[Step],
     tools: FakeRegistry,
     on_plan: Sequence[PlanEdit] = (),
-) -> list[RunEvent]:
+) -> list[Any]:
     """Run a plan; the edits come when the first tool has begun."""
 
-    async def main() -> list[RunEvent]:
-        edits, events = PlanEdits(), list[RunEvent]()
+    async def main() -> list[Any]:
+        edits, events = PlanEdits(), list[Any]()
         async for event in watch(steps, tools, tmp_path, edits):
             events.append(event)
             if event.kind == "tool_started" and [e.kind for e in events].count(event.kind) == 1:
@@ -72,7 +71,7 @@ def play(
     return asyncio.run(main())
 
 
-def started(events: Sequence[RunEvent]) -> list[str]:
+def started(events: Sequence[Any]) -> list[str]:
     return [event.tool for event in events if event.kind == "tool_started"]
 
 
@@ -84,7 +83,7 @@ class Meeting:
 
     def __call__(self, args: Any, context: Any) -> Any:
         self._barrier.wait(10)
-        return ok("met", {"path": "/x/out.png"})(args, context)
+        return ok("met", {"path": "/x/a.dcm"})(args, context)
 
 
 def test_steps_that_do_not_need_each_other_run_together(tmp_path: Path):
@@ -116,7 +115,7 @@ def test_a_sequential_tool_keeps_its_place(tmp_path: Path):
 
 
 def chain() -> tuple[list[Step], FakeRegistry]:
-    made = ok("made", {"path": "/x/out.png"})
+    made = ok("made", {"path": "/x/a.dcm"})
     names = ("a", "b", "c", "d")
     tools = FakeRegistry(*(FakeTool(n, ImageInput, made, sequential=True) for n in names))
     return [step(name) for name in names], tools
@@ -136,7 +135,7 @@ def test_what_needs_a_step_that_was_taken_out_is_not_run_either(tmp_path: Path):
     steps[3] = step("d", needs=3)
     events = play(tmp_path, steps, tools, [PlanEdit("remove", 2, "c")])
     assert started(events) == ["a", "b"]
-    assert "needs the result of C, which was not run" in events[-1].answer
+    assert "it needs the result of c, which was not run" in events[-1].answer
 
 
 @pytest.mark.parametrize(
@@ -201,8 +200,8 @@ def test_a_models_step_that_is_taken_out_is_refused_and_stays_out(tmp_path: Path
         info=replace(ScriptedModel().info, own_tools=True),
     )
 
-    async def main() -> list[RunEvent]:
-        events = list[RunEvent]()
+    async def main() -> list[Any]:
+        events = list[Any]()
         asked = request(tmp_path, thread=Thread.in_memory(), edits=edits)
         async for event in AgentLoop(model, tools).run(asked):
             events.append(event)
@@ -228,11 +227,14 @@ def test_a_tool_that_another_step_needs_stays_allowed():
     assert not plan.is_taken_out(0, "b")
 
 
-async def test_the_offline_model_announces_its_plan_once():
+def test_the_offline_model_announces_its_plan_once():
     model = Planned()
     model.steps = (step("a"),)
     following = model.following(Intent(), list)
-    first = [event async for event in following.stream([Message(role="user", text="q")], [])]
-    assert [type(event) for event in first] == [Plan, Call]
-    second = [event async for event in following.stream([Message(role="user", text="q")], [])]
-    assert not any(isinstance(event, (Plan, Call)) for event in second), "all was taken out"
+
+    async def ask() -> list[Any]:
+        return [event async for event in following.stream([Message(role="user", text="q")], [])]
+
+    assert [type(event) for event in asyncio.run(ask())] == [Plan, Call]
+    again = asyncio.run(ask())
+    assert not any(isinstance(event, (Plan, Call)) for event in again), "all was taken out"
