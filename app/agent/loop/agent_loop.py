@@ -23,7 +23,12 @@ from app.agent.answers.claims import Claims
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.model_messages import NOTES, image_notes_text, planning_text
+from app.agent.context.model_messages import (
+    NOTES,
+    image_notes_text,
+    memory_text,
+    planning_text,
+)
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -84,6 +89,7 @@ class AgentLoop:
             otherwise that is held back.
         profile: How many turns there are, and which tools end the run; None for the usual way.
         tool_model: The model that tools ask; None for `model`.
+        memory: Returns the user's notes as a language model is told them.
     """
 
     def __init__(
@@ -103,6 +109,7 @@ class AgentLoop:
         clean_notes: bool = False,
         profile: AgentProfile | None = None,
         tool_model: LanguageModel | None = None,
+        memory: Callable[[], str] = str,
     ) -> None:
         self.profile = profile
         self.tool_model = tool_model
@@ -119,6 +126,7 @@ class AgentLoop:
         self.audit = audit
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
+        self.memory = memory
         self.told_left_out: set[str] = set()
         """The conversations that were told of tools that do not fit."""
         self._window = ContextWindow(model_info(model))
@@ -453,11 +461,13 @@ class _Run:
             return ready.told_after("\n\n".join(filter(None, parts)).strip(), related)
 
         if not info.rules:
+            self.answers.memory = agent.memory()
+            kept = memory_text(self.answers.memory)
             notes = self.request.image_notes
             asked = f"{intent.question}\n{image_notes_text(notes, NOTES) if notes else ''}"
             window, number = self.answers.window, len(schemas)
             schemas = that_fit(
-                intent, schemas, lambda some: window.leaves_room(prompt(some), some, asked)
+                intent, schemas, lambda some: window.leaves_room(prompt(some) + kept, some, asked)
             )
             self._tell_left_out(number - len(schemas), number)
         self.director.offered = frozenset(item.name for item in schemas)

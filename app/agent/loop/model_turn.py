@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.agent.context.context_window import ContextWindow, Prompt
-from app.agent.context.model_messages import OWN_WORDS
+from app.agent.context.model_messages import OWN_WORDS, memory_text
 from app.agent.context.shortening import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
@@ -101,6 +101,7 @@ class ModelTurns:
         redactor: Removes identifiers for a remote model; None until the first request.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
         refused: Answers of this run that were not accepted, which the user has read.
+        memory: The user's notes, a line each; identifiers in them are removed for a remote model.
     """
 
     request: RunRequest
@@ -120,6 +121,7 @@ class ModelTurns:
     system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
     refused: list[str] = field(default_factory=list[str])
+    memory: str = ""
     _urged: list[Message] = field(default_factory=list[Message])
     _record_allowed: bool = True
     _told_full: bool = False
@@ -253,7 +255,8 @@ class ModelTurns:
 
     def _built(self, history: Sequence[Message]) -> Prompt:
         told = self.redactor is not None and self.redactor.placeholders is not None
-        system = f"{self.system}\n\n{RULES}" if told else self.system
+        notes = self.redactor.text(self.memory) if self.redactor else self.memory
+        system = "\n\n".join(filter(None, (self.system, memory_text(notes), told and RULES)))
         return self.window.build(
             system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )
