@@ -256,7 +256,7 @@ class ModelTurns:
     def _built(self, history: Sequence[Message]) -> Prompt:
         told = self.redactor is not None and self.redactor.placeholders is not None
         notes = self.redactor.text(self.memory) if self.redactor else self.memory
-        system = "\n\n".join(filter(None, (self.system, memory_text(notes), told and RULES)))
+        system = "\n\n".join(filter(None, (self.system, memory_text(notes), RULES if told else "")))
         return self.window.build(
             system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )

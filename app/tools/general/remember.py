@@ -28,7 +28,8 @@ _UNUSED = "Only language models use notes; the rules that answer offline do not.
 
 _KEEP = re.compile(
     r"(?:please |can you |could you |hey,? )?"
-    r"(?:remember|keep in mind|don't forget|memori[sz]e)(?: that\b|:| for (?:me|later|next time)[:,]?)\s*(?P<a>.+)"
+    r"(?:remember|keep in mind|don't forget|memori[sz]e)"
+    r"(?: that\b|:| for (?:me|later|next time)[:,]?)\s*(?P<a>.+)"
     r"|(?:bitte )?(?:merke?|behalte?) (?:es )?dir(?: bitte)?(?:,? dass\b|[:,])\s*(?P<b>.+)"
     r"|(?:bitte )?(?:merken|nicht vergessen)(?:,? dass\b|:)\s*(?P<c>.+)",
     re.IGNORECASE | re.DOTALL,
