@@ -731,6 +731,11 @@
             <translation>eine neuere Version von Sightline hat dieses Gespräch geschrieben (Format {0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
             <source>a page has no patient scale</source>
             <translation>eine Seite hat keinen Patientenmaßstab</translation>
@@ -1062,6 +1067,7 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
@@ -2270,6 +2276,7 @@
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
         </message>
@@ -2347,6 +2354,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Check that the crops show cells: the image may be blank, or the channel wrong.</source>
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Check that the settings folder can be written to.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -3333,6 +3345,7 @@
         <message>
             <location filename="../../app/views/chat/dock.py" />
             <location filename="../../app/views/mark_keeping.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
@@ -3346,6 +3359,11 @@
                 <numerusform>%n Markierung endgültig löschen?</numerusform>
                 <numerusform>%n Markierungen endgültig löschen?</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Delete a note</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3396,6 +3414,11 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>Deleted: {names}.</source>
             <translation>Gelöscht: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Deletes one of the user's notes, only when the user asks to.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -5045,6 +5068,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>How to get it</source>
             <translation>Bezugsweg</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>How you like answers and reports, and what holds at your site. Language models are told the notes that are ticked, also those on other machines; the rules that answer offline do not use them. Notes change no rule for tools. Nothing about a patient is kept.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -6886,6 +6914,11 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -6939,6 +6972,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Keys on the image</source>
             <translation>Tasten auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Kind</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7257,6 +7295,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>List notes</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
             <translation>Patienten auflisten</translation>
@@ -7280,6 +7323,11 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Lists the notes that are kept for all conversations.</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -7849,6 +7897,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
         </message>
@@ -8507,6 +8556,11 @@
             <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Not all fit: a language model is told the first ones only.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Not all marks could be pasted</source>
             <translation>Nicht alle Markierungen konnten eingefügt werden</translation>
@@ -8712,12 +8766,14 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Note</source>
             <translation>Anmerkung</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
@@ -9775,6 +9831,11 @@
             <translation>Position in der Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Preference</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>preliminary</source>
             <translation>vorläufig</translation>
@@ -10452,6 +10513,11 @@
             <translation>Rückfall</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>Remember a note</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -10547,6 +10613,11 @@
             <location filename="../../app/views/wording.py" />
             <source>report</source>
             <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Report style</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11431,6 +11502,11 @@
             <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Short sentences; measurements in millimetres</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Shortcut</source>
             <translation>Taste</translation>
@@ -11656,6 +11732,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Site</source>
             <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Site convention</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -13064,6 +13145,21 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>the next page is on another host, which is not asked: the record has gaps</source>
             <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>the note seems to be about a patient: “{0}” is what is left</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/general/remember.py" />
+            <source>the notes cannot be written ({0})</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>The notes cannot be written: {reason}</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/results/row_links.py" />
@@ -14962,6 +15058,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>What is remembered for all conversations?</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>What is sent to it leaves this computer for {host}.</source>
             <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
@@ -15461,6 +15562,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your name for reports</source>
             <translation>Ihr Name für Berichte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your notes that are ticked on the page Memory, and your administrator's</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -16140,6 +16246,11 @@
             <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>{kind}, by your administrator</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>{kind}: there is nothing to write</source>
             <translation>{kind}: nichts zu schreiben</translation>
@@ -16361,6 +16472,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{tool} is not used</source>
             <translation>{tool} wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>{used} of {most} characters</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
