@@ -439,6 +439,9 @@ class _Run:
         self.calls.tools = OfferedTools(ready, self.own)
         several = len(self.request.image_notes) > 1
         idle = without_record(intent) | (set() if several else {REPEATED})
+        if agent.profile is None:
+            specs = (tool.spec for tool in agent.tools.all())
+            idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         texts = agent.tool_texts
