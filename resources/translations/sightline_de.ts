@@ -9240,7 +9240,7 @@
         <message>
             <location filename="../../app/views/report/report_panel.py" />
             <source>Open a study: its report is drafted from what you accept and measure.</source>
-            <translation>Eine Untersuchung öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
+            <translation>Eine Studie öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -12233,7 +12233,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
-            <translation>Untersuchungen, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
+            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
