@@ -172,13 +172,15 @@ class ApprovalRequested(_Event):
     argument, shown (the whole path with links followed, or the host in its plain spelling) and note
     (what is unusual, or "").
 
-    `about` says what the question is about: a call ("tool"); whether a running tool may use an
-    unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for this
-    image in this conversation); whether a conversation may be sent ("conversation"); whether
-    what a patient's record says may be sent with it ("record"); whether `pictures` may be sent
-    ("pictures"), and once more whether those that may show who the patient is may be sent
-    ("risky_pictures"). For the last four, `host` and `model` say where to, and `sent` names the
-    kinds of data in plain words. `pictures` lists exactly the pictures that would
+    `about` says what the question is about: a call ("tool"); several calls together ("plan": each
+    of `calls` has the fields call_id, tool, arguments, effect and touches; a yes covers exactly
+    these, a no all of them, and a no with the scope "each" has every one asked about alone);
+    whether a running tool may use an unsuitable image, whose id is `image` ("override": the default
+    is no, and a yes holds for this image in this conversation); whether a conversation may be sent
+    ("conversation"); whether what a patient's record says may be sent with it ("record"); whether
+    `pictures` may be sent ("pictures"), and once more whether those that may show who the patient
+    is may be sent ("risky_pictures"). For the last four, `host` and `model` say where to, and
+    `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that would
     be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes, or
     ""). `warning` says what is wrong with the connection; "" if nothing is.
     """
@@ -191,11 +193,12 @@ class ApprovalRequested(_Event):
     tool: str = ""
     arguments: dict[str, Any] = {}
     effect: str = ""
-    scopes: list[Literal["once", "session"]] = ["once"]
+    scopes: list[Literal["once", "session", "each"]] = ["once"]
     touches: list[dict[str, str]] = []
-    about: Literal["tool", "override", "conversation", "record", "pictures", "risky_pictures"] = (
-        "tool"
-    )
+    about: Literal[
+        "tool", "plan", "override", "conversation", "record", "pictures", "risky_pictures"
+    ] = "tool"
+    calls: list[dict[str, Any]] = []
     image: str = ""
     host: str = ""
     model: str = ""
@@ -211,7 +214,7 @@ class ApprovalResolved(_Event):
     approval_id: str
     granted: bool
     reason: str = ""
-    scope: Literal["once", "session"] = "once"
+    scope: Literal["once", "session", "each"] = "once"
 
 
 class DataSent(_Event):
@@ -245,6 +248,33 @@ class Usage(_Event):
     context: float = 0.0
 
 
+class Side(BaseModel):
+    """One side of a disagreement: a tool, what it says in a clause, and the result's number.
+
+    `items` are the ids ("3.2") of the result's items that it rests on; [] for the whole result.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    says: str
+    evidence: int
+    items: list[str] = []
+
+
+class ToolsDisagree(BaseModel):
+    """Results that contradict each other `about` something; each side stands, there is no vote.
+
+    `image` names the image if it is not the current one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    about: str
+    sides: list[Side]
+    image: str = ""
+
+
 class RunFinished(_Event):
     """The last event of a run that ended with an answer.
 
@@ -254,7 +284,7 @@ class RunFinished(_Event):
     cite; `unknown` lists what they cite and there is not: numbers of results, and ids of items
     as texts. `by_rules` says that rules alone answered, without a language model. `missing` lists
     the models, by the names on their model cards, without which a tool that the question needs
-    could not be called.
+    could not be called. `disagreements` are those that the answer tells behind its text.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -264,6 +294,7 @@ class RunFinished(_Event):
     unknown: list[int | str] = []
     by_rules: bool = False
     missing: list[str] = []
+    disagreements: list[ToolsDisagree] = []
 
 
 class RunFailed(_Event):

@@ -193,6 +193,8 @@ class ToolSpec:
             remote language model, before the user is asked and the tool runs.
         memory: What it does with the user's notes (`app.tools.memory`), if anything; then other
             programs are not offered it. A call is refused if what it "keeps" names a patient.
+        for_profiles: Whether it is part of an agent profile's protocol: without a profile, a model
+            is offered it only if the question names it.
     """
 
     name: str
@@ -214,6 +216,7 @@ class ToolSpec:
     other_names: tuple[str, ...] = ()
     cleaned: bool = False
     memory: Literal["", "uses", "keeps"] = ""
+    for_profiles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

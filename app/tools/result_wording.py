@@ -95,10 +95,13 @@ class Disagreement:
         about: The subject: "pleural effusion".
         sides: For each contradicting result, a clause that states it, and the result's index (from
             0) among those that were compared.
+        label: Label of the findings and values on which a side rests, where a result has any so
+            called; "" for the whole result.
     """
 
     about: str
     sides: tuple[tuple[str, int], ...]
+    label: str = ""
 
 
 def cited(lines: Sequence[str]) -> list[Sentence]:

@@ -16,7 +16,7 @@ from typing import Any
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Finding, State
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reports.checks import BLOCKING, Check, Fault, check_report
+from app.imaging.reports.checks import BLOCKING, Check, Fault, check_report, rewording_fault
 from app.imaging.reports.report_draft import (
     FINDINGS,
     Addendum,
@@ -25,12 +25,13 @@ from app.imaging.reports.report_draft import (
     Sentence,
     Signature,
     is_struck,
+    standing,
 )
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import draft_report, is_measure
 from app.imaging.reports.templates import Template, template_for, templates
 from app.imaging.reports.written_report import WrittenReport, written_report
-from app.imaging.types import Study
+from app.imaging.types import ImageRef, Study
 from app.log import get_logger
 from app.settings import read_regular, set_aside, write_atomic
 from app.workspace import drawing
@@ -65,6 +66,10 @@ def reportable(finding: Finding) -> bool:
     return named or (drawing.is_measurement(finding) and finding.value is not None)
 
 
+class NewerReport(FileProblem):
+    """Raised for a report that a newer version of the program has kept."""
+
+
 class ReportStore:
     """Keeps one file a study in a folder; its name says nothing of patient or study."""
 
@@ -85,7 +90,7 @@ class ReportStore:
         try:
             values = json.loads(read_regular(file, _LARGEST))
             if values["version"] > _VERSION:
-                raise FileProblem(
+                raise NewerReport(
                     "the kept report was written by a newer version of Sightline",
                     remedy="Use that version; nothing is written over it.",
                 )
@@ -120,6 +125,7 @@ class OpenReport:
     Attributes:
         changed: Emitted when another report is shown, or anything of it has changed.
         submit: Runs what reads and writes files; by default at once.
+        watched: Returns whether anyone looks at it; else it is computed at the next `use`.
         language: Language of new drafts, "en" or "de".
         study: The shown study, or None.
         subject: What is known of it.
@@ -132,6 +138,7 @@ class OpenReport:
     def __init__(self, workspace: Workspace, store: ReportStore) -> None:
         self.changed: Signal[()] = Signal()
         self.submit: Submit = _at_once
+        self.watched: Callable[[], bool] = lambda: True
         self.language = "en"
         self.study: Study | None = None
         self.subject = ReportSubject("")
@@ -144,18 +151,19 @@ class OpenReport:
         self._loading: set[str] = set()
         self._rejected: tuple[Finding, ...] = ()
         self._unsaved: dict[str, ReportDraft | None] = {}
+        self._foreign: set[str] = set()  # studies whose file a newer version wrote
         self._saving = False
         self._writing = threading.Lock()
         self._used = False
-        for signal in (workspace.annotations.changed, workspace.image_changed):
-            signal.connect(self.follow)
-        workspace.studies.changed.connect(self.follow)
+        studies = workspace.studies.changed
+        for signal in (workspace.annotations.changed, workspace.image_changed, studies):
+            signal.connect(self._follow_watched)
         workspace.closed.connect(self._forget)
 
     # What is shown
 
     def use(self) -> None:
-        """Begin to draft the shown study's report; before, nothing is read or computed."""
+        """Draft the shown study's report by what is accepted now; before, nothing is read."""
         self._used = True
         if not self.known_templates:
             self.submit(templates, self._take_templates)
@@ -175,10 +183,27 @@ class OpenReport:
     def _key(self) -> str:
         return key_of(self.study) if self.study is not None else ""
 
+    def key_images(self) -> list[ImageRef]:
+        """Return the key images that the user marked in the shown study."""
+        of_study, own = self._workspace.study_key_at, self._key
+        marked = self._workspace.key_marks.own
+        return [one for one in marked if own and of_study(one.sop_instance_uid) == own]
+
+    def cited(self) -> list[Finding]:
+        """Return the accepted findings that sentences rest on which are not struck."""
+        if self.draft is None:
+            return []
+        kept = standing(self.draft, self.accepted).cited()
+        return [self.accepted[key] for key in kept if key in self.accepted]
+
     @property
     def draft(self) -> ReportDraft | None:
         """The report of the shown study; None without a study, or while it is being read."""
         return self._drafts.get(self._key)
+
+    def _follow_watched(self) -> None:
+        if self.watched():
+            self.follow()
 
     def follow(self) -> None:
         """Take what is shown and accepted now."""
@@ -202,6 +227,8 @@ class OpenReport:
     def _take(self, key: str, found: tuple[ReportDraft | None, FileProblem | None]) -> None:
         self._loading.discard(key)
         draft, problem = found
+        if isinstance(problem, NewerReport):
+            self._foreign.add(key)
         self.problem = problem or self.problem
         if self._open(key):
             self._drafts[key] = draft or ReportDraft("", "", self.language)
@@ -272,8 +299,9 @@ class OpenReport:
             if self._open(key):
                 self._drafts[key] = draft
             kept = draft.edited or draft.signature is not None
-            self._unsaved[key] = draft if kept else None
-            self._save()
+            if key not in self._foreign:
+                self._unsaved[key] = draft if kept else None
+                self._save()
             self._update()
 
         joint = f"report {key} {joint}" if joint else ""
@@ -323,6 +351,53 @@ class OpenReport:
             if len(kept) < len(section.sentences):
                 draft = draft.with_sentences(section.key, kept)
         self._change("Remove struck sentences", draft)
+
+    def to_word(self) -> list[Sentence]:
+        """Return the sentences that a language model may word: those that rest on findings."""
+        draft = self.draft
+        if draft is None or self.signed:
+            return []
+        told = (one for _, _, one in draft.told())
+        return [one for one in told if one.findings and not is_struck(one, self.accepted)]
+
+    def take_wording(self, before: Sequence[Sentence], after: Sequence[str]) -> None:
+        """Take the sentences `after` in place of `before`, as one step that can be undone.
+
+        Raises:
+            SightlineError: One of them is another statement, or the report has changed meanwhile;
+                nothing is changed then.
+        """
+        draft = self.draft
+        if draft is None or list(before) != self.to_word() or len(before) != len(after):
+            raise SightlineError(
+                "the report has changed since, or not each sentence came back",
+                remedy="Ask for the wording again.",
+            )
+        for one, text in zip(before, after, strict=True):
+            if fault := rewording_fault(one.text, text, draft.language):
+                raise SightlineError(
+                    f"the wording was refused: {fault}",
+                    subject=one.text,
+                    remedy="The report is unchanged; ask again, or word it yourself.",
+                )
+        texts = iter(after)
+        worded = draft
+        for section in draft.sections:
+            if section.tells_findings:
+                lines = [
+                    replace(one, text=" ".join(next(texts).split()))
+                    if one.findings and not is_struck(one, self.accepted)
+                    else one
+                    for one in section.sentences
+                ]
+                worded = worded.with_sentences(section.key, lines)
+        found = check_report(worded, self.subject, self.accepted, self._rejected)
+        if len(found) > len(self.checks):
+            raise SightlineError(
+                "the wording was refused: it contradicts a finding",
+                remedy="The report is unchanged; ask again, or word it yourself.",
+            )
+        self._change("Word the report", worded)
 
     @property
     def against_signing(self) -> list[Check]:

@@ -434,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>%n things to look at</source>
+            <extracomment>Singular: %n thing to look at</extracomment>
+            <translation>
+                <numerusform>%n Punkt zu prüfen</numerusform>
+                <numerusform>%n Punkte zu prüfen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n time points</source>
             <extracomment>Singular: %n time point</extracomment>
@@ -631,7 +640,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>a finding that the signed report rests on is no longer accepted</source>
-            <translation type="unfinished" />
+            <translation>ein Befund, auf dem der unterschriebene Bericht beruht, ist nicht mehr angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -733,7 +742,7 @@
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation type="unfinished" />
+            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -1077,6 +1086,16 @@
             <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Add the missing</source>
+            <translation>Fehlende ergänzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Addendum</source>
+            <translation>Nachtrag</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/source_dialog.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -1152,6 +1171,11 @@
             <translation>Alle Werkzeuge zusammen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>All {count} allowed</source>
+            <translation>Alle {count} erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
             <translation>Alle {lines} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
@@ -1168,8 +1192,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <source>Allow all {count}</source>
+            <translation>Alle {count} erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
             <source>Allow in this conversation</source>
             <translation>In diesem Gespräch erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow none</source>
+            <translation>Keinen erlauben</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -1180,6 +1214,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Allow these tools</source>
             <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow these {count} calls?</source>
+            <translation>Diese {count} Aufrufe erlauben?</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1725,6 +1764,11 @@
             <translation>Bitten Sie um das Schreibrecht für den Einstellungsordner</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Ask for the wording again.</source>
+            <translation>Erneut um die Formulierung bitten.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>Ask in other words, or another tool.</source>
             <translation>Fragen Sie mit anderen Worten oder ein anderes Werkzeug.</translation>
@@ -1743,6 +1787,11 @@
             <location filename="../../app/tools/chest/medgemma.py" />
             <source>Ask MedGemma</source>
             <translation>MedGemma fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Ask one by one</source>
+            <translation>Einzeln fragen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/findings_list.py" />
@@ -1803,6 +1852,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Asked about again from the next call on</source>
             <translation>Ab dem nächsten Aufruf wird wieder gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Asked one by one</source>
+            <translation>Einzeln gefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -1994,6 +2048,11 @@
             <location filename="../../app/views/diagnosis/probability_bars.py" />
             <source>Below {percent} one stops testing</source>
             <translation>Unter {percent} wird nicht weiter untersucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Best illustration of finding</source>
+            <translation>Beste Darstellung des Befunds</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -2358,7 +2417,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Check that the settings folder can be written to.</source>
-            <translation type="unfinished" />
+            <translation>Prüfen Sie, ob in den Einstellungsordner geschrieben werden kann.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -2424,6 +2483,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Checks of the report</source>
+            <translation>Prüfungen des Berichts</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -3363,7 +3427,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Delete a note</source>
-            <translation type="unfinished" />
+            <translation>Notiz löschen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3418,7 +3482,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Deletes one of the user's notes, only when the user asks to.</source>
-            <translation type="unfinished" />
+            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3497,6 +3561,11 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>DICOM objects cannot be written, since the package highdicom is not installed</source>
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>DICOM structured report (*.dcm)</source>
+            <translation>DICOM-Strukturbericht (*.dcm)</translation>
         </message>
         <message>
             <location filename="../../app/imaging/openable.py" />
@@ -3674,9 +3743,35 @@
             <translation>Befundentwurf erstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again</source>
+            <translation>Neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again from the findings</source>
+            <translation>Aus den Befunden neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it by another template</source>
+            <translation>Nach einer anderen Vorlage entwerfen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Draft report</source>
             <translation>Befundentwurf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft the report again from the findings?</source>
+            <translation>Den Bericht aus den Befunden neu entwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Draft, not signed</source>
+            <translation>Entwurf, nicht unterschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -4135,6 +4230,16 @@
             <translation>Diagramm exportieren …</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Export the report</source>
+            <translation>Bericht exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Export the report…</source>
+            <translation>Bericht exportieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../app/views/results/table_pane.py" />
             <source>Export the table</source>
@@ -4152,6 +4257,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
@@ -4211,6 +4317,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>FHIR DiagnosticReport (*.json)</source>
+            <translation>FHIR DiagnosticReport (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
@@ -4447,6 +4558,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>First mend what contradicts a finding: see the checks.</source>
+            <translation>Zuerst beheben, was einem Befund widerspricht: siehe die Prüfungen.</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -5072,7 +5188,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>How you like answers and reports, and what holds at your site. Language models are told the notes that are ticked, also those on other machines; the rules that answer offline do not use them. Notes change no rule for tools. Nothing about a patient is kept.</source>
-            <translation type="unfinished" />
+            <translation>Wie Sie Antworten und Befunde wünschen und was in Ihrem Haus gilt. Sprachmodelle erfahren die angekreuzten Notizen, auch die auf anderen Rechnern; die Regeln, die offline antworten, verwenden sie nicht. Notizen ändern keine Regel für Werkzeuge. Über Patienten wird nichts gemerkt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -5153,7 +5269,7 @@
         </message>
         <message>
             <location filename="../../app/views/viewer_commands.py" />
-            <source>Image {place} of {count}</source>
+            <source>image {place} of {count}</source>
             <translation>Bild {place} von {count}</translation>
         </message>
         <message>
@@ -5974,7 +6090,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>It is drafted anew from the findings.</source>
-            <translation type="unfinished" />
+            <translation>Er wird aus den Befunden neu entworfen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6916,7 +7032,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
-            <translation type="unfinished" />
+            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -6928,6 +7044,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
+            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -6976,7 +7093,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Kind</source>
-            <translation type="unfinished" />
+            <translation>Art</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7112,6 +7229,11 @@
             <translation>Links</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>left</source>
+            <translation>links</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/chest.toml" />
             <source>Left Clavicle</source>
             <translation>Linke Klavikula</translation>
@@ -7190,6 +7312,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Let rules answer what they are certain of</source>
             <translation>Regeln beantworten lassen, was sie sicher wissen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Let the language model word it</source>
+            <translation>Das Sprachmodell formulieren lassen</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
@@ -7297,7 +7424,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>List notes</source>
-            <translation type="unfinished" />
+            <translation>Notizen auflisten</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
@@ -7327,7 +7454,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Lists the notes that are kept for all conversations.</source>
-            <translation type="unfinished" />
+            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -7560,7 +7687,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Make room on the disk or allow writing; the next edit tries again.</source>
-            <translation type="unfinished" />
+            <translation>Platz auf dem Datenträger schaffen oder das Schreiben erlauben; die nächste Änderung versucht es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7909,7 +8036,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Mend what the checks list, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Beheben, was die Prüfungen nennen, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8110,6 +8237,11 @@
             <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Names what was rejected: {told}</source>
+            <translation>Nennt, was abgelehnt wurde: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
@@ -8118,6 +8250,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
             <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Negated by "{told}", though it was accepted</source>
+            <translation>Durch „{told}“ verneint, obwohl angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8250,6 +8387,11 @@
             <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>No finding has this number: {told}</source>
+            <translation>Kein Befund hat diese Zahl: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>no finding is selected</source>
             <translation>kein Befund ist ausgewählt</translation>
@@ -8283,11 +8425,6 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>no image is shown</source>
             <translation>es wird kein Bild gezeigt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>No image is shown.</source>
-            <translation>Es wird kein Bild gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -8450,6 +8587,11 @@
             <translation>Es ist keine Akte geöffnet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>No report</source>
+            <translation>Kein Bericht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/region_claims.py" />
             <source>No sentence of this conversation cites it</source>
             <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
@@ -8536,6 +8678,11 @@
             <translation>Keines der Wörter</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>None of them allowed</source>
+            <translation>Keiner davon erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/dock.py" />
             <source>None with these words</source>
             <translation>Keines mit diesen Wörtern</translation>
@@ -8558,7 +8705,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Not all fit: a language model is told the first ones only.</source>
-            <translation type="unfinished" />
+            <translation>Nicht alle passen hinein: Ein Sprachmodell erfährt nur die ersten.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -8677,6 +8824,11 @@
             <translation>Nicht gefunden</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Not in the text: {told}</source>
+            <translation>Nicht im Text: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not in this conversation</source>
             <translation>Nicht in diesem Gespräch</translation>
@@ -8691,6 +8843,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>not installed</source>
             <translation>nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not inverted</source>
+            <translation>nicht invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -8738,6 +8895,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Not the published files</source>
             <translation>Nicht die veröffentlichten Dateien</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not turned</source>
+            <translation>nicht gedreht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -8789,6 +8951,11 @@
             <translation>Nichts</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>nothing changed</source>
+            <translation>nichts hat sich geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Nothing leaves this computer.</source>
             <translation>Nichts verlässt diesen Computer.</translation>
@@ -8807,6 +8974,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Nothing to paste</source>
             <translation>Nichts einzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Nothing was averaged and nobody voted: look at the image yourself.</source>
+            <translation>Nichts wurde gemittelt, und es wurde nicht abgestimmt: Sehen Sie sich das Bild selbst an.</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -8832,6 +9004,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Now: {length}</source>
             <translation>Jetzt: {length}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Number: the text says {told}, the finding {true}</source>
+            <translation>Zahl: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -9150,6 +9327,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Open a study to begin</source>
             <translation>Öffnen Sie eine Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Open a study: its report is drafted from what you accept and measure.</source>
+            <translation>Eine Studie öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -9569,6 +9751,16 @@
             <translation>Patienten, deren Akten geöffnet sind</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF in DICOM (*.dcm)</source>
+            <translation>PDF in DICOM (*.dcm)</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/audit.toml" />
             <source>Permission asked</source>
             <translation>Genehmigung erfragt</translation>
@@ -9833,7 +10025,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Preference</source>
-            <translation type="unfinished" />
+            <translation>Vorliebe</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -10515,7 +10707,7 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>Remember a note</source>
-            <translation type="unfinished" />
+            <translation>Notiz merken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -10538,6 +10730,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>remove the selected finding</source>
             <translation>ausgewählten Befund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Remove the struck</source>
+            <translation>Gestrichene entfernen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -10606,6 +10803,7 @@
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Report</source>
             <translation>Bericht</translation>
         </message>
@@ -10617,12 +10815,17 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Report style</source>
-            <translation type="unfinished" />
+            <translation>Befundstil</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>Reports</source>
             <translation>Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Report…</source>
+            <translation>Bericht…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10675,6 +10878,11 @@
             <translation>Original wiederherstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Rests on: {names}. Click to show it on the image.</source>
+            <translation>Beruht auf: {names}. Klicken zeigt es auf dem Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -10713,6 +10921,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Right</source>
             <translation>Rechts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>right</source>
+            <translation>rechts</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -10943,6 +11156,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
@@ -11390,6 +11604,11 @@
             <translation>Serie {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>series {number}</source>
+            <translation>Serie {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>series {series}, {image}</source>
             <translation>Serie {series}, {image}</translation>
@@ -11504,7 +11723,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Short sentences; measurements in millimetres</source>
-            <translation type="unfinished" />
+            <translation>Kurze Sätze; Maße in Millimetern</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -11612,6 +11831,11 @@
             <translation>Abgelehnte Befunde zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>Show result {number}</source>
+            <translation>Ergebnis {number} zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Show the images as acquired.</source>
             <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
@@ -11648,6 +11872,11 @@
             <translation>{text} im Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Show {title} on its image</source>
+            <translation>{title} auf dem Bild zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Shown: {names}.</source>
             <translation>Eingeblendet: {names}.</translation>
@@ -11661,6 +11890,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, the finding {true}</source>
+            <translation>Seite: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -11687,6 +11921,11 @@
             <location filename="../../app/views/results/exporting.py" />
             <source>Sightline plot</source>
             <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Sightline report</source>
+            <translation>Sightline-Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -11719,6 +11958,11 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Sightline: Report, draft, not signed</source>
+            <translation>Sightline: Bericht, Entwurf, nicht unterschrieben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
@@ -11729,6 +11973,25 @@
             <translation>Sightline: Segmentierung, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign</source>
+            <translation>Unterschreiben</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign with %n things unchecked?</source>
+            <extracomment>Singular: Sign with %n thing unchecked?</extracomment>
+            <translation>
+                <numerusform>Mit %n offenem Punkt unterschreiben?</numerusform>
+                <numerusform>Mit %n offenen Punkten unterschreiben?</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Signed by {name}, {when}</source>
+            <translation>Unterschrieben von {name}, {when}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Site</source>
             <translation>Region</translation>
@@ -11736,7 +11999,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>Site convention</source>
-            <translation type="unfinished" />
+            <translation>Konvention des Hauses</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -11827,7 +12090,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>something in the report contradicts its findings</source>
-            <translation type="unfinished" />
+            <translation>etwas im Bericht widerspricht seinen Befunden</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -12058,6 +12321,11 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Struck: its finding is no longer accepted</source>
+            <translation>Gestrichen: Der Befund ist nicht mehr angenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Structured report: marks, measurements and findings</source>
             <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
@@ -12080,8 +12348,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
+            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -12175,6 +12443,16 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature</source>
+            <translation>Unterschrift zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature of {name}?</source>
+            <translation>Die Unterschrift von {name} zurücknehmen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take back what I set</source>
             <translation>Eigene Angabe zurücknehmen</translation>
@@ -12212,7 +12490,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
-            <translation type="unfinished" />
+            <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
@@ -12223,6 +12501,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Template</source>
+            <translation>Vorlage</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -12281,6 +12564,11 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
@@ -12323,7 +12611,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the addendum is empty</source>
-            <translation type="unfinished" />
+            <translation>der Nachtrag ist leer</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12929,12 +13217,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report cannot be read. {0}</source>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the kept report was written by a newer version of Sightline</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht ist nicht lesbar. {0}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -12987,6 +13270,11 @@
             <translation>das Sprachmodell wurde nicht gefragt: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The language model words the report…</source>
+            <translation>Das Sprachmodell formuliert den Bericht…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <source>The last session</source>
             <translation>Die letzte Sitzung</translation>
@@ -13030,6 +13318,11 @@
             <location filename="../../app/records/fhir_reading.py" />
             <source>the line has over {0} MiB; what follows is not read</source>
             <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
+            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13149,17 +13442,17 @@
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>the note seems to be about a patient: “{0}” is what is left</source>
-            <translation type="unfinished" />
+            <translation>die Notiz scheint einen Patienten zu betreffen: „{0}“ bleibt übrig</translation>
         </message>
         <message>
             <location filename="../../app/tools/general/remember.py" />
             <source>the notes cannot be written ({0})</source>
-            <translation type="unfinished" />
+            <translation>die Notizen können nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The notes cannot be written: {reason}</source>
-            <translation type="unfinished" />
+            <translation>Die Notizen können nicht geschrieben werden: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/views/results/row_links.py" />
@@ -13387,14 +13680,24 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The report becomes a draft again; its addenda are removed. Files that were exported stay as they are.</source>
+            <translation>Der Bericht wird wieder zum Entwurf; seine Nachträge werden entfernt. Exportierte Dateien bleiben, wie sie sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report cannot be kept ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Bericht kann nicht gespeichert werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
             <source>the report generator wrote no usable text: {0}</source>
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report has changed since, or not each sentence came back</source>
+            <translation>der Bericht wurde inzwischen geändert, oder nicht jeder Satz kam zurück</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
@@ -13403,8 +13706,13 @@
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
+            <source>The report is unchanged; ask again, or word it yourself.</source>
+            <translation>Der Bericht ist unverändert; erneut bitten oder selbst formulieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
-            <translation type="unfinished" />
+            <translation>der Bericht sagt noch nichts aus</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13651,6 +13959,11 @@
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The text agrees with the findings</source>
+            <translation>Der Text stimmt mit den Befunden überein</translation>
+        </message>
+        <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>the text breaks off</source>
             <translation>der Text bricht ab</translation>
@@ -13694,6 +14007,11 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The tool is refused, whatever its arguments, until Sightline is closed</source>
             <translation>Das Werkzeug wird abgelehnt, gleich mit welchen Argumenten, bis Sightline geschlossen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/disagreement.py" />
+            <source>The tools disagree on {what}</source>
+            <translation>Die Werkzeuge sind sich nicht einig: {what}</translation>
         </message>
         <message>
             <location filename="../../app/tools/mcp/servers.py" />
@@ -13774,6 +14092,16 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>the window was closed</source>
             <translation>das Fenster wurde geschlossen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the wording was refused: it contradicts a finding</source>
+            <translation>die Formulierung wurde abgelehnt: Sie widerspricht einem Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the wording was refused: {0}</source>
+            <translation>die Formulierung wurde abgelehnt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -13911,7 +14239,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>there is no name to sign with</source>
-            <translation type="unfinished" />
+            <translation>es fehlt ein Name zum Unterschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13927,6 +14255,11 @@
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>There is no report yet</source>
+            <translation>Es gibt noch keinen Bericht</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -14689,6 +15022,11 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Unit: the text says {told}, the finding is in {true}</source>
+            <translation>Einheit: Der Text sagt {told}, der Befund ist in {true}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
@@ -14788,11 +15126,6 @@
             <location filename="../../app/tools/images.py" />
             <source>Use single depths, or a smaller image.</source>
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>Use that version; nothing is written over it.</source>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -15060,7 +15393,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>What is remembered for all conversations?</source>
-            <translation type="unfinished" />
+            <translation>Was wird für alle Gespräche gemerkt?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15186,6 +15519,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>What writes, sends or runs programs is refused</source>
             <translation>Schreiben, Senden und Programme ablehnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>What you wrote is replaced; undo brings it back.</source>
+            <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15439,7 +15777,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write it, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -15459,7 +15797,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write the findings or the impression.</source>
-            <translation type="unfinished" />
+            <translation>Befunde oder Beurteilung schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15469,7 +15807,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write your name.</source>
-            <translation type="unfinished" />
+            <translation>Den Namen schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15564,9 +15902,14 @@
             <translation>Ihr Name für Berichte</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Your name, in words</source>
+            <translation>Ihr Name, in Worten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your notes that are ticked on the page Memory, and your administrator's</source>
-            <translation type="unfinished" />
+            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -16248,7 +16591,7 @@
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>{kind}, by your administrator</source>
-            <translation type="unfinished" />
+            <translation>{kind}, von Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -16476,7 +16819,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/settings/memory_page.py" />
             <source>{used} of {most} characters</source>
-            <translation type="unfinished" />
+            <translation>{used} von {most} Zeichen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.answers.evidence import cite
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import name_of_tool
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
+from app.agent.events import Side, ToolsDisagree
 from app.agent.image_reference import image_reference, name_of
 from app.agent.messages import Message
 from app.agent.planning import Intent
@@ -116,15 +118,36 @@ _log = logging.getLogger(__name__)
 ADVICE = "These results were not averaged: look at the image yourself."
 
 
-def disagreements(concerned: RelevantResults, plans: Plans) -> str:
-    """Return a paragraph on contradictions among the results, by the packs' `plans`; "" if none."""
+def disagreements(concerned: RelevantResults, plans: Plans) -> list[ToolsDisagree]:
+    """Return the contradictions among the results, by the packs' `plans`."""
     results = concerned.results
     given = [call_result_of(item) for item in results]
-    lines = [
-        f"- on {one_line(found.about)}{_place(found, concerned)}: "
-        f"{'; '.join(_sides(found, results))}."
+    return [
+        ToolsDisagree(
+            about=one_line(found.about),
+            sides=[_side(text, results[place], found.label) for text, place in found.sides],
+            image=_place(found, concerned),
+        )
         for found in _found(given, plans)
         if any(results[place].number in concerned.basis_numbers for _, place in found.sides)
+    ]
+
+
+def _side(text: str, item: LoggedCall, label: str) -> Side:
+    """Return a side of a disagreement, with the items of the result that are called `label`."""
+    items: Mapping[str, str] = item.message.data.get("items") or {}
+    named = [key for key, said in items.items() if label and has_words(said, re.escape(label))]
+    return Side(
+        tool=item.call.name, says=one_line(text), evidence=item.message.evidence, items=named
+    )
+
+
+def _disagreement_text(found: Sequence[ToolsDisagree]) -> str:
+    """Return a paragraph on contradictions; "" for none."""
+    lines = [
+        f"- on {one.about}{f' in {one.image}' if one.image else ''}: "
+        f"{'; '.join(cite(side.says, side.evidence) for side in one.sides)}."
+        for one in found
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
 
@@ -141,13 +164,7 @@ def _found(given: Sequence[CallResult], plans: Plans) -> Iterator[Disagreement]:
 
 def _place(found: Disagreement, concerned: RelevantResults) -> str:
     places = (concerned.other_image_name(concerned.results[place]) for _, place in found.sides)
-    where = next(filter(None, places), "")
-    return f" in {where}" if where else ""
-
-
-def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
-    for text, place in found.sides:
-        yield cite(one_line(text), results[place].message.evidence)
+    return next(filter(None, places), "")
 
 
 def call_result_of(item: LoggedCall) -> CallResult:
@@ -193,7 +210,8 @@ def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[s
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):
-            known = one_line(said).casefold() in answer
+            told = one_line(said)
+            known = any(text.casefold() in answer for text in (told, in_german(told)))
             if _minded(said, item.call.name, plans) and not known:
                 alike.setdefault((concerned.other_image_name(item), said), []).append(item)
     for (where, said), items in alike.items():
@@ -242,11 +260,20 @@ def answer_footer(
         by_rules=director.by_rules,
     )
     told = (
-        disagreements(concerned, plans),
+        _disagreement_text(disagreements(concerned, plans)),
         not_looked_for(director, plans),
         image_warnings(concerned, plans, answer),
     )
     return "".join(f"\n\n{part}" for part in told if part)
+
+
+def told_disagreements(
+    director: Director, request: RunRequest, plans: Plans, cited: Collection[int]
+) -> list[ToolsDisagree]:
+    """Return the contradictions that `answer_footer` tells, with what shows them on the image."""
+    history, rules = request.thread.history, director.by_rules
+    concerned = relevant_results(director.record, director.intent, cited, history, by_rules=rules)
+    return disagreements(concerned, plans)
 
 
 def not_looked_for(director: Director, plans: Plans) -> str:

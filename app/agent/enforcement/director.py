@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from app.agent.answers.german import is_german
 from app.agent.call_log import CallLog
 from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
 from app.agent.enforcement.enforcer import Enforcer
@@ -99,6 +100,12 @@ class Director:
         self._urged = False
         self.model_declined_call = False
 
+    @property
+    def asked_in_german(self) -> bool:
+        """Whether the question, or where it does not show the last before it, is in German."""
+        said = [item.text for item in self._request.thread.history if item.role == "user"]
+        return is_german([*said, self._request.question])
+
     def begin(
         self,
         planner: Planner,
@@ -179,6 +186,10 @@ class Director:
             waiting.popleft()
             turn.append(self._settle(call, ruling))
         return turn
+
+    def bars(self, call: ToolCall) -> bool:
+        """Return whether the question or the packs exclude a call, so that it will not run."""
+        return self._enforcer is not None and self._enforcer.bars(call)
 
     def order(self, call: ToolCall) -> CallOrder:
         """Return how to make a call that `turn` returned, or the outcome of a refused call."""

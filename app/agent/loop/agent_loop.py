@@ -18,9 +18,10 @@ from dataclasses import replace
 from typing import Any
 
 from app import __version__
-from app.agent.answers.answer_footer import answer_footer
-from app.agent.answers.claims import Claims
+from app.agent.answers.answer_footer import answer_footer, told_disagreements
+from app.agent.answers.claims import Claims, StreamedMarks
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.model_messages import (
@@ -250,6 +251,8 @@ class _Run:
             clean_notes=agent.clean_notes,
         )
         self.calls.model_for = self._model_for
+        if not (window.info.rules or self.plain):
+            self.answers.marks = self._streamed_marks
 
     def _model_for(self, token: CancelToken, records: WatchedRecords) -> ToolModelOf | None:
         if self.answers.window.info.rules:
@@ -279,7 +282,7 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: (
+                lambda cited: self._localised(
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
@@ -295,6 +298,9 @@ class _Run:
                 unknown=list(checked.unknown),
                 by_rules=self.ruled,
                 missing=self._missing_models(),
+                disagreements=told_disagreements(
+                    self.director, self.request, self.agent.plans, checked.cited
+                ),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -309,6 +315,10 @@ class _Run:
             told = unexpected(error)
             self.emitter.fail(f"{told.reason}.", told.remedy)
 
+    def _localised(self, text: str) -> str:
+        """Return what the program adds to an answer in the language of the question."""
+        return in_german(text) if self.director.asked_in_german else text
+
     def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
         """Mark what no result supports in the answer and in `said`; only the model's own words."""
         if self.director.by_rules:
@@ -319,6 +329,20 @@ class _Run:
         head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""
         return own + answer[len(self.written) :], head + "".join(early)
+
+    def _streamed_marks(self) -> StreamedMarks | None:
+        """Return what marks the answer that begins now, by the results that there are by now."""
+        made: list[Claims] = []
+
+        def claims() -> Claims:
+            if not made:
+                made.append(Claims(self.director, self.request.thread.history, self.agent.plans))
+            return made[0]
+
+        return StreamedMarks(
+            lambda text: self.calls.evidence.marked(claims().marked(text)),
+            lambda text: bool(text) and claims().may_mark(text),
+        )
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the running calls end, then stop; stop at once if none is running."""
@@ -444,6 +468,9 @@ class _Run:
         self.calls.tools = OfferedTools(ready, self.own)
         several = len(self.request.image_notes) > 1
         idle = without_record(intent) | (set() if several else {REPEATED})
+        if agent.profile is None:
+            specs = (tool.spec for tool in agent.tools.all())
+            idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         texts = agent.tool_texts
@@ -499,6 +526,7 @@ class _Run:
         waiting = deque(calls)
         stop: Stop | None = None
         try:
+            await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
             while waiting and stop is None:
                 turn = self.director.turn(waiting)
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
@@ -545,6 +573,7 @@ class _Run:
 
     def _closing(self, head: str) -> str:
         """Return the answer of a run that the model did not end: what was found so far."""
+        self.answers.flush()
         partial, self.answers.reply = self.answers.reply.text, Reply()
         self.written = partial
         self.transcript.end_calls(NOT_RUN)
@@ -552,6 +581,7 @@ class _Run:
         summary = summarise(self.calls.results, undone, self.agent.plans)
         found = f"What was found so far:\n\n{summary}"
         text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
+        text = self._localised(text)
         text = f"\n\n{text}" if partial else text
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=partial + text))
@@ -560,6 +590,7 @@ class _Run:
     def _cut(self) -> None:
         """End early. Half an answer is kept, every call gets a result, and nothing follows."""
         half = self.answers.reply.text
+        self.answers.flush()
         if half.strip():
             self._say_behind(half)
         self.transcript.cut(half, NOT_RUN)
@@ -571,6 +602,7 @@ class _Run:
             cited = self.calls.evidence.check(half).cited
             footer = self._marked("", [half])[1]
             footer += answer_footer(self.director, self.request, self.agent.plans, cited, half)
+            footer = self._localised(footer)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
             return

@@ -80,6 +80,8 @@ TOPICS = (
     ),
 )
 
+_LABELS = {topic.name: topic.label for topic in TOPICS}
+
 _SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")
 _CLAUSE = re.compile(r"\b(?:but|however|although|though|except)\b", re.IGNORECASE)
 _NEGATION_BEFORE = re.compile(
@@ -160,7 +162,7 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
                     )
                     for claim in same
                 ]
-                found.append(Disagreement(topic, tuple(sides)))
+                found.append(Disagreement(topic, tuple(sides), _LABELS[topic]))
                 break
     return [*found, *_refused_agreements(results), *_wrong_sides(results)]
 

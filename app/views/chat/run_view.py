@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from app.agent.answers.german import german_names
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -33,6 +34,7 @@ from app.views.chat import missing_models, run_wording
 from app.views.chat.answer import AnswerStream
 from app.views.chat.approval import ApprovalCard, OverrideCard, RequestCard
 from app.views.chat.consent import ConsentCard
+from app.views.chat.disagreement import DisagreementCard
 from app.views.chat.markdown import CitedResult, plain_text
 from app.views.chat.message import Notice, UserBubble, copy_text
 from app.views.chat.plan_view import PlanView
@@ -172,6 +174,7 @@ class RunView(QWidget):
         self._without_card: set[str] = set()  # calls that the plan shows instead
         self.plan: PlanView | None = None
         self.notice: Notice | None = None  # how it ended, unless its answer says so
+        self.disagreements: list[DisagreementCard] = []
         self.missing: Notice | None = None  # names models that several calls lacked
         self._actions = actions
         self._live = live = past is None
@@ -354,7 +357,7 @@ class RunView(QWidget):
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
         answer, live, texts = self._actions.answer, self._live, self._actions.texts
-        if event.about == "tool":
+        if event.about in ("tool", "plan"):
             return ApprovalCard(event, answer, texts, live=live)
         if event.about == "override":
             return OverrideCard(event, answer, texts, live=live)
@@ -392,6 +395,11 @@ class RunView(QWidget):
             self._stream.complete(event.answer, event.unknown)
         if isinstance(event, RunFinished):
             self._add_crops(event)
+            for found in event.disagreements:
+                self.disagreements.append(
+                    DisagreementCard(found, self._actions, self.card_of_result)
+                )
+                self._insert(self.disagreements[-1])
         self._sign()
         if isinstance(event, RunFinished):
             self._add_missing(event.missing, "Tools > Models" in event.answer)
@@ -408,8 +416,12 @@ class RunView(QWidget):
         cards = (self.card_of_result(number) for number in event.cited)
         findings = [one for card in cards if card is not None for one in card.findings]
         text = event.answer.casefold()
-        places = {one.id: text.find(one.label.casefold()) for one in findings if one.label}
-        named = [one for one in findings if places.get(one.id, -1) >= 0]
+        german = german_names([one.label for one in findings])
+        places: dict[str, int] = {}
+        for one in findings:
+            names = filter(None, (one.label, german.get(one.label)))
+            places[one.id] = max(text.find(name.casefold()) for name in names) if one.label else -1
+        named = [one for one in findings if places[one.id] >= 0]
         crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
         if crops is not None and self._stream.open is not None:
             self._stream.open.add(crops)

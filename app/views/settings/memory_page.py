@@ -172,6 +172,7 @@ class _Notes(QTreeWidget):
     def __init__(self, delete: Callable[[], object]) -> None:
         super().__init__()
         self._delete = delete
+        self.setObjectName("memoryNotes")
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setColumnCount(2)

@@ -79,6 +79,19 @@ def test_it_is_told_behind_a_models_answer_with_the_numbers_of_the_results(tmp_p
     assert "The tools disagree" in shown
 
 
+def test_it_is_an_object_of_the_event_with_each_side_and_what_it_rests_on(tmp_path: Path):
+    ended = scripted(tmp_path, both(), tools())[-1]
+    (found,) = ended.disagreements
+    assert (found.about, found.image) == ("pleural effusion", "")
+    scores, report = found.sides
+    assert (scores.tool, scores.evidence) == ("chest_xray_classifier", 1)
+    assert scores.items == ["1.1"], "the score of that very label"
+    assert (report.tool, report.evidence, report.items) == ("chest_xray_report_generator", 2, [])
+    assert "“No pleural effusion.”" in report.says
+    assert type(ended).model_validate_json(ended.model_dump_json()) == ended
+    assert scripted(tmp_path, both(), tools(0.1))[-1].disagreements == []
+
+
 def test_the_offline_planner_tells_it_too(tmp_path: Path):
     question = "Run chest_xray_classifier, then chest_xray_report_generator on the same image."
     events = play(tmp_path, OfflineModel(PLANS), tools(), question)

@@ -9,9 +9,10 @@ import pytest
 
 from app.errors import SightlineError
 from app.imaging.findings import Code, State
+from app.imaging.reports.checks import check_report
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
-from app.imaging.reports.sentences import draft_report, figure
+from app.imaging.reports.sentences import draft_report, figure, name_in
 from app.imaging.reports.templates import parse_template, template_for, templates
 from app.imaging.reports.written_report import report_text, written_report
 from app.imaging.types import Instance, Series, Study
@@ -66,6 +67,19 @@ def test_german_reports_have_german_words_and_commas() -> None:
     assert [one.title for one in draft.sections][-1] == "Beurteilung"
 
 
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("Right Nodule", "Rundherd rechts"),
+        ("left pleural effusion", "Pleuraerguss links"),
+        ("Right Lung", "Rechte Lunge"),
+        ("Right zebra", "Right zebra"),
+    ],
+)
+def test_german_names_with_a_side(label: str, shown: str) -> None:
+    assert name_in("de", label) == shown
+
+
 def test_an_outlined_structure_and_a_bare_measurement_are_no_impression() -> None:
     draft = drafted(tool_finding("Left Lung"), own_length(), tool_finding("Pneumonia"))
     assert lines(draft, "impression") == ["Pneumonia."]
@@ -75,6 +89,20 @@ def test_equal_findings_are_one_line_of_the_impression() -> None:
     same = [tool_finding("Nodule", id=f"n{k}") for k in range(3)]
     draft = drafted(*same)
     assert draft.section("impression").sentences == (Sentence("Nodule (3).", ("n0", "n1", "n2")),)
+
+
+def test_very_many_findings_of_a_kind_are_summed_up() -> None:
+    many = [tool_finding("Nodule", id=f"n{k}", value=3.0 + k / 2) for k in range(40)]
+    draft = drafted(*many, own_length())
+    ids = tuple(one.id for one in many)
+    assert draft.section("lungs").sentences == (
+        Sentence("Nodule (40): minimum 3.00 mm, maximum 22.5 mm.", ids),
+    )
+    assert draft.section("impression").sentences == (Sentence("Nodule (40).", ids),)
+    accepted = {one.id: one for one in (*many, own_length())}
+    assert check_report(draft, SUBJECT, accepted) == ()
+    [missing] = check_report(draft, SUBJECT, accepted | {"x": tool_finding("Nodule", id="x")})
+    assert (missing.fault, missing.finding) == ("missing", "x")
 
 
 def test_the_coded_site_is_told_and_chooses_the_section() -> None:
@@ -163,10 +191,10 @@ def test_technique_is_what_the_headers_say() -> None:
     series = Series("1.1", "", "DX", 2, images)
     study = Study("1", "Thorax 2 views", "", "1", "20240101", (series,))
     subject = subject_of(study, ["LL"], lambda uid: (series, 1))
-    assert subject.technique == (("study", "Thorax 2 views, Chest"), ("views", "pa, lateral"))
+    assert subject.technique == (("study", "Thorax 2 views"), ("views", "pa, lateral"))
     assert subject.places == {"LL": (2, 2)}
     draft = drafted(subject=subject)
-    assert lines(draft, "technique") == ["Thorax 2 views, Chest.", "Views: PA, lateral."]
+    assert lines(draft, "technique") == ["Thorax 2 views.", "Views: PA, lateral."]
     assert lines(draft, "comparison") == ["No earlier study of this patient is open."]
 
 
