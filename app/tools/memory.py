@@ -23,6 +23,13 @@ LONGEST = 300
 MOST = 1_500
 """Characters of all notes that a language model is told; later ones are left out."""
 
+ABOUT = re.compile(
+    r"\b(?:remember|memor|forget|notes?\b|always|from now on|in future|prefer"
+    r"|merk|vergiss|notiz|immer|künftig|ab jetzt|gedächtnis)",
+    re.IGNORECASE,
+)
+"""Finds words of questions that may concern notes; for others no model is offered their tools."""
+
 _SOMEBODY = re.compile(
     r"\b\d{1,4}([./-])\d{1,2}\1\d{2,4}\b"  # a date
     r"|\b\d{1,2}\.?\s?(?:of\s)?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])\w*"

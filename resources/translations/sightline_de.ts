@@ -2415,7 +2415,7 @@
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Check that the settings folder can be written to.</source>
             <translation>Prüfen Sie, ob in den Einstellungsordner geschrieben werden kann.</translation>
         </message>
@@ -3425,7 +3425,7 @@
             </translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Delete a note</source>
             <translation>Notiz löschen</translation>
         </message>
@@ -3480,7 +3480,7 @@
             <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Deletes one of the user's notes, only when the user asks to.</source>
             <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
@@ -7030,7 +7030,7 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
             <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
         </message>
@@ -7422,7 +7422,7 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>List notes</source>
             <translation>Notizen auflisten</translation>
         </message>
@@ -7452,7 +7452,7 @@
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Lists the notes that are kept for all conversations.</source>
             <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
@@ -10705,7 +10705,7 @@
             <translation>Rückfall</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>Remember a note</source>
             <translation>Notiz merken</translation>
         </message>
@@ -13440,12 +13440,12 @@
             <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>the note seems to be about a patient: “{0}” is what is left</source>
             <translation>die Notiz scheint einen Patienten zu betreffen: „{0}“ bleibt übrig</translation>
         </message>
         <message>
-            <location filename="../../app/tools/general/remember.py" />
+            <location filename="../../app/tools/notes/remember.py" />
             <source>the notes cannot be written ({0})</source>
             <translation>die Notizen können nicht geschrieben werden ({0})</translation>
         </message>

@@ -67,6 +67,7 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import CancelToken, Tool
+from app.tools.memory import ABOUT as ABOUT_NOTES
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _LONGEST_PROMPT = 4_000  # characters of a pack's own instructions
@@ -469,8 +470,10 @@ class _Run:
         several = len(self.request.image_notes) > 1
         idle = without_record(intent) | (set() if several else {REPEATED})
         if agent.profile is None:
-            specs = (tool.spec for tool in agent.tools.all())
+            notes = info.rules or ABOUT_NOTES.search(self.request.question)
+            specs = [tool.spec for tool in agent.tools.all()]
             idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
+            idle |= {one.name for one in specs if one.memory and not notes}
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         texts = agent.tool_texts

@@ -1,4 +1,4 @@
-"""The general pack of tools: DICOM conversion, display, one tool on many images, notes."""
+"""The general pack of tools: DICOM conversion, display of images, one tool on many images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from app.tools.general.dicom_processor import DicomProcessor
 from app.tools.general.for_each_image import ForEachImage
 from app.tools.general.general_plan import PLAN
 from app.tools.general.image_visualizer import ImageVisualizer
-from app.tools.general.remember import Forget, Remember, Remembered
 
 
 def register(registry: Registrar) -> None:
@@ -15,6 +14,4 @@ def register(registry: Registrar) -> None:
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
     registry.register(ForEachImage())
-    for tool in (Remember(), Remembered(), Forget()):
-        registry.register(tool)
     registry.plan(PLAN)

@@ -11,7 +11,6 @@ import numpy as np
 
 from app.paths import shipped_table
 from app.tools.api import REPEATING_TOOL
-from app.tools.general import remember
 from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
 from app.tools.pack_plan import (
     Accepts,
@@ -597,9 +596,6 @@ PLAN = PackPlan(
             ),
         ),
         ToolRule(REPEATING_TOOL, why="runs a tool on each image"),
-        ToolRule(remember.REMEMBER, why="keeps a note"),
-        ToolRule(remember.REMEMBERED, why="lists your notes"),
-        ToolRule(remember.FORGET, why="deletes a note"),
         ToolRule(
             _SHOW,
             why="shows the picture",
@@ -610,7 +606,6 @@ PLAN = PackPlan(
         ),
     ),
     targets=_TARGETS,
-    spoken=remember.read,
     unanswered=_unanswered,
     wordings=WORDINGS,
     suggestions=("When was this image taken, and what is its pixel spacing?",),

@@ -73,7 +73,7 @@ def test_what_is_to_be_remembered_is_asked_about_and_then_kept(
     tmp_path: Path, said: str, text: str, kind: str
 ):
     events, asked = ask(tmp_path, said, granted=False)
-    assert [one.tool for one in asked] == ["remember"]
+    assert [one.tool for one in asked] == ["remember_note"]
     assert user_memory().notes() == ()
     events, asked = ask(tmp_path, said)
     assert asked[0].arguments["text"] == text
@@ -224,9 +224,9 @@ def test_a_note_to_ignore_the_rules_changes_no_rule(tmp_path: Path):
         rule = DEFAULTS[tool.spec.approval]
         assert Policy.standard().rule(tool.spec) is rule
     assert DEFAULTS[Approval.WRITE] is Rule.ASK
-    model = ScriptedModel([call("forget", text="Be brief")], says("Done."), says("Done."))
+    model = ScriptedModel([call("forget_note", text="Be brief")], says("Done."), says("Done."))
     _, asked = ask(tmp_path, "Tidy up my notes", model, granted=False)
-    assert [one.tool for one in asked] == ["forget"]
+    assert [one.tool for one in asked] == ["forget_note"]
     assert len(user_memory().notes()) == 2
     system = model.requests[0][0].text
     assert system.count("</data>") == system.count("<data>")
@@ -245,7 +245,7 @@ def test_notes_of_other_programs_stay(tmp_path: Path):
 
 def test_other_questions_are_none_about_notes():
     read: Callable[[str], object] = next(
-        plan.spoken for plan in load_packs().plans.packs if plan.pack == "general" and plan.spoken
+        plan.spoken for plan in load_packs().plans.packs if plan.pack == "notes" and plan.spoken
     )
     for said in (
         "Forget the heart, segment the lungs",

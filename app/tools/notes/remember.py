@@ -21,9 +21,9 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.memory import LONGEST, Note, NoteKind, as_note, user_memory, without_somebody
-from app.tools.pack_plan import Spoken, SpokenCall
+from app.tools.pack_plan import PackPlan, Spoken, SpokenCall, ToolRule
 
-REMEMBER, REMEMBERED, FORGET = "remember", "remembered", "forget"
+REMEMBER, REMEMBERED, FORGET = "remember_note", "list_notes", "forget_note"
 _UNUSED = "Only language models use notes; the rules that answer offline do not."
 
 _KEEP = re.compile(
@@ -109,7 +109,7 @@ class Remember:
         RememberInput,
         NotesOutput,
         approval=Approval.WRITE,
-        pack="general",
+        pack="notes",
         sequential=True,
         title="Remember a note",
         icon="pin",
@@ -141,7 +141,7 @@ class Remembered:
         RememberedInput,
         NotesOutput,
         approval=Approval.READ,
-        pack="general",
+        pack="notes",
         title="List notes",
         icon="list",
         memory="uses",
@@ -169,7 +169,7 @@ class Forget:
         ForgetInput,
         NotesOutput,
         approval=Approval.WRITE,
-        pack="general",
+        pack="notes",
         sequential=True,
         title="Delete a note",
         icon="trash-2",
@@ -211,3 +211,16 @@ def _means(what: str, note: str) -> bool:
     """Return whether all words of a description but the shortest stand in a note."""
     words = [word for word in re.findall(r"\w+", what.casefold()) if len(word) > 3]
     return bool(words) and all(word in note.casefold() for word in words)
+
+
+PLAN = PackPlan(
+    "notes",
+    title="Notes",
+    icon="pin",
+    tools=(
+        ToolRule(REMEMBER, why="keeps a note"),
+        ToolRule(REMEMBERED, why="lists your notes"),
+        ToolRule(FORGET, why="deletes a note"),
+    ),
+    spoken=read,
+)
