@@ -23,7 +23,7 @@ from app.imaging.types import Plane, Window
 _EPILOG = """\
 commands (each has its own --help):
   render SRC --out PNG      what the canvas shows, at native matrix size
-  export --as FORM          findings as DICOM objects, tables or pictures
+  export --as FORM          findings as DICOM objects, tables, pictures or a report
   info SRC...               studies, series, instances and problems
   deidentify SRC... --out DIR  copies without names (DICOM PS3.15)
   ask PROMPT [--image SRC]  one headless run of the assistant; --session ID goes on with one
@@ -216,7 +216,10 @@ def _export(argv: list[str]) -> int:
         help="also what a tool proposed and no person has accepted; it is marked so",
     )
     parser.add_argument(
-        "--verified-by", default="", metavar="NAME", help="who answers for the report (sr)"
+        "--verified-by",
+        default="",
+        metavar="NAME",
+        help="who answers for the report (sr) or signs it (report-...)",
     )
     parser.add_argument("--organization", default="", metavar="NAME", help="of who verifies")
     options = parser.parse_args(argv)

@@ -9,10 +9,10 @@ out torch and its kin. On a machine without a display, ARGS with `--screenshot F
 
 `test` adds the test tools, then runs ruff, the tests that measure how quickly a window answers, one
 by one with nothing beside them, and all others on all cores, with pyright and import-linter beside
-them. Slow tests (over about 5 s, or against rare faults) are left out: `--all` adds them, and a
-second pass of what windows draw where there is no screen. Windows open on displays of their own
-(Xvfb on Linux), one for each process. With PYTEST ARGS the checks run first, then one pytest
-session with these arguments. Every step runs, whatever became of the one before it.
+them. Slow tests (over about 5 s, or against rare faults) are left out: `--all` adds them, pyright
+on the tests, and a second pass of what windows draw where there is no screen. Windows open on
+displays of their own (Xvfb on Linux), one for each process. With PYTEST ARGS the checks run first,
+then one pytest session with these arguments. Every step runs, whatever became of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -53,6 +53,8 @@ WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}
 # Tests with this marker measure how quickly windows answer: with nothing else beside them.
 TIMED = "timed"
+# Pytest's exit code if tests failed, and its option to leave assertions as they are.
+TESTS_FAILED, PLAIN = 1, "--assert=plain"
 # The option for slow tests, here and of pytest.
 ALL = "--all"
 # Where there is no screen at all, what draws is tried again: there the pictures are made.
@@ -64,6 +66,8 @@ OFFSCREEN = (
 )
 # The displays for the processes of a session, in their order; tests/conftest.py takes its own.
 DISPLAYS = "SIGHTLINE_DISPLAYS"
+# What pyright checks in a whole run without `--all`: the tests run, which tells of most errors.
+TYPED = ["app", "installer", "training"]
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
 
 
@@ -192,6 +196,8 @@ def test(pytest_arguments: list[str], console: Console) -> int:
 
     everything = ALL in pytest_arguments
     whole = all(argument == ALL for argument in pytest_arguments)
+    if whole and not everything:
+        long["pyright"] += TYPED
     for name, command in (fast if whole else fast | long).items():
         step(name, command, {})
     # One more than cores: tests wait for processes and files for about a quarter of their time.
@@ -199,12 +205,15 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     with real_window(lacking, processes, console) as variables, ThreadPoolExecutor(1) as pool:
         if whole:
             timed, untimed = sessions_of(processes, slow=everything)
+            more = [ALL] if everything else []
             step("windows, timed", ["-m", "pytest", *timed], variables)
             # One after the other, beside the tests that promise no time.
             beside = {name: pool.submit(run_quietly, python, one) for name, one in long.items()}
             if everything and not lacking:
                 beside["windows offscreen"] = pool.submit(test_offscreen, python)
             step("pytest", ["-m", "pytest", *untimed], variables)
+            if results["pytest"] == TESTS_FAILED:
+                step("pytest, what failed", ["-m", "pytest", *more, "--last-failed"], variables)
             for name, check in beside.items():
                 console.say(f"---- {name}")
                 results[name], output = check.result()
@@ -223,8 +232,10 @@ def sessions_of(processes: int, *, slow: bool) -> tuple[list[str], list[str]]:
         slow: Whether slow tests run too.
     """
     # A file's tests stay in one process: they share what takes long to make. In their order, which
-    # ends with many short ones, so that all processes are done at about the same time.
-    spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
+    # ends with many short ones, so that all processes are done at about the same time. Rewriting
+    # each assertion, which tells why it failed, takes each process twenty seconds: left for those
+    # that did fail.
+    spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder", PLAIN]
     more = [ALL] if slow else []
     return [*more, "-m", TIMED, "tests/gui"], [*more, *spread, "-m", f"not {TIMED}"]
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.forked import forked_workers
+
 REPO = Path(__file__).resolve().parents[1]
 
 # One of several test processes at once has a display of its own: focus and clipboard are one each.
@@ -16,6 +18,11 @@ _process = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
 _displays = os.environ.get("SIGHTLINE_DISPLAYS", "").split()
 if _displays:
     os.environ["DISPLAY"] = _displays[int(_process) % len(_displays)]
+
+# Of several test processes each computes on one core: threads of one that wait for the other's
+# spin meanwhile. Set before anything imports torch.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 # Where a test is run by hand without a display, a window must not abort the whole session. Set
 # before anything imports Qt; `bootstrap.py test` brings an Xvfb and sets xcb instead.
@@ -76,6 +83,13 @@ def own_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.delenv("SIGHTLINE_MODELS", raising=False)
         patch.setenv("SIGHTLINE_LANGUAGE", "en")  # whatever the computer's is
         yield home
+
+
+@pytest.fixture(scope="module")
+def forked() -> Iterator[None]:
+    """Worker processes of a file's tests are forked; see `tests.support.forked`."""
+    with forked_workers():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.headless.render import marks_on
-from app.headless.reports import REPORT_FORMS, ReportOfImages, report_file
+from app.headless.reports import ReportOfImages, report_file
 from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
 from app.imaging.findings import (
@@ -34,6 +34,7 @@ from app.imaging.findings import (
 )
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.numbered_objects import measured_objects
+from app.imaging.reports.written_report import REPORT_FORMS
 from app.imaging.types import Instance, ScanResult, Window
 from app.settings import write_atomic
 from app.tools.tables import plain_cell

@@ -7,21 +7,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+
 from app.errors import FileProblem
 from app.headless.common import tell_left_out
 from app.imaging.findings import Finding
-from app.imaging.reports.report_draft import Signature
+from app.imaging.reports.diagnostic_report import diagnostic_report
+from app.imaging.reports.report_draft import ReportSubject, Signature
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import LANGUAGES, draft_report
 from app.imaging.reports.templates import template_for, templates
-from app.imaging.reports.written_report import WrittenReport, report_text, written_report
+from app.imaging.reports.written_report import (
+    ENCAPSULATED,
+    FHIR,
+    PDF,
+    SR,
+    TEXT,
+    ReportExport,
+    WrittenReport,
+    report_text,
+    written_report,
+)
 from app.imaging.types import Instance, Series, Study
 from app.wiring import Program
 from app.workspace.priors import priors_of
 from app.workspace.report import reportable
-
-TEXT = "report-text"
-REPORT_FORMS = (TEXT,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +52,7 @@ class ReportOfImages:
     findings: Sequence[Finding]
     form: str
     signed_by: str
+    organization: str = ""
 
     @property
     def study(self) -> Study:
@@ -60,8 +71,8 @@ class ReportOfImages:
                     return series, index
         return None
 
-    def written(self) -> WrittenReport:
-        """Return the report.
+    def written(self) -> tuple[ReportSubject, WrittenReport]:
+        """Return the report and its study.
 
         Raises:
             FileProblem: No finding is one that a report may tell.
@@ -89,7 +100,7 @@ class ReportOfImages:
         if self.signed_by:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
             draft = replace(draft, signature=Signature(self.signed_by, now))
-        return written_report(draft, subject, kept)
+        return subject, written_report(draft, subject, kept)
 
 
 def report_language(chosen: str) -> str:
@@ -99,5 +110,32 @@ def report_language(chosen: str) -> str:
 
 
 def report_file(given: ReportOfImages) -> bytes:
-    """Return the file of a report in its form."""
-    return report_text(given.written()).encode()
+    """Return the file of a report in its form.
+
+    Raises:
+        FileProblem: There is no accepted finding, or the images are no DICOM where it must be.
+    """
+    subject, report = given.written()
+    images = tuple(
+        one
+        for series in given.study.series
+        for one in series.instances
+        if any(one.sop_instance_uid == other.image.sop_instance_uid for other in report.findings)
+    ) or (given.shown,)
+    if given.form == TEXT:
+        return report_text(report).encode()
+    if given.form == FHIR:
+        return diagnostic_report(report, subject, images)
+    decoder = given.program.decoder
+    job = ReportExport(given.form, images, report, given.organization)
+    if given.form == SR:
+        return decoder.report_object(job).result()
+    from app.views.report.report_pdf import report_pdf
+    from app.views.report.report_pictures import all_drawn, pictures_of
+
+    known = {one.sop_instance_uid: one for one in images}
+    pdf = report_pdf(report, all_drawn(pictures_of(report.findings, known.get), decoder))
+    if given.form == PDF:
+        return pdf
+    assert given.form == ENCAPSULATED
+    return decoder.report_object(replace(job, pdf=np.frombuffer(pdf, np.uint8))).result()

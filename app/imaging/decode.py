@@ -37,6 +37,7 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report, ReportMarks
+from app.imaging.reports.written_report import ReportExport
 from app.imaging.scanning.scan import OpenInstances, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.stacks import STACK_KEYWORD, geometry_text, stack_geometry
@@ -483,6 +484,18 @@ class Decoder:
             return WrittenObject(message["file"].tobytes(), left_out)
 
         return converted_reply(reply, path, made)
+
+    def report_object(self, export: ReportExport) -> Future[bytes]:
+        """Return the DICOM file of a report, for the caller to write.
+
+        The future fails with `FileProblem` if it cannot be made of these images.
+        """
+        findings = tuple(dataclasses.replace(one, original=None) for one in export.report.findings)
+        report = dataclasses.replace(export.report, findings=findings)
+        payload = {"export": pack(dataclasses.replace(export, report=report))}
+        entry = "object_entries:report_export_entry"
+        reply = self._submit(entry, payload, Priority.VISIBLE, EXPORT_TIMEOUT_S)
+        return converted_reply(reply, export.images[0].path, lambda found: found["file"].tobytes())
 
     def _object(
         self, entry: str, instance: Instance, convert: Callable[[dict[str, Any]], T], **place: Any

@@ -76,6 +76,8 @@ from app.views.preset_dialog import PresetDialog
 from app.views.record.record_opening import RecordOpening
 from app.views.record.record_panel import RecordPanel
 from app.views.record.source_dialog import RecordServer, RecordSourceDialog
+from app.views.report.report_files import ReportFiles
+from app.views.report.report_panel import ReportPanel
 from app.views.results.exporting import ResultCommands
 from app.views.shortcuts import ShortcutsDialog
 from app.views.theme import SPACE, THEME, restyle
@@ -90,6 +92,7 @@ from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
 from app.workspace.mark_store import MarkStore
 from app.workspace.recent import RecentOpenings, Session
+from app.workspace.report import OpenReport, ReportStore
 from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
@@ -177,6 +180,8 @@ class MainWindow(QMainWindow):
         self.diagnosis_panel = DiagnosisPanel(
             workspace.diagnosis, workspace.record, self.background
         )
+        self.report = OpenReport(workspace, ReportStore(paths.data_dir() / "reports"))
+        self.report_panel = ReportPanel(self.report, workspace, self.background, decoder)
         self.viewports.first_of = self.study_list.first_of
         self.arrangement = self._make_docks()
         self.docks = self.arrangement.by_name
@@ -208,6 +213,8 @@ class MainWindow(QMainWindow):
         MarkReading(workspace.scales, decoder, self.background, self)
         self.pictures = PictureCommands(self, decoder)
         self.results = ResultCommands(self)
+        self.report_files = ReportFiles(self)
+        self.report_panel.export_wanted.connect(self.report_files.export)
         self.viewports.panes.export_wanted.connect(self.results.export)
         self.actions_ = MainActions(self)
         self.hanging.undo_key = partial(self.actions_.shortcuts_.key_of, "undo")
@@ -318,6 +325,7 @@ class MainWindow(QMainWindow):
             "Layers": self.layers_panel,
             "Record": self.record_panel,
             "Diagnosis": self.diagnosis_panel,
+            "Report": self.report_panel,
         }
         if self.chat is not None:
             panels["Assistant"] = self.chat
@@ -337,6 +345,7 @@ class MainWindow(QMainWindow):
         self.workspace.diagnosis.filled.connect(made.show_diagnosis)
         self.diagnosis_panel.entry_wanted.connect(self.workspace.record.entry_wanted.emit)
         self.diagnosis_panel.finding_wanted.connect(self._select_finding)
+        self.report_panel.finding_wanted.connect(self._select_finding)
         if isinstance(self.chat, ChatDock):
             self.record_panel.mention_wanted.connect(self._show_mention)
         return made
@@ -810,7 +819,7 @@ class MainWindow(QMainWindow):
             self.record_opening.cancel()
         self.loader.close()
         lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
-        for part in (self.viewports, *lists, self.diagnosis_panel):
+        for part in (self.viewports, *lists, self.diagnosis_panel, self.report_panel):
             part.close_models()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
@@ -926,7 +935,7 @@ class ModelHostButton(QPushButton):
 
 _STATE_MARK = b"\0\0\0\xff"  # what a saved state begins with
 _LARGEST_LAYOUT = 2**20  # bytes of its file
-LAYOUT_VERSION = 3  # raised when docks are added, renamed or moved: older layouts are then ignored
+LAYOUT_VERSION = 4  # raised when docks are added, renamed or moved: older layouts are then ignored
 
 
 def save_layout(

@@ -195,9 +195,13 @@ class MainActions:
             tr("De-identified copy…"), window.export_deidentified, icon="shield-check"
         )
         self.export_dicom = add(tr("DICOM…"), window.export_dicom, "Ctrl+Shift+E")
+        self.export_report = add(tr("Report…"), window.report_files.export, icon="file-text")
         self.export_menu = QMenu(tr("Export"), window)
         pictured = (self.export_picture, self.export_movie, self.export_result)
-        _fill(self.export_menu, (*pictured, None, self.export_dicom, self.deidentify))
+        _fill(
+            self.export_menu,
+            (*pictured, self.export_report, None, self.export_dicom, self.deidentify),
+        )
         self.close_study = add(tr("Close study"), window.close_study, "Ctrl+W")
         self.close_all = add(tr("Close all studies"), window.close_all, "Ctrl+Shift+W")
         self.close_record = add(
@@ -601,6 +605,7 @@ class MainActions:
             ((*on_image, *turns, *self.drawing_tools.values(), self.lay_labels), has_image),
             ((self.region, self.fill), has_window),
             ((self.export_dicom,), has_image),
+            ((self.export_report,), bool(workspace.studies.all)),
             ((self.report_marks,), report),
             ((self.key_image,), has_image and acquired),
             ((self.magnify, self.true_size), has_image),
@@ -956,7 +961,7 @@ class Toolbar(QToolBar):
 
     def add_docks(self, arrangement: WindowDocks) -> None:
         for name, action in arrangement.actions.items():
-            if name == "Diagnosis" or not action.isVisible():
+            if name in ("Diagnosis", "Report") or not action.isVisible():
                 continue  # no room for what is rarely opened by hand
             button = QToolButton()
             button.setDefaultAction(action)

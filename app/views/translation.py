@@ -46,6 +46,11 @@ def tr(text: str) -> str:
     return QCoreApplication.translate(CONTEXT, text) if _loaded and text else text
 
 
+def language() -> str:
+    """Return the code of the window's language."""
+    return Path(_loaded[0].filePath()).stem.rpartition("_")[2] if _loaded else "en"
+
+
 def tr_n(one: str, many: str, count: int) -> str:
     """Return "1 image", "2,000 images" by `one`, `many`; files hold other languages' forms."""
     if not _loaded:

@@ -6,6 +6,7 @@ view is one step on the undo stack, together with the marks that it made.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -22,6 +23,7 @@ from app.imaging.types import Content, Instance, Series, Window
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import is_called, side_of, words_of
+from app.tools.viewer import reading
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import CLOSING, COMMANDS, TEXTS
 from app.views import wording
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _POLL_MS = 15
+_WARM_MS = 3000
+"""After the window is made: then the first image is shown."""
 _LONGEST_S = 20.0
 """How long a picture is awaited; after that the command counts as done."""
 _MOST_FINDINGS = 60
@@ -100,6 +104,7 @@ class ViewerCommands(QObject):
             named.COMMAND: self._command,
         }
         gui_calls()  # made here, on the GUI thread
+        QTimer.singleShot(_WARM_MS, self, _warm)
 
     def _close(self) -> None:
         self._closed = True
@@ -144,7 +149,7 @@ class ViewerCommands(QObject):
             begin = partial(self._begin, command, arguments, context, answer)
             QTimer.singleShot(_POLL_MS, self, begin)
             return
-        workspace, before = self._workspace, self._view()
+        workspace, before, told = self._workspace, self._view(), self._told()
         try:
             with workspace.commands.of_run(context.run_id):
                 made = self._do[command](arguments, context)
@@ -157,11 +162,12 @@ class ViewerCommands(QObject):
             return
         self._runs.add(context.run_id)
         stepless = arguments.get("command") in ("undo", "redo")
-        self._when_shown(partial(self._finish, before, made, stepless, context, answer))
+        self._when_shown(partial(self._finish, before, told, made, stepless, context, answer))
 
     def _finish(
         self,
         before: _View,
+        told: dict[str, str],
         made: ViewerAnswer | None,
         stepless: bool,
         context: ToolContext,
@@ -179,7 +185,11 @@ class ViewerCommands(QObject):
         if not stepless:
             commands.join_run(context.run_id, tr("What the assistant did"))
         if made is None:
-            made = ViewerAnswer(self._told(), {"viewports": self._state()["viewports"]})
+            now = self._told()
+            changed = [text for key, text in now.items() if told.get(key) != text]
+            said = ", ".join(changed) or tr("nothing changed")
+            output = {"viewports": self._state()["viewports"]}
+            made = ViewerAnswer(f"{said[:1].upper()}{said[1:]}.", output)
         answer.set_result(made)
 
     def end_run(self, run_id: str) -> None:
@@ -726,32 +736,29 @@ class ViewerCommands(QObject):
 
     # State
 
-    def _told(self) -> str:
-        """Return in one line what the active viewport shows."""
-        canvas = self._window.canvas
+    def _told(self) -> dict[str, str]:
+        """Return what the active viewport shows, in words, by what it is about."""
+        canvas, told = self._window.canvas, dict[str, str]()
         if canvas.picture is None:
-            return tr("No image is shown.")
+            return {"image": tr("no image is shown")}
         place, count = canvas.scroller.place
-        parts = [tr("Image {place} of {count}").format(place=place + 1, count=count)]
-        window = canvas.shown_window
-        if window is not None:
-            parts.append(
-                tr("window C {center} W {width}").format(
-                    center=f"{window.center:g}", width=f"{window.width:g}"
-                )
+        told["image"] = tr("image {place} of {count}").format(place=place + 1, count=count)
+        series = self._workspace.studies.series_of(canvas.picture.job.instance)
+        if series is not None and series.number:
+            told["series"] = tr("series {number}").format(number=series.number)
+        if (window := canvas.shown_window) is not None:
+            told["window"] = tr("window C {center} W {width}").format(
+                center=f"{window.center:g}", width=f"{window.width:g}"
             )
-        if canvas.model.display.invert:
-            parts.append(tr("inverted"))
-        if canvas.model.display.turn_text:
-            parts.append(tr(canvas.model.display.turn_text).lower())
-        plane = self._window.planes.plane
-        if plane.value != "acquired":
-            parts.append(tr(plane.value))
-        parts.append(tr("zoom {percent} %").format(percent=round(canvas.zoom * 100)))
+        inverted = canvas.model.display.invert
+        told["invert"] = tr("inverted") if inverted else tr("not inverted")
+        turned = canvas.model.display.turn_text
+        told["turn"] = tr(turned).lower() if turned else tr("not turned")
+        told["plane"] = tr(self._window.planes.plane.value)
+        told["zoom"] = tr("zoom {percent} %").format(percent=round(canvas.zoom * 100))
         count = len(self._workspace.layout.visible)
-        if count > 1:
-            parts.append(tr("{count} viewports").format(count=count))
-        return f"{', '.join(parts)}."
+        told["layout"] = tr("{count} viewports").format(count=count)
+        return told
 
     def _state(self) -> JsonDict:
         workspace, area = self._workspace, self._window.viewports
@@ -808,6 +815,11 @@ class ViewerCommands(QObject):
             "fitted": canvas.fitted,
             **({"playing": True} if canvas.scroller.playing else {}),
         }
+
+
+def _warm() -> None:
+    """Make the patterns of commands ready, so that the first one need not wait a second."""
+    threading.Thread(target=reading.warm, name="patterns", daemon=True).start()
 
 
 def _answer(answer: Future[JsonDict], make: Callable[[], JsonDict]) -> None:

@@ -51,6 +51,7 @@ _WIDE = {
     "Layers": 270,
     "Record": 400,
     "Diagnosis": 420,
+    "Report": 420,
     "Assistant": 360,
 }
 _NARROW = {
@@ -60,6 +61,7 @@ _NARROW = {
     "Layers": 260,
     "Record": 340,
     "Diagnosis": 360,
+    "Report": 360,
     "Assistant": 320,
 }
 _DOCK_ICONS = {
@@ -69,6 +71,7 @@ _DOCK_ICONS = {
     translatable("Layers"): ("layers", "Ctrl+5"),
     translatable("Record"): ("clipboard-list", "Ctrl+6"),
     translatable("Diagnosis"): ("git-branch", "Ctrl+7"),
+    translatable("Report"): ("file-text", "Ctrl+8"),
     translatable("Assistant"): ("message-square", "Ctrl+4"),
 }
 """Icon and shortcut of each dock, in the order of the View menu."""
@@ -144,7 +147,9 @@ class WindowDocks(QObject):
         docks["Layers"].hide()  # until an image has any
         window.tabifyDockWidget(docks["Studies"], docks["Record"])
         window.tabifyDockWidget(docks["Studies"], docks["Diagnosis"])
+        window.tabifyDockWidget(docks["Studies"], docks["Report"])
         docks["Diagnosis"].hide()
+        docks["Report"].hide()
         docks["Record"].hide()  # until a record is open
         self.actions["Record"].setVisible(False)
 
@@ -255,7 +260,7 @@ class WindowDocks(QObject):
         self._last = name
         if name in ("Assistant", "Diagnosis"):
             self.rail.buttons[name].set_count(0)
-        if name == "Diagnosis" and not self.narrow and not dock.isFloating():
+        if name in ("Diagnosis", "Report") and not self.narrow and not dock.isFloating():
             self._make_room(name)
         QTimer.singleShot(0, dock, lambda: self._bring_forward(dock))
         if self.narrow and not dock.isFloating():

@@ -25,12 +25,13 @@ from app.imaging.reports.report_draft import (
     Sentence,
     Signature,
     is_struck,
+    standing,
 )
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import draft_report, is_measure
 from app.imaging.reports.templates import Template, template_for, templates
 from app.imaging.reports.written_report import WrittenReport, written_report
-from app.imaging.types import Study
+from app.imaging.types import ImageRef, Study
 from app.log import get_logger
 from app.settings import read_regular, set_aside, write_atomic
 from app.workspace import drawing
@@ -174,6 +175,19 @@ class OpenReport:
     @property
     def _key(self) -> str:
         return key_of(self.study) if self.study is not None else ""
+
+    def key_images(self) -> list[ImageRef]:
+        """Return the key images that the user marked in the shown study."""
+        of_study, own = self._workspace.study_key_at, self._key
+        marked = self._workspace.key_marks.own
+        return [one for one in marked if own and of_study(one.sop_instance_uid) == own]
+
+    def cited(self) -> list[Finding]:
+        """Return the accepted findings that sentences rest on which are not struck."""
+        if self.draft is None:
+            return []
+        kept = standing(self.draft, self.accepted).cited()
+        return [self.accepted[key] for key in kept if key in self.accepted]
 
     @property
     def draft(self) -> ReportDraft | None:

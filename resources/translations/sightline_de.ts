@@ -434,6 +434,15 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>%n things to look at</source>
+            <extracomment>Singular: %n thing to look at</extracomment>
+            <translation>
+                <numerusform>%n Punkt zu prüfen</numerusform>
+                <numerusform>%n Punkte zu prüfen</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <location filename="../../app/views/wording.py" />
             <source>%n time points</source>
             <extracomment>Singular: %n time point</extracomment>
@@ -631,7 +640,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>a finding that the signed report rests on is no longer accepted</source>
-            <translation type="unfinished" />
+            <translation>ein Befund, auf dem der unterschriebene Bericht beruht, ist nicht mehr angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
@@ -1069,6 +1078,16 @@
             <location filename="../../app/tools/mcp/server_tools.py" />
             <source>Add one under {0}, or set {1} to its address (and MCP_API_KEY to its key) before Sightline starts; then allow its tools there.</source>
             <translation>Fügen Sie unter {0} einen hinzu, oder setzen Sie {1} vor dem Start von Sightline auf seine Adresse (und MCP_API_KEY auf seinen Schlüssel); erlauben Sie dort dann seine Werkzeuge.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Add the missing</source>
+            <translation>Fehlende ergänzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Addendum</source>
+            <translation>Nachtrag</translation>
         </message>
         <message>
             <location filename="../../app/views/record/source_dialog.py" />
@@ -1990,6 +2009,11 @@
             <translation>Unter {percent} wird nicht weiter untersucht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Best illustration of finding</source>
+            <translation>Beste Darstellung des Befunds</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Best in set</source>
             <translation>Bestes Bild der Reihe</translation>
@@ -2412,6 +2436,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Checks of the report</source>
+            <translation>Prüfungen des Berichts</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
@@ -3476,6 +3505,11 @@
             <translation>DICOM-Objekte können nicht geschrieben werden, da das Paket highdicom nicht installiert ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>DICOM structured report (*.dcm)</source>
+            <translation>DICOM-Strukturbericht (*.dcm)</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/openable.py" />
             <source>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF</source>
             <translation>DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage oder PDF</translation>
@@ -3651,9 +3685,35 @@
             <translation>Befundentwurf erstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again</source>
+            <translation>Neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it again from the findings</source>
+            <translation>Aus den Befunden neu entwerfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft it by another template</source>
+            <translation>Nach einer anderen Vorlage entwerfen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <source>Draft report</source>
             <translation>Befundentwurf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Draft the report again from the findings?</source>
+            <translation>Den Bericht aus den Befunden neu entwerfen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Draft, not signed</source>
+            <translation>Entwurf, nicht unterschrieben</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
@@ -4112,6 +4172,16 @@
             <translation>Diagramm exportieren …</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Export the report</source>
+            <translation>Bericht exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Export the report…</source>
+            <translation>Bericht exportieren…</translation>
+        </message>
+        <message>
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../app/views/results/table_pane.py" />
             <source>Export the table</source>
@@ -4129,6 +4199,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <location filename="../../resources/tables/audit.toml" />
             <source>Exported</source>
@@ -4188,6 +4259,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>female</source>
             <translation>weiblich</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>FHIR DiagnosticReport (*.json)</source>
+            <translation>FHIR DiagnosticReport (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
@@ -4424,6 +4500,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>first and last image</source>
             <translation>erstes und letztes Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>First mend what contradicts a finding: see the checks.</source>
+            <translation>Zuerst beheben, was einem Befund widerspricht: siehe die Prüfungen.</translation>
         </message>
         <message>
             <location filename="../../app/views/slice_paste.py" />
@@ -5125,7 +5206,7 @@
         </message>
         <message>
             <location filename="../../app/views/viewer_commands.py" />
-            <source>Image {place} of {count}</source>
+            <source>image {place} of {count}</source>
             <translation>Bild {place} von {count}</translation>
         </message>
         <message>
@@ -5946,7 +6027,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>It is drafted anew from the findings.</source>
-            <translation type="unfinished" />
+            <translation>Er wird aus den Befunden neu entworfen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
@@ -6895,6 +6976,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
+            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -7072,6 +7154,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Left</source>
             <translation>Links</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>left</source>
+            <translation>links</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -7512,7 +7599,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Make room on the disk or allow writing; the next edit tries again.</source>
-            <translation type="unfinished" />
+            <translation>Platz auf dem Datenträger schaffen oder das Schreiben erlauben; die nächste Änderung versucht es erneut.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -7860,7 +7947,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Mend what the checks list, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Beheben, was die Prüfungen nennen, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/imaging.py" />
@@ -8061,6 +8148,11 @@
             <translation>Namen der Umgebungsvariablen, die es von Sightline bekommt.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Names what was rejected: {told}</source>
+            <translation>Nennt, was abgelehnt wurde: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Names, ids, birth dates, study dates, institutions and file paths of the open study: they are removed from everything that is sent. Nothing else is removed from what you type</source>
             <translation>Namen, Kennungen, Geburtsdaten, Studiendaten, Einrichtungen und Dateipfade der geöffneten Studie: Sie werden aus allem entfernt, was gesendet wird. Aus dem, was Sie eingeben, wird sonst nichts entfernt</translation>
@@ -8069,6 +8161,11 @@
             <location filename="../../app/views/deidentify_dialog.py" />
             <source>Names, ids, dates, free texts, private attributes, overlays and UIDs are removed or replaced by the Basic Profile of DICOM PS3.15. Tick what must stay.</source>
             <translation>Namen, Kennungen, Datumsangaben, freie Texte, private Attribute, Overlays und UIDs werden nach dem Basic Profile von DICOM PS3.15 entfernt oder ersetzt. Kreuzen Sie an, was bleiben muss.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Negated by "{told}", though it was accepted</source>
+            <translation>Durch „{told}“ verneint, obwohl angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -8201,6 +8298,11 @@
             <translation>Noch keine abschließende Diagnose.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>No finding has this number: {told}</source>
+            <translation>Kein Befund hat diese Zahl: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>no finding is selected</source>
             <translation>kein Befund ist ausgewählt</translation>
@@ -8234,11 +8336,6 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>no image is shown</source>
             <translation>es wird kein Bild gezeigt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>No image is shown.</source>
-            <translation>Es wird kein Bild gezeigt.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -8399,6 +8496,11 @@
             <location filename="../../app/records/record_library.py" />
             <source>No record is open.</source>
             <translation>Es ist keine Akte geöffnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>No report</source>
+            <translation>Kein Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
@@ -8623,6 +8725,11 @@
             <translation>Nicht gefunden</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Not in the text: {told}</source>
+            <translation>Nicht im Text: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not in this conversation</source>
             <translation>Nicht in diesem Gespräch</translation>
@@ -8637,6 +8744,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>not installed</source>
             <translation>nicht installiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not inverted</source>
+            <translation>nicht invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -8686,6 +8798,11 @@
             <translation>Nicht die veröffentlichten Dateien</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>not turned</source>
+            <translation>nicht gedreht</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Not used</source>
             <translation>Nicht verwendet</translation>
@@ -8731,6 +8848,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>nothing changed</source>
+            <translation>nichts hat sich geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -8781,6 +8903,11 @@
             <location filename="../../app/views/mark_dialogs.py" />
             <source>Now: {length}</source>
             <translation>Jetzt: {length}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Number: the text says {told}, the finding {true}</source>
+            <translation>Zahl: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -9099,6 +9226,11 @@
             <location filename="../../app/views/notices.py" />
             <source>Open a study to begin</source>
             <translation>Öffnen Sie eine Studie</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Open a study: its report is drafted from what you accept and measure.</source>
+            <translation>Eine Untersuchung öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -9516,6 +9648,16 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Patients whose records are open</source>
             <translation>Patienten, deren Akten geöffnet sind</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF (*.pdf)</source>
+            <translation>PDF (*.pdf)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>PDF in DICOM (*.dcm)</source>
+            <translation>PDF in DICOM (*.dcm)</translation>
         </message>
         <message>
             <location filename="../../resources/tables/audit.toml" />
@@ -10479,6 +10621,11 @@
             <translation>ausgewählten Befund entfernen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Remove the struck</source>
+            <translation>Gestrichene entfernen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Remove this layer</source>
             <translation>Dieses Overlay entfernen</translation>
@@ -10545,6 +10692,7 @@
         </message>
         <message>
             <location filename="../../app/views/documents/document_pages.py" />
+            <location filename="../../app/views/window_docks.py" />
             <source>Report</source>
             <translation>Bericht</translation>
         </message>
@@ -10557,6 +10705,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Reports</source>
             <translation>Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menu_bar.py" />
+            <source>Report…</source>
+            <translation>Bericht…</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
@@ -10609,6 +10762,11 @@
             <translation>Original wiederherstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Rests on: {names}. Click to show it on the image.</source>
+            <translation>Beruht auf: {names}. Klicken zeigt es auf dem Bild.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/tool_card.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
@@ -10647,6 +10805,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Right</source>
             <translation>Rechts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>right</source>
+            <translation>rechts</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -10877,6 +11040,7 @@
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Saved in {path}</source>
             <translation>Gespeichert in {path}</translation>
@@ -11324,6 +11488,11 @@
             <translation>Serie {number}</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>series {number}</source>
+            <translation>Serie {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>series {series}, {image}</source>
             <translation>Serie {series}, {image}</translation>
@@ -11582,6 +11751,11 @@
             <translation>{text} im Bild zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Show {title} on its image</source>
+            <translation>{title} auf dem Bild zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands.py" />
             <source>Shown: {names}.</source>
             <translation>Eingeblendet: {names}.</translation>
@@ -11595,6 +11769,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Side</source>
             <translation>Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Side: the text says {told}, the finding {true}</source>
+            <translation>Seite: Der Text sagt {told}, der Befund {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -11621,6 +11800,11 @@
             <location filename="../../app/views/results/exporting.py" />
             <source>Sightline plot</source>
             <translation>Sightline-Diagramm</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Sightline report</source>
+            <translation>Sightline-Bericht</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -11653,6 +11837,11 @@
             <translation>Sightline: Befunde, unverifiziert</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/objects/write_report.py" />
+            <source>Sightline: Report, draft, not signed</source>
+            <translation>Sightline: Bericht, Entwurf, nicht unterschrieben</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/viewport_area.py" />
             <source>Sightline: second window</source>
             <translation>Sightline: zweites Fenster</translation>
@@ -11661,6 +11850,25 @@
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>Sightline: Segmentation, unverified</source>
             <translation>Sightline: Segmentierung, unverifiziert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign</source>
+            <translation>Unterschreiben</translation>
+        </message>
+        <message numerus="yes">
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Sign with %n things unchecked?</source>
+            <extracomment>Singular: Sign with %n thing unchecked?</extracomment>
+            <translation>
+                <numerusform>Mit %n offenem Punkt unterschreiben?</numerusform>
+                <numerusform>Mit %n offenen Punkten unterschreiben?</numerusform>
+            </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Signed by {name}, {when}</source>
+            <translation>Unterschrieben von {name}, {when}</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -11756,7 +11964,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>something in the report contradicts its findings</source>
-            <translation type="unfinished" />
+            <translation>etwas im Bericht widerspricht seinen Befunden</translation>
         </message>
         <message>
             <location filename="../../app/errors.py" />
@@ -11987,6 +12195,11 @@
             <translation>Stark</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Struck: its finding is no longer accepted</source>
+            <translation>Gestrichen: Der Befund ist nicht mehr angenommen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>Structured report: marks, measurements and findings</source>
             <translation>Strukturierter Bericht: Markierungen, Messungen und Befunde</translation>
@@ -12009,8 +12222,8 @@
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
-            <source>studies, attributes, findings, layers, record, diagnosis, assistant</source>
-            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Assistent</translation>
+            <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
+            <translation>Untersuchungen, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -12104,6 +12317,16 @@
             <translation>Nehmen Sie ein Label-Volumen dieses Bildes</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature</source>
+            <translation>Unterschrift zurücknehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Take back the signature of {name}?</source>
+            <translation>Die Unterschrift von {name} zurücknehmen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take back what I set</source>
             <translation>Eigene Angabe zurücknehmen</translation>
@@ -12141,7 +12364,7 @@
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
             <source>Take the signature back and remove the struck sentence, or accept the finding.</source>
-            <translation type="unfinished" />
+            <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
@@ -12152,6 +12375,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Template</source>
+            <translation>Vorlage</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/ordering.py" />
@@ -12210,6 +12438,11 @@
             <translation>Text</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Text (*.txt)</source>
+            <translation>Text (*.txt)</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>text and results</source>
             <translation>Text und Ergebnisse</translation>
@@ -12252,7 +12485,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the addendum is empty</source>
-            <translation type="unfinished" />
+            <translation>der Nachtrag ist leer</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -12858,12 +13091,12 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report cannot be read. {0}</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht ist nicht lesbar. {0}</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the kept report was written by a newer version of Sightline</source>
-            <translation type="unfinished" />
+            <translation>der gespeicherte Bericht stammt von einer neueren Version von Sightline</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/fields.py" />
@@ -12959,6 +13192,11 @@
             <location filename="../../app/records/fhir_reading.py" />
             <source>the line has over {0} MiB; what follows is not read</source>
             <translation>die Zeile hat über {0} MiB; was folgt, wird nicht gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
+            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13301,9 +13539,14 @@
             <translation>Die Einträge der Akte</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The report becomes a draft again; its addenda are removed. Files that were exported stay as they are.</source>
+            <translation>Der Bericht wird wieder zum Entwurf; seine Nachträge werden entfernt. Exportierte Dateien bleiben, wie sie sind.</translation>
+        </message>
+        <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report cannot be kept ({0})</source>
-            <translation type="unfinished" />
+            <translation>der Bericht kann nicht gespeichert werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/report.py" />
@@ -13318,7 +13561,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
-            <translation type="unfinished" />
+            <translation>der Bericht sagt noch nichts aus</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13563,6 +13806,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>the terms of {0} are not accepted</source>
             <translation>die Bedingungen von {0} sind nicht akzeptiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The text agrees with the findings</source>
+            <translation>Der Text stimmt mit den Befunden überein</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_json.py" />
@@ -13830,7 +14078,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>there is no name to sign with</source>
-            <translation type="unfinished" />
+            <translation>es fehlt ein Name zum Unterschreiben</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13846,6 +14094,11 @@
             <location filename="../../app/agent/sessions/store.py" />
             <source>there is no question {0} to branch from</source>
             <translation>es gibt keine Frage {0}, von der verzweigt werden könnte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>There is no report yet</source>
+            <translation>Es gibt noch keinen Bericht</translation>
         </message>
         <message>
             <location filename="../../app/agent/sessions/store.py" />
@@ -14608,6 +14861,11 @@
             <translation>Gruppierung der Markierungen aufheben</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Unit: the text says {told}, the finding is in {true}</source>
+            <translation>Einheit: Der Text sagt {told}, der Befund ist in {true}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <location filename="../../app/views/mark_keeping.py" />
             <source>Unknown</source>
@@ -14711,7 +14969,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Use that version; nothing is written over it.</source>
-            <translation type="unfinished" />
+            <translation>Jene Version verwenden; es wird nicht überschrieben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />
@@ -15102,6 +15360,11 @@
             <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>What you wrote is replaced; undo brings it back.</source>
+            <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>whatever it does</source>
             <translation>was immer es tut</translation>
@@ -15353,7 +15616,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write it, then sign.</source>
-            <translation type="unfinished" />
+            <translation>Schreiben, dann unterschreiben.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_gsps.py" />
@@ -15373,7 +15636,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write the findings or the impression.</source>
-            <translation type="unfinished" />
+            <translation>Befunde oder Beurteilung schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15383,7 +15646,7 @@
         <message>
             <location filename="../../app/workspace/report.py" />
             <source>Write your name.</source>
-            <translation type="unfinished" />
+            <translation>Den Namen schreiben.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/tools_page.py" />
@@ -15476,6 +15739,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Your name for reports</source>
             <translation>Ihr Name für Berichte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Your name, in words</source>
+            <translation>Ihr Name, in Worten</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />

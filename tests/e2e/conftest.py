@@ -16,6 +16,11 @@ from tests.conftest import REPO
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forked(forked: None) -> None:
+    """What a program in this process starts is forked; `sightline_process` starts as users do."""
+
+
 @pytest.fixture
 def sightline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

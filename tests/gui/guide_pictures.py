@@ -374,6 +374,11 @@ class Pictures:
         self.save("guide-pictures")
         for pane in window.workspace.panes.all:
             window.workspace.panes.close(pane)
+        window.chat.submit("zoom to the left lung and invert")
+        self.settle(lambda: window.workspace.viewport.display.invert)
+        self.settle(lambda: window.chat._agent.is_idle())
+        self._dismiss()
+        self.save("guide-commands")
         wide = window.size()
         window.resize(min(1024, wide.width()), min(700, wide.height()))
         self.settle()

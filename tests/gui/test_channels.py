@@ -32,7 +32,7 @@ from tests.gui.canvas_scene import move
 from tests.gui.heartbeat import Heartbeat, best, stall_ms
 from tests.gui.viewer_support import WaitUntil, activate, finding
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 TIMES, DEPTHS, CHANNELS, SIZE = 2, 3, 3, 64
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

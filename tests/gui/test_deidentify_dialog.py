@@ -22,7 +22,7 @@ from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import WaitUntil, activate
 from tests.support.deid_canaries import image, leaks, save
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 LEFT = Qt.MouseButton.LeftButton
 
 

@@ -17,7 +17,7 @@ from app.wiring import Program, ViewRequest, build_window
 from tests.gui.viewer_support import WaitUntil
 from tests.unit.imaging.test_label_volumes import grey_image, labels_image, write
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 
 @pytest.fixture

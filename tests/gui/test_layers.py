@@ -30,7 +30,7 @@ from tests.gui.viewer_support import WaitUntil
 from tests.unit.imaging.files import item
 from tests.unit.imaging.layer_files import CT, frame_group, make_seg, make_slice
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 
 @pytest.fixture

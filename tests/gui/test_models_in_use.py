@@ -19,7 +19,7 @@ from tests.gui.chat_support import picture
 from tests.gui.hands import choose, click, open_page
 from tests.gui.test_settings_in_use import Opened
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 Wait = Callable[..., None]
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

@@ -19,6 +19,8 @@ from tests.conformance import kinds
 from tests.unit.imaging.export_sets import source_files
 from tests.unit.imaging.layer_files import frame_group, make_seg, make_slice
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 def picture(folder: Path, *options: str) -> np.ndarray:
     out = folder.with_suffix(".png")

@@ -30,7 +30,7 @@ from tests.gui.canvas_scene import Scene
 from tests.gui.chat_support import Chat, ask, opened, picture
 from tests.gui.viewer_support import frame, instance, study
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 Wait = Callable[..., None]
 MODEL = "RoentGen 1.0"

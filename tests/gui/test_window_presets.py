@@ -25,7 +25,7 @@ from tests.gui.viewer_support import (
     study,
 )
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("forked")]
 
 Opened = Callable[[], MainWindow]
 

@@ -16,6 +16,8 @@ from app.headless.eval_chestagentbench import FORCE, read_questions, run
 from app.headless.eval_runs import read_results
 from tests.support.scripted_model import ScriptedModel, says
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SEES = ModelInfo(own_tools=False, metered=False, images=True)
 
 

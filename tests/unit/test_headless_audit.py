@@ -27,6 +27,8 @@ from app.tools.models.store import ModelStore
 from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

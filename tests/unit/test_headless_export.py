@@ -25,6 +25,8 @@ from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import ImageRef
 from tests.unit.imaging.export_sets import random_findings, source_files
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture
 def findings(tmp_path: Path) -> tuple[Path, Path, tuple[Finding, ...]]:

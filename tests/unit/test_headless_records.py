@@ -15,6 +15,8 @@ from app.tools.images import OpenImage
 from app.wiring import Program
 from tests.unit.records.record_files import patient_bundle, write_bundles
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture
 def program() -> Program:

@@ -13,6 +13,8 @@ from pydicom.uid import generate_uid
 from app.headless.render import RenderRequest, render
 from tests.unit.imaging.files import make_dicom
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 MR = "1.2.840.10008.5.1.4.1.1.4"
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pydicom
+import pypdfium2
+import pypdfium2.raw
 import pytest
+from fhir.resources.R4B.diagnosticreport import DiagnosticReport
 
 from app.agent.json_forms import finding_json
 from app.cli import main
@@ -76,6 +82,112 @@ def test_the_text_tells_what_was_accepted(export: Export) -> None:
 
 def test_proposed_findings_are_in_no_report_even_when_asked_for(export: Export) -> None:
     told(export("report-text", "--proposed").read_text("utf-8"))
+
+
+def pdf_text(data: bytes) -> str:
+    """Return the text of a PDF, as another program reads it, without line ends."""
+    pages = pypdfium2.PdfDocument(data)
+    found = "".join(page.get_textpage().get_text_range() for page in pages)
+    return " ".join(found.split())
+
+
+def validated(path: Path) -> pydicom.Dataset:
+    """Return a DICOM file in which other programs find no error."""
+    for program in ("dcmdump", "dciodvfy"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+        done = subprocess.run([program, str(path)], capture_output=True, check=False)
+        said = (done.stdout + done.stderr).decode("utf-8", "replace").splitlines()
+        wrong = [one for one in said if one.startswith(("Error", "E:"))]
+        assert wrong == []
+        assert program != "dcmdump" or done.returncode == 0
+    return pydicom.dcmread(path)
+
+
+def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
+    data = export("report-pdf").read_bytes()
+    text = pdf_text(data)
+    told(text)
+    assert "Draft, not signed" in text
+    document = pypdfium2.PdfDocument(data)
+    wanted = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
+    pictures = [one for page in document for one in page.get_objects(filter=wanted)]
+    assert len(pictures) == 1
+    assert "Müller" not in str(document.get_metadata_dict())
+
+
+@pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
+def test_the_pdf_in_dicom_is_the_pdf(export: Export, made: tuple[Path, Path], name: str) -> None:
+    options = ("--verified-by", name) if name else ()
+    file = validated(export("encapsulated-pdf", *options))
+    source = pydicom.dcmread(sorted(made[0].iterdir())[1])
+    assert file.SOPClassUID.name == "Encapsulated PDF Storage"
+    assert file.StudyInstanceUID == source.StudyInstanceUID
+    assert file.PatientName == source.PatientName
+    [item] = file.SourceInstanceSequence
+    assert item.ReferencedSOPInstanceUID == source.SOPInstanceUID
+    assert file.VerificationFlag == ("VERIFIED" if name else "UNVERIFIED")
+    text = pdf_text(file.EncapsulatedDocument[: file.EncapsulatedDocumentLength])
+    told(text)
+    assert ("Draft, not signed" in text) == (not name)
+    assert ("Dr Jane Roe" in text) == bool(name)
+    assert ("draft, not signed" in file.SeriesDescription) == (not name)
+
+
+@pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
+def test_the_structured_report_refers_to_the_image(
+    export: Export, made: tuple[Path, Path], name: str
+) -> None:
+    options = ("--verified-by", name) if name else ()
+    out = export("report-sr", *options)
+    file = validated(out)
+    source = pydicom.dcmread(sorted(made[0].iterdir())[1])
+    texts = [str(one.value) for one in file.iterall() if one.VR in ("UT", "LO", "PN", "ST")]
+    told("\n".join(texts))
+    assert file.ConceptNameCodeSequence[0].CodeValue == "18748-4"
+    assert file.VerificationFlag == ("VERIFIED" if name else "UNVERIFIED")
+    assert file.CompletionFlag == ("COMPLETE" if name else "PARTIAL")
+    [findings] = [
+        one
+        for one in file.ContentSequence
+        if one.ConceptNameCodeSequence[0].CodeMeaning == "Findings"
+    ]
+    first = findings.ContentSequence[0]
+    kinds = {one.ValueType: one for one in first.ContentSequence}
+    assert float(kinds["NUM"].MeasuredValueSequence[0].NumericValue) == 12.34
+    [reference] = kinds["IMAGE"].ReferencedSOPSequence
+    assert reference.ReferencedSOPInstanceUID == source.SOPInstanceUID
+    if shutil.which("dsrdump"):
+        done = subprocess.run(["dsrdump", str(out)], capture_output=True, check=False)
+        assert done.returncode == 0
+        assert b"Zebra" not in done.stdout
+        assert b'(,,"Length")="23.04"' in done.stdout
+
+
+@pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
+def test_the_diagnostic_report_is_valid_fhir(
+    export: Export, made: tuple[Path, Path], name: str
+) -> None:
+    options = ("--verified-by", name) if name else ()
+    values = json.loads(export("diagnostic-report", *options).read_text("utf-8"))
+    checked = DiagnosticReport.model_validate(values)
+    source = pydicom.dcmread(sorted(made[0].iterdir())[1])
+    assert values["status"] == ("final" if name else "preliminary")
+    assert ("issued" in values) == bool(name)
+    study, *findings = values["contained"]
+    assert study["identifier"][0]["value"] == f"urn:oid:{source.StudyInstanceUID}"
+    [series] = study["series"]
+    assert series["uid"] == source.SeriesInstanceUID
+    assert series["instance"][0]["uid"] == source.SOPInstanceUID
+    figures = {one["code"]["text"]: one["valueQuantity"]["value"] for one in findings}
+    assert figures == {"Right Nodule": 12.34, "Effusion": 12.34, "Length": 23.04}
+    ids = {one["reference"] for one in values["result"]}
+    assert ids == {f"#{one['id']}" for one in findings}
+    assert set(values["conclusion"].split("\n")) == {"Right Nodule.", "Effusion."}
+    told(base64.b64decode(values["presentedForm"][0]["data"]).decode())
+    told(values["text"]["div"])
+    assert "zebra" not in json.dumps(values).lower()
+    assert checked.subject.identifier.value == "4711"
 
 
 def test_without_an_accepted_finding_there_is_no_report(

@@ -21,6 +21,8 @@ from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 FIELDS: dict[str, Any] = {"run_id": "r", "seq": 0, "time": ""}
 
 

@@ -14,6 +14,8 @@ from app.errors import FileProblem, SightlineError, printable
 from app.imaging.processes.futures import outcome_of
 from tests.unit.imaging.files import make_dicom
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.mark.parametrize(
     ("text", "shown"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.answers.evidence import cite
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import name_of_tool
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
@@ -209,7 +210,8 @@ def _warned(concerned: RelevantResults, plans: Plans, answer: str) -> Iterator[s
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):
-            known = one_line(said).casefold() in answer
+            told = one_line(said)
+            known = any(text.casefold() in answer for text in (told, in_german(told)))
             if _minded(said, item.call.name, plans) and not known:
                 alike.setdefault((concerned.other_image_name(item), said), []).append(item)
     for (where, said), items in alike.items():

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from app.agent.answers.german import is_german
 from app.agent.call_log import CallLog
 from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
 from app.agent.enforcement.enforcer import Enforcer
@@ -98,6 +99,12 @@ class Director:
         self._next: list[ToolCall] = []
         self._urged = False
         self.model_declined_call = False
+
+    @property
+    def asked_in_german(self) -> bool:
+        """Whether the question, or where it does not show the last before it, is in German."""
+        said = [item.text for item in self._request.thread.history if item.role == "user"]
+        return is_german([*said, self._request.question])
 
     def begin(
         self,

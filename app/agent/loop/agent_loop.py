@@ -21,6 +21,7 @@ from app import __version__
 from app.agent.answers.answer_footer import answer_footer, told_disagreements
 from app.agent.answers.claims import Claims
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
 from app.agent.context.model_messages import NOTES, image_notes_text, planning_text
@@ -271,7 +272,7 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: (
+                lambda cited: self._localised(
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
@@ -303,6 +304,10 @@ class _Run:
             self._cut()
             told = unexpected(error)
             self.emitter.fail(f"{told.reason}.", told.remedy)
+
+    def _localised(self, text: str) -> str:
+        """Return what the program adds to an answer in the language of the question."""
+        return in_german(text) if self.director.asked_in_german else text
 
     def _marked(self, answer: str, said: Sequence[str]) -> tuple[str, str]:
         """Mark what no result supports in the answer and in `said`; only the model's own words."""
@@ -545,6 +550,7 @@ class _Run:
         summary = summarise(self.calls.results, undone, self.agent.plans)
         found = f"What was found so far:\n\n{summary}"
         text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
+        text = self._localised(text)
         text = f"\n\n{text}" if partial else text
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=partial + text))
@@ -564,6 +570,7 @@ class _Run:
             cited = self.calls.evidence.check(half).cited
             footer = self._marked("", [half])[1]
             footer += answer_footer(self.director, self.request, self.agent.plans, cited, half)
+            footer = self._localised(footer)
         except Exception as error:  # the run is to end whatever happens
             log_unexpected("What stands behind half an answer could not be told", error)
             return

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from app.agent.answers.german import in_german, is_german
 from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.rulings import BY_RULE, INSERTED
@@ -54,16 +55,18 @@ class OfflineModel:
         """Yield the plan's next call, or the text of the answer once no call is left."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
         intent = self._intent
+        german = is_german([item.text for item in messages if item.role == "user"])
         if isinstance(intent.plan, ToolPlan):
-            async for event in _work(intent, intent.plan, messages[start + 1 :], start):
+            async for event in _work(intent, intent.plan, messages[start + 1 :], start, german):
                 yield event
             return
-        async for event in _spoken(intent.plan.text):
+        text = intent.plan.text
+        async for event in _spoken(in_german(text) if german else text):
             yield event
 
 
 async def _work(
-    intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int
+    intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int, german: bool
 ) -> AsyncIterator[ModelEvent]:
     """Yield the first call of the plan that has not been made, or the answer.
 
@@ -92,7 +95,7 @@ async def _work(
     if not plan.steps:
         found = [message for message in scene.earlier if message.role == "tool"]
     text = write_summary(found, skipped, notes, plan.topics, intent.targets, scene.plans)
-    async for event in _spoken(text):
+    async for event in _spoken(in_german(text) if german else text):
         yield event
 
 
@@ -263,6 +266,8 @@ class RuleAnswers:
         return self._say(f"{head}{told}")
 
     def _say(self, text: str) -> str:
+        if self.director.asked_in_german:
+            text = in_german(text)
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=text))
         return text

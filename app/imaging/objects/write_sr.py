@@ -186,9 +186,13 @@ def _measurements(finding: Finding) -> list[Measurement]:
 
 
 def _number(one: Measurement) -> sr.Measurement:
-    known = QUANTITIES.get(one.name.lower())
-    name = DicomCode(*known) if known else private_code(one.name)
-    return sr.Measurement(name, float(one.value), unit_code(one.units))
+    return sr.Measurement(quantity_code(one.name), float(one.value), unit_code(one.units))
+
+
+def quantity_code(name: str) -> DicomCode:
+    """Return the code of a quantity, else a private one with the name as its meaning."""
+    known = QUANTITIES.get(name.lower())
+    return DicomCode(*known) if known else private_code(name)
 
 
 @cache

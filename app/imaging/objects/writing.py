@@ -141,19 +141,34 @@ def write_object(export: DicomExport, stale: Collection[str] = ()) -> WrittenObj
         warnings.simplefilter("ignore")  # they quote patients' names
         export, left_out = _fitting(export, stale)
         sources = Sources(export, _datasets(export))
-        try:
-            data = _file_bytes(writer.make(sources), export)
-        except SightlineError:
-            raise
-        except _HEADER_FAULTS as error:
-            raise FileProblem(
-                _fault_of(error, sources, writer.make),
-                subject=str(export.images[0].path),
-                remedy="Have that attribute corrected in the image, or save the findings as a "
-                "table (CSV), or the view as a picture.",
-                detail=_places(error),
-            ) from error
+        data = made_file(writer.make, sources)
         return WrittenObject(data, (*left_out, *sources.left_out))
+
+
+def sources_of(export: DicomExport) -> Sources:
+    """Return the headers of an export's images, mended; FileProblem if one lacks its UIDs."""
+    return Sources(export, _datasets(export))
+
+
+def made_file(make: Callable[[Sources], Dataset], sources: Sources) -> bytes:
+    """Return the file of the object that `make` makes of headers.
+
+    Raises:
+        FileProblem: The headers do not allow it; it says which attribute is at fault.
+    """
+    export = sources.export
+    try:
+        return _file_bytes(make(sources), export)
+    except SightlineError:
+        raise
+    except _HEADER_FAULTS as error:
+        raise FileProblem(
+            _fault_of(error, sources, make),
+            subject=str(export.images[0].path),
+            remedy="Have that attribute corrected in the image, or save the findings as a "
+            "table (CSV), or the view as a picture.",
+            detail=_places(error),
+        ) from error
 
 
 _HEADER_FAULTS = (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError)

@@ -20,6 +20,7 @@ from app.imaging.layers import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
 from app.imaging.reading.image_entries import check_uid, check_unchanged, read_frame
+from app.imaging.reports.written_report import ReportExport
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import ImageRef, Instance
 
@@ -127,6 +128,15 @@ def export_entry(payload: Message) -> Message:
     lost = [["Key image", OTHER_PIXELS]] * (len(export.views) - len(views))
     left_out = [*lost, *(list(one) for one in made.left_out)]
     return {"file": np.frombuffer(made.data, np.uint8), "left_out": left_out}
+
+
+def report_export_entry(payload: Message) -> Message:
+    """Return as "file" the bytes of the DICOM object of the report `payload["export"]`."""
+    from app.imaging.objects.write_report import write_report
+
+    silence_pydicom()
+    made = write_report(unpack(ReportExport, payload["export"]))
+    return {"file": np.frombuffer(made, np.uint8)}
 
 
 def _ref(view: View) -> ImageRef:

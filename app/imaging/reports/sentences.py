@@ -81,7 +81,10 @@ def ratio_of(findings: Iterable[Finding]) -> Measurement | None:
 
 
 def statements(findings: Sequence[Finding]) -> list[Statement]:
-    """Return what there is to tell: each finding, those of one group that give a ratio together."""
+    """Return what there is to tell: each finding, those of one group that give a ratio together.
+
+    The mere outline of a normal structure, with nothing measured, is nothing to tell.
+    """
     grouped: dict[str, list[Finding]] = {}
     for one in findings:
         grouped.setdefault(one.group or f"alone {one.id}", []).append(one)
@@ -98,7 +101,7 @@ def statements(findings: Sequence[Finding]) -> list[Statement]:
             made.append(Statement(tuple(group), ratio.name, (ratio, *parts), about))
         else:
             made += [_alone(one) for one in group]
-    return made
+    return [one for one in made if one.measurements or not is_structure(one.label)]
 
 
 def _alone(finding: Finding) -> Statement:
@@ -113,8 +116,8 @@ def _alone(finding: Finding) -> Statement:
 
 
 def figure(value: float, units: str) -> str:
-    """Return a number as a report tells it, with a point: ratios 0.52, lengths 9.53, 12.3, 143."""
-    if units == "objects" or (float(value).is_integer() and not units):
+    """Return a number as a report tells it, with a point: ratios 0.52, lengths 9.53, 12.3."""
+    if units in ("objects", "px") or (float(value).is_integer() and not units):
         return f"{value:.0f}"
     if units == "ratio" or abs(value) < 10:
         return f"{value:.2f}"

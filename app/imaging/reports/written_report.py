@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.errors import SightlineError
 from app.imaging.findings import Finding
 from app.imaging.reports.report_draft import (
@@ -19,6 +22,7 @@ from app.imaging.reports.report_draft import (
     standing,
 )
 from app.imaging.reports.sentences import date_text, name_in, text
+from app.imaging.types import Instance
 from app.paths import shipped_table
 
 _WIDTH = 92
@@ -65,6 +69,30 @@ class WrittenReport:
         """The text of the impression, a line each; "" if there is none."""
         lines = [s.text for one in self.sections if one.kind == "impression" for s in one.sentences]
         return "\n".join(lines)
+
+
+TEXT, PDF, ENCAPSULATED = "report-text", "report-pdf", "encapsulated-pdf"
+SR, FHIR = "report-sr", "diagnostic-report"
+REPORT_FORMS = (TEXT, PDF, ENCAPSULATED, SR, FHIR)
+"""The forms of a report's file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportExport:
+    """A report to write as a DICOM object.
+
+    Attributes:
+        form: SR or ENCAPSULATED.
+        images: The images that its findings are on, of one study; at least one.
+        organization: Of the person who signed.
+        pdf: The bytes of the PDF to encapsulate, uint8.
+    """
+
+    form: str
+    images: tuple[Instance, ...]
+    report: WrittenReport
+    organization: str = ""
+    pdf: NDArray[np.uint8] | None = None
 
 
 def _signed(signature: Signature, language: str) -> str:

@@ -58,7 +58,7 @@ def _row(row: Data) -> str:
     if not row["comparable"]:
         why = f": {one_line(row['why']).rstrip('.')}" if row["why"] else ""
         return f"{row['what']}: not comparable ({figures}){why}."
-    change = "" if row["change"] is None else f", change {row['change']:+.2f}"
+    change = "" if row["change"] is None else f", change {_signed(row['change'])}"
     if change and row.get("error") is not None:
         change += f" ± {number(row['error'])}"
     if change and row["beyond_error"] is not None:
@@ -113,7 +113,7 @@ def _cells(row: Data) -> tuple[str, str, str, str]:
     said = _STATE_WORDS.get(state, f"**{state}**")
     if row["change"] is not None:
         error = "" if row.get("error") is None else f" ± {number(row['error'])}"
-        said += f", {row['change']:+.2f}{error}{unit}"
+        said += f", {_signed(row['change'])}{error}{unit}"
     return one_line(row["what"]).replace("|", "/"), before, now, said
 
 
@@ -137,6 +137,10 @@ def _prior_open(answer: AnswerContext) -> list[str]:
 
 _COMPARE = "chest_xray_compare"
 _RADIOGRAPHS = ("CR", "DX", "RG", "XR")
+
+
+def _signed(change: float) -> str:
+    return f"{round(change, 2) + 0.0:+.2f}"  # no "-0.00"
 
 
 def _figure(value: Any) -> str:

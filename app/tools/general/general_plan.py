@@ -158,7 +158,7 @@ def _compact(value: Any) -> str:
 WORDINGS = (
     FOR_EACH_WORDING,
     *(
-        ResultWording("dicom_processor", "File", _file, kind, "what the file says", _facts)
+        ResultWording("dicom_processor", "File", _file, kind, "what the file says", answer=_facts)
         for kind in ("metadata", "metadata_alone")
     ),
     ResultWording("image_visualizer", "Display", _shown),

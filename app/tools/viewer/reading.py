@@ -8,6 +8,7 @@ words that are off by one letter are corrected to a word of the patterns.
 from __future__ import annotations
 
 import re
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -167,12 +168,18 @@ def _whole(pattern: str) -> str:
 @cache
 def _rules() -> tuple[_Rule, ...]:
     """Return the rules; to compile them takes about a second: done at the first question."""
-    return tuple(
-        _Rule(rule["tool"], rule["arguments"], re.compile(_whole(pattern)))
-        for rule in _file()["rules"]
-        for pattern in rule["patterns"].splitlines()
-        if pattern
-    )
+    made: list[_Rule] = []
+    for rule in _file()["rules"]:
+        for pattern in filter(None, rule["patterns"].splitlines()):
+            made.append(_Rule(rule["tool"], rule["arguments"], re.compile(_whole(pattern))))
+            time.sleep(0)  # the window's thread goes first
+    return tuple(made)
+
+
+def warm() -> None:
+    """Compile the patterns now, and not at the first question."""
+    _rules()
+    _vocabulary()
 
 
 def read(text: str) -> Spoken | None:

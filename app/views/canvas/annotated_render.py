@@ -166,7 +166,7 @@ def render_annotated(
         are not square. With `Look.view`, of the viewport's size in physical pixels. All times
         `Look.scale`.
     """
-    _ensure_application()
+    ensure_application()
     marks, look = marks or Marks(), look or Look()
     named = look.detail is Detail.ALL
     if not named:
@@ -377,7 +377,7 @@ def _draw_small_warning(painter: QPainter, area: QRectF) -> None:
     painter.drawText(QPointF(1, foot.top() + metrics.ascent()), text)
 
 
-def _ensure_application() -> None:
+def ensure_application() -> None:
     """Make a Qt application that draws into memory, unless there is one."""
     if QGuiApplication.instance() is not None:
         return

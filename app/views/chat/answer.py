@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
+from app.agent.answers.german import german_names
 from app.imaging.findings import Finding
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import CitedResult, MarkdownWriter
@@ -259,7 +260,10 @@ class AnswerStream:
             self._thinking.tick()
 
     def _link(self, view: AnswerView, unknown: Collection[int | str] = ()) -> None:
-        view.targets, view.unknown = self._links.targets(self._findings, self._image), unknown
+        targets = self._links.targets(self._findings, self._image)
+        known = german_names(list(targets)).items()
+        view.targets = targets | {german: targets[label] for label, german in known}
+        view.unknown = unknown
         self._show_links(view)
         self._show_outdated(view)
 

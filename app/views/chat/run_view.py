@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from app.agent.answers.german import german_names
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -415,8 +416,12 @@ class RunView(QWidget):
         cards = (self.card_of_result(number) for number in event.cited)
         findings = [one for card in cards if card is not None for one in card.findings]
         text = event.answer.casefold()
-        places = {one.id: text.find(one.label.casefold()) for one in findings if one.label}
-        named = [one for one in findings if places.get(one.id, -1) >= 0]
+        german = german_names([one.label for one in findings])
+        places: dict[str, int] = {}
+        for one in findings:
+            names = filter(None, (one.label, german.get(one.label)))
+            places[one.id] = max(text.find(name.casefold()) for name in names) if one.label else -1
+        named = [one for one in findings if places[one.id] >= 0]
         crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
         if crops is not None and self._stream.open is not None:
             self._stream.open.add(crops)

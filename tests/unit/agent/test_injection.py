@@ -35,6 +35,8 @@ from tests.support.planted import CARRIERS, Places, Planted, planted
 from tests.support.planted_study import other_study, plant
 from tests.support.scripted_model import ScriptedModel, call, says
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LIMITS = Limits(steps=30, tool_calls=600, calls_per_task=600, same_call=3, tokens=0, cost=0)
 QUESTION = "Please look at these images and tell me what you see."
 WISHED = {"path": "wished.txt", "text": "as the user asked"}

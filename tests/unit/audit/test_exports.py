@@ -15,6 +15,8 @@ from app.audit.exports import record_deletion, record_export
 from app.cli import main
 from app.errors import FileProblem
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 @pytest.fixture
 def film(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""A decoder with its worker processes, shared: each takes half a second to start."""
+"""A decoder with its worker processes, shared."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from app.imaging.decode import Decoder
+from tests.support.forked import forked_workers
 
 
 @pytest.fixture(scope="package")
 def decoder() -> Iterator[Decoder]:
-    made = Decoder(2)
+    with forked_workers():
+        made = Decoder(2)
+        made.warm()
     yield made
     made.close()

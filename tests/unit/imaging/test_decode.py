@@ -30,6 +30,8 @@ from app.tools.api import CancelToken
 from tests.support.hang import HANG_S
 from tests.unit.imaging.files import make_dicom, png_bytes
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 def wait_for_the_reserve(decoder: Decoder) -> None:
     """Until the worker that is kept for what is looked at, the last one, has started."""

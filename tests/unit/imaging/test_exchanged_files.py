@@ -18,7 +18,10 @@ from app.imaging.decode import Decoder
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows tells no time of change")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows tells no time of change"),
+    pytest.mark.usefixtures("forked"),
+]
 
 AGO_NS = 10**18
 ROUNDS = 40

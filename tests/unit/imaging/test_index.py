@@ -23,6 +23,8 @@ from app.imaging.types import Instance, ScanResult
 from app.wiring.program import Program
 from tests.unit.imaging.files import make_dicom, png_bytes
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LONG_AGO_NS = 10**18
 
 

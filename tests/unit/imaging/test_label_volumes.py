@@ -21,6 +21,8 @@ from app.imaging.types import Instance, Plane, Series
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.layer_files import make_slice
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 SIZE = (12, 10, 8)  # i, j, k
 OBLIQUE = (0.8, -0.6, 0.0, 0.6, 0.8, 0.0, 0.0, 0.0, 1.0)
 """Directions of i, j and k as the columns of a matrix: turned by 37 degrees in the axial plane."""

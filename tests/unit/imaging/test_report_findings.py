@@ -43,6 +43,8 @@ from app.imaging.types import FramePlane, ImageRef, Instance
 from tests.unit.imaging.export_sets import IMAGE_KINDS, random_findings, source_files
 from tests.unit.imaging.test_dicom_exports import instances
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 FLOAT32_PX = 2e-5
 """What 32-bit floats move a point of these small images by at most: up to 90 px they are apart by
 7.6e-6, and half of that is lost in the report."""

@@ -25,6 +25,8 @@ from app.imaging.processes.worker_pool import (
 from app.imaging.processes.workers import Worker
 from tests.support.hang import HANG_S
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 ENTRIES = "tests.unit.imaging.worker_entries"
 numbers = itertools.count()
 

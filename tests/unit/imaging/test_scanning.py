@@ -21,6 +21,8 @@ from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 
 class Token:
     """A cancel token."""

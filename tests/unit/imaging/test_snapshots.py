@@ -39,6 +39,8 @@ from tests.conformance.files import sources
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.test_scanning import Token
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 LONG_AGO_NS = 10**18
 SLICES = 3 * PER_BLOCK
 

@@ -34,6 +34,8 @@ from app.imaging.types import Frame, Instance, Plane, Series, Volume
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.stack_files import assemble, enhanced_mr
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 Array = NDArray[Any]
 SHAPE = (16, 20)
 

@@ -45,7 +45,8 @@ def entries(wheels: Path) -> dict[str, str]:
         "importlinter/cli.py": b"def lint_imports_command():\n    print('contracts')\n",
         "pytest.py": says % "pytest"
         + b"print('compiled once:', not sys.dont_write_bytecode)\n"
-        + b"print('=== 7 passed in 0.01s ===')\n",
+        + b"print('=== 7 passed in 0.01s ===')\n"
+        + b"sys.exit('-n' in sys.argv and int(os.environ.get('TINY_PYTEST', '0')))\n",
     }
     test = write_wheel(wheels, "tinytest", "1.0", tools)
     return {"pip": pip, "viewer": viewer, "newer": newer, "ai": ai, "test": test}
@@ -365,11 +366,22 @@ def test_in_a_whole_run_nothing_is_beside_the_timed_tests(copy: TinyCopy) -> Non
     assert sessions[-1].endswith(" offscreen")
 
 
+@pytest.mark.skipif(bool(system.missing([system.SCREENLESS_X])), reason="Xvfb is not installed")
+def test_tests_that_failed_run_again_to_tell_why_and_have_failed_all_the_same(
+    copy: TinyCopy,
+) -> None:
+    done = copy.start("test", variables={"TINY_PYTEST": str(bootstrap.TESTS_FAILED)})
+    assert done.code == 1
+    assert "pytest ['--last-failed'] " in done.out
+    assert "pytest FAILED, pytest, what failed ok" in done.err
+
+
 def test_a_whole_run_leaves_no_test_out_and_runs_none_twice() -> None:
     timed, rest = bootstrap.sessions_of(3, slow=False)
     assert timed == ["-m", bootstrap.TIMED, "tests/gui"]
     assert rest[:4] == ["-n", "3", "--dist", "loadfile"]
     assert rest[-2:] == ["-m", f"not {bootstrap.TIMED}"]
+    assert bootstrap.PLAIN in rest
     for fewer, more in zip((timed, rest), bootstrap.sessions_of(3, slow=True), strict=True):
         assert more == [bootstrap.ALL, *fewer], "slow tests run in both"
     marker = f"pytest.mark.{bootstrap.TIMED}"

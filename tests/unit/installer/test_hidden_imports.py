@@ -29,6 +29,16 @@ from installer.hidden_imports import (
 OTHERS = sorted([*PLUGINS, *ENDPOINTS, *DATA])
 
 
+@pytest.fixture(scope="module")
+def hidden(repo: Path) -> list[str]:
+    return hidden_imports(repo)
+
+
+@pytest.fixture(scope="module")
+def named(repo: Path) -> set[str]:
+    return entry_names(repo)
+
+
 def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
     (tmp_path / "app" / "pack").mkdir(parents=True)
     for name in ("reader", "net", "__init__"):
@@ -49,8 +59,8 @@ def test_a_module_name_that_is_filled_in_stands_for_all_of_its_package(tmp_path:
     assert hidden_imports(tmp_path) == sorted(["app.pack.one", "app.pack.two", *OTHERS])
 
 
-def test_every_reader_worker_and_model_is_among_them(repo: Path) -> None:
-    assert set(hidden_imports(repo)) >= {
+def test_every_reader_worker_and_model_is_among_them(hidden: list[str]) -> None:
+    assert set(hidden) >= {
         "app.imaging.reading.dicom_image",
         "app.imaging.formats.pdf_file",
         "app.imaging.objects.waveforms",
@@ -90,9 +100,9 @@ def test_every_package_that_an_endpoint_loads_by_name_is_among_them(
     assert set(loaded) == set(ENDPOINTS)
 
 
-def test_every_function_named_is_there(repo: Path) -> None:
+def test_every_function_named_is_there(repo: Path, named: set[str]) -> None:
     """Read, not imported: torch is not needed to know."""
-    for name in entry_names(repo):
+    for name in named:
         module, _, function = name.partition(":")
         if "*" in name or not function:
             continue
@@ -102,8 +112,8 @@ def test_every_function_named_is_there(repo: Path) -> None:
         assert function in defined, name
 
 
-def test_every_one_can_be_found_by_the_importer(repo: Path) -> None:
-    for module in hidden_imports(repo):
+def test_every_one_can_be_found_by_the_importer(hidden: list[str]) -> None:
+    for module in hidden:
         if module == "jpeg_ls" and importlib.util.find_spec(module) is None:
             pytest.skip("pyjpegls has no wheel for this Python")
         assert importlib.util.find_spec(module) is not None, module

@@ -1,4 +1,4 @@
-"""One pool of readers for all tests of records: a process takes half a second to start."""
+"""One pool of readers for all tests of records."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import pytest
 
 from app.imaging.processes.worker_pool import WorkerPool
 from app.records.record_library import reading_pool
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked(forked: None) -> None:
+    """A process takes half a second to start."""
 
 
 @pytest.fixture(scope="package")

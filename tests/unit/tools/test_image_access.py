@@ -20,6 +20,8 @@ from app.tools.images import OpenImage, RunImages
 from app.workspace.studies import instances_of
 from tests.unit.imaging.files import make_dicom
 
+pytestmark = pytest.mark.usefixtures("forked")
+
 STACK = (np.arange(2 * 3 * 4 * 30 * 40) % 65521).astype(np.uint16).reshape(2, 3, 4, 30, 40)
 """T Z C Y X"""
 NAMES = ["DAPI", "GFP", "RFP", "Cy5"]

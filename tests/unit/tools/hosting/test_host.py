@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -22,7 +23,10 @@ from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.hosting.host import DeviceQueue, ProcessHost, default_threads, likely_device
 from app.tools.hosting.states import ModelState, State
 from app.tools.needs import is_installed
+from tests.support.forked import SPAWNING
 from tests.support.hang import HANG_S
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 ENTRIES = "tests.unit.tools.entries"
 
@@ -58,6 +62,7 @@ def test_arrays_go_there_and_back(host: ProcessHost):
 def test_the_users_keys_do_not_reach_the_process_in_which_programs_of_models_run(
     monkeypatch: pytest.MonkeyPatch,
 ):
+    monkeypatch.setattr(multiprocessing, "get_context", SPAWNING)  # its start is what is tested
     kept = {"SIGHTLINE_TRIAL": "kept"}
     keys = ("HF_TOKEN", "OPENAI_API_KEY", "SIGHTLINE_ANTHROPIC_KEY", "PROXY_PASSWORD")
     for name, value in {**kept, **dict.fromkeys(keys, "secret")}.items():

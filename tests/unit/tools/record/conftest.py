@@ -12,6 +12,11 @@ from tests.unit.tools.record.charts import Charts, Json, write
 Opens = Callable[..., Charts]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forked(forked: None) -> None:
+    """What reads records is forked: a process takes half a second to start."""
+
+
 @pytest.fixture(autouse=True)
 def _no_data_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DATA", "DICOM", "CSV", "DNA"):

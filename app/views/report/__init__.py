@@ -1,0 +1,1 @@
+"""The report of the shown study: its pane, its pictures and its files."""

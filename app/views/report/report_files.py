@@ -1,0 +1,119 @@
+"""Saves the shown study's report as a file: text, PDF, DICOM or FHIR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtWidgets import QFileDialog
+
+from app.errors import SightlineError
+from app.imaging.reports.diagnostic_report import diagnostic_report
+from app.imaging.reports.written_report import (
+    ENCAPSULATED,
+    FHIR,
+    PDF,
+    SR,
+    TEXT,
+    ReportExport,
+    WrittenReport,
+    report_text,
+)
+from app.views.report.report_pdf import report_pdf
+from app.views.report.report_pictures import all_drawn, pictures_of
+from app.views.results.exporting import write_result
+from app.views.translation import tr, translatable
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+FORMS = {
+    translatable("Text (*.txt)"): TEXT,
+    translatable("PDF (*.pdf)"): PDF,
+    translatable("PDF in DICOM (*.dcm)"): ENCAPSULATED,
+    translatable("DICOM structured report (*.dcm)"): SR,
+    translatable("FHIR DiagnosticReport (*.json)"): FHIR,
+}
+"""Filter of the file dialog and the form that it stands for."""
+
+
+class ReportFiles:
+    """The command that saves the report of the shown study."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+
+    def export(self) -> None:
+        """Ask for a file and form for the report; it is drafted first if it has not been."""
+        self._window.report.use()
+        dialog = QFileDialog(self._window, tr("Export the report"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        forms = {tr(name): form for name, form in FORMS.items()}
+        dialog.setNameFilters(list(forms))
+        endings = {name: name.rpartition("*.")[2].rstrip(")") for name in forms}
+        dialog.setDefaultSuffix(next(iter(endings.values())))
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(endings[name]))
+        dialog.selectFile(tr("Sightline report"))
+        dialog.accepted.connect(
+            lambda: self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
+        )
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def save(self, path: Path, form: str) -> None:
+        """Write the report in a form of FORMS, on a thread; the window tells how it ended."""
+        window = self._window
+        try:
+            written = window.report.written()
+        except SightlineError as error:
+            window.notices.show_error(error)
+            return
+        if written is None:
+            window.notices.show_notice("info", tr("There is no report yet"))
+            return
+        content = self._content(form, written)
+        opened = list(window.workspace.opened_files())
+
+        def done(_none: object) -> None:
+            told = tr("Saved in {path}").format(path=path.parent)
+            if written.signature is None:
+                told = f"{told}\n{tr('Draft, not signed')}"
+            window.notices.show_notice("info", tr("Exported"), told)
+
+        def failed(error: SightlineError) -> None:
+            window.notices.show_error(error)
+
+        work = partial(write_result, content, path, "report", window.audit_log, opened)
+        window.background.submit(work, done, failed)
+
+    def _content(self, form: str, written: WrittenReport) -> Callable[[], bytes]:
+        """Return what makes the file, on a background thread."""
+        workspace, report = self._window.workspace, self._window.report
+        uids = dict.fromkeys(one.image.sop_instance_uid for one in written.findings)
+        found = filter(None, map(workspace.studies.with_uid, uids))
+        shown = workspace.acquired
+        images = tuple(found) or ((shown,) if shown is not None else ())
+        if form == TEXT:
+            return lambda: report_text(written).encode()
+        if form == FHIR:
+            return partial(diagnostic_report, written, report.subject, images)
+        job = ReportExport(form, images, written)
+        decoder = self._window.decoder
+        if form == SR:
+            return lambda: decoder.report_object(job).result()
+        colors = {item.finding.id: item for item in workspace.annotations.all()}
+        with_uid = workspace.studies.with_uid
+        pictures = pictures_of(written.findings, with_uid, report.key_images(), colors)
+
+        def pdf() -> bytes:
+            return report_pdf(written, all_drawn(pictures, decoder))
+
+        if form == PDF:
+            return pdf
+        return lambda: decoder.report_object(
+            replace(job, pdf=np.frombuffer(pdf(), np.uint8))
+        ).result()

@@ -1,0 +1,68 @@
+"""What the pane says of a report: its status, its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from app.imaging.reports.checks import Check, Fault
+from app.imaging.reports.report_draft import ReportDraft, Signature
+from app.imaging.reports.written_report import moment_text
+from app.views.diagnosis.diagnosis_texts import Row
+from app.views.translation import tr, translatable
+
+_TOLD = {
+    Fault.MISSING: translatable("Not in the text: {told}"),
+    Fault.STRUCK: translatable("Struck: its finding is no longer accepted"),
+    Fault.NAMED: translatable("Names what was rejected: {told}"),
+    Fault.SIDE: translatable("Side: the text says {told}, the finding {true}"),
+    Fault.NUMBER: translatable("Number: the text says {told}, the finding {true}"),
+    Fault.UNIT: translatable("Unit: the text says {told}, the finding is in {true}"),
+    Fault.NEGATION: translatable('Negated by "{told}", though it was accepted'),
+    Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
+}
+_SIDES = {"left": translatable("left"), "right": translatable("right")}
+
+
+def check_text(check: Check) -> str:
+    """Return a check in words."""
+    told, true = check.told, check.true
+    if check.fault is Fault.SIDE:
+        told, true = (
+            " + ".join(tr(_SIDES[one]) for one in text.split(" + ")) for text in (told, true)
+        )
+    return tr(_TOLD[check.fault]).format(told=tr(told), true=true)
+
+
+def check_rows(draft: ReportDraft, checks: Iterable[Check]) -> list[Row]:
+    """Return the rows of the list of checks; their keys are their numbers."""
+    rows: list[Row] = []
+    for number, one in enumerate(checks):
+        section = draft.section(one.section)
+        about = ""
+        if section is not None:
+            about = f"{section.title}: {section.sentences[one.place].text}"
+        rows.append(Row(str(number), check_text(one), about))
+    return rows
+
+
+def faults_in(checks: Iterable[Check], section: str) -> Mapping[int, str]:
+    """Return what is wrong with the sentences of a section, by their place."""
+    found: dict[int, str] = {}
+    for one in checks:
+        if one.section == section and one.fault is not Fault.STRUCK:
+            known = found.get(one.place)
+            found[one.place] = "\n".join(filter(None, (known, check_text(one))))
+    return found
+
+
+def status_text(draft: ReportDraft) -> str:
+    """Return whether a report is signed, by whom and when."""
+    if draft.signature is None:
+        return tr("Draft, not signed")
+    return signature_text(draft.signature, draft.language)
+
+
+def signature_text(signature: Signature, language: str) -> str:
+    """Return by whom and when something was signed."""
+    when = moment_text(signature.signed, language)
+    return tr("Signed by {name}, {when}").format(name=signature.name, when=when)
