@@ -80,14 +80,17 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
     told = sorted(
         (row for row in rows if row.get("state")), key=lambda row: _STATES.index(row["state"])
     )
-    changed = [row for row in told if row["state"] != "unchanged"]
+    changed = [row for row in told if row["state"] in ("larger", "smaller")]
+    alone = [sum(row["state"] == state for row in told) for state in ("new", "gone")]
     scores = [row for row in rows if row["unit"] == "score" and row["comparable"]]
     crossed = [row for row in scores if row["beyond_error"]]
     days = output.get("days_between")
     when = "an earlier film" if days is None else f"the film taken {days:,} days earlier"
     count = len(changed) + len(crossed)
     what = f"{count} change{'' if count == 1 else 's'} beyond the method's error"
-    lines = [[Sentence(f"**Compared with {when}:** {what if count else 'no ' + what[2:]}.")]]
+    marks = f"; {alone[0]} new, {alone[1]} gone" if any(alone) else ""
+    what = (what if count else f"no {what[2:]}") + marks
+    lines = [[Sentence(f"**Compared with {when}:** {what}.")]]
     if told or crossed:
         cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
