@@ -70,23 +70,25 @@ def record_export(
 
 
 @contextlib.contextmanager
-def record_deletion(log: AuditLog | None, thread_id: str) -> Generator[None]:
-    """Record that the body of the `with` statement deletes a conversation, and any failure of it.
+def record_deletion(log: AuditLog | None, *thread_ids: str) -> Generator[None]:
+    """Record that the body of the `with` statement deletes conversations, and any failure of it.
 
     Raises:
         FileProblem: The log cannot be written; the body of the `with` statement is then not run.
     """
     try:
-        if log is not None:
-            log.record("conversation_deleted", {"thread": thread_id}, sync=True)
+        for thread_id in thread_ids:
+            if log is not None:
+                log.record("conversation_deleted", {"thread": thread_id}, sync=True)
     except AuditFailed as error:
         reason = f"nothing was deleted, since {error.reason}"
         raise FileProblem(reason, remedy=error.remedy) from error
     try:
         yield
     except BaseException:
-        if log is not None:
-            log.note("conversation_deleted", {"thread": thread_id, "status": "failed"})
+        for thread_id in thread_ids:
+            if log is not None:
+                log.note("conversation_deleted", {"thread": thread_id, "status": "failed"})
         raise
 
 

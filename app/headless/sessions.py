@@ -60,7 +60,7 @@ def delete(thread_id: str, *, agreed: bool) -> int:
     if not agreed and not is_agreed(f'Delete "{title}" with all that is kept of it?'):
         print("Nothing was deleted. Without a terminal, agree with --yes.", file=sys.stderr)
         return 1
-    with open_program() as program, record_deletion(program.audit, thread_id):
+    with open_program() as program, record_deletion(program.audit, *store.version_ids(thread_id)):
         store.delete(thread_id)
     return 0
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.agent.events import RunEvent
-from app.agent.llm.base import LanguageModel
+from app.agent.llm.base import LanguageModel, model_info
 from app.agent.llm.probe import Probe
 from app.agent.loop.runner import AgentRunner
+from app.agent.report_wording import reworded
 from app.agent.request import Question
 from app.agent.sessions import Thread
 from app.audit.exports import AT_ONCE, check_target
@@ -254,6 +255,7 @@ class _ActiveModel:
                 self._runner.use(program.loop(model))
             chat.set_model(model.name, model.remote_host)
             window.model_host.set_model(model.name, model.remote_host)
+            self._offer_wording(window)
             self._end_unused(agent)
 
         def show(page: str) -> None:
@@ -284,9 +286,16 @@ class _ActiveModel:
         chat.model_settings_wanted.connect(lambda: show("model"))
         chat.limits_wanted.connect(lambda: show("limits"))
         window.model_host.set_model(self._model.name, self._model.remote_host)
+        self._offer_wording(window)
         window.model_host.clicked.connect(lambda _checked=False: show("privacy"))
         agent.run_event.connect(window.model_host.follow)
         agent.run_ended.connect(lambda _run_id, _kind: self._end_unused(agent))
+
+    def _offer_wording(self, window: MainWindow) -> None:
+        """Let a model on this computer word reports; nothing of a report is sent elsewhere."""
+        model = self._model
+        own = not model.remote_host and not model_info(model).rules
+        window.report_panel.set_worder(partial(reworded, model) if own else None)
 
     def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:
         """Take changed settings into use; return their model, and whether they could be saved.

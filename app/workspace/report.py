@@ -16,7 +16,7 @@ from typing import Any
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Finding, State
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reports.checks import BLOCKING, Check, Fault, check_report
+from app.imaging.reports.checks import BLOCKING, Check, Fault, check_report, rewording_fault
 from app.imaging.reports.report_draft import (
     FINDINGS,
     Addendum,
@@ -66,6 +66,10 @@ def reportable(finding: Finding) -> bool:
     return named or (drawing.is_measurement(finding) and finding.value is not None)
 
 
+class NewerReport(FileProblem):
+    """Raised for a report that a newer version of the program has kept."""
+
+
 class ReportStore:
     """Keeps one file a study in a folder; its name says nothing of patient or study."""
 
@@ -86,7 +90,7 @@ class ReportStore:
         try:
             values = json.loads(read_regular(file, _LARGEST))
             if values["version"] > _VERSION:
-                raise FileProblem(
+                raise NewerReport(
                     "the kept report was written by a newer version of Sightline",
                     remedy="Use that version; nothing is written over it.",
                 )
@@ -145,6 +149,7 @@ class OpenReport:
         self._loading: set[str] = set()
         self._rejected: tuple[Finding, ...] = ()
         self._unsaved: dict[str, ReportDraft | None] = {}
+        self._foreign: set[str] = set()  # studies whose file a newer version wrote
         self._saving = False
         self._writing = threading.Lock()
         self._used = False
@@ -216,6 +221,8 @@ class OpenReport:
     def _take(self, key: str, found: tuple[ReportDraft | None, FileProblem | None]) -> None:
         self._loading.discard(key)
         draft, problem = found
+        if isinstance(problem, NewerReport):
+            self._foreign.add(key)
         self.problem = problem or self.problem
         if self._open(key):
             self._drafts[key] = draft or ReportDraft("", "", self.language)
@@ -286,8 +293,9 @@ class OpenReport:
             if self._open(key):
                 self._drafts[key] = draft
             kept = draft.edited or draft.signature is not None
-            self._unsaved[key] = draft if kept else None
-            self._save()
+            if key not in self._foreign:
+                self._unsaved[key] = draft if kept else None
+                self._save()
             self._update()
 
         joint = f"report {key} {joint}" if joint else ""
@@ -337,6 +345,53 @@ class OpenReport:
             if len(kept) < len(section.sentences):
                 draft = draft.with_sentences(section.key, kept)
         self._change("Remove struck sentences", draft)
+
+    def to_word(self) -> list[Sentence]:
+        """Return the sentences that a language model may word: those that rest on findings."""
+        draft = self.draft
+        if draft is None or self.signed:
+            return []
+        told = (one for _, _, one in draft.told())
+        return [one for one in told if one.findings and not is_struck(one, self.accepted)]
+
+    def take_wording(self, before: Sequence[Sentence], after: Sequence[str]) -> None:
+        """Take the sentences `after` in place of `before`, as one step that can be undone.
+
+        Raises:
+            SightlineError: One of them is another statement, or the report has changed meanwhile;
+                nothing is changed then.
+        """
+        draft = self.draft
+        if draft is None or list(before) != self.to_word() or len(before) != len(after):
+            raise SightlineError(
+                "the report has changed since, or not each sentence came back",
+                remedy="Ask for the wording again.",
+            )
+        for one, text in zip(before, after, strict=True):
+            if fault := rewording_fault(one.text, text, draft.language):
+                raise SightlineError(
+                    f"the wording was refused: {fault}",
+                    subject=one.text,
+                    remedy="The report is unchanged; ask again, or word it yourself.",
+                )
+        texts = iter(after)
+        worded = draft
+        for section in draft.sections:
+            if section.tells_findings:
+                lines = [
+                    replace(one, text=" ".join(next(texts).split()))
+                    if one.findings and not is_struck(one, self.accepted)
+                    else one
+                    for one in section.sentences
+                ]
+                worded = worded.with_sentences(section.key, lines)
+        found = check_report(worded, self.subject, self.accepted, self._rejected)
+        if len(found) > len(self.checks):
+            raise SightlineError(
+                "the wording was refused: it contradicts a finding",
+                remedy="The report is unchanged; ask again, or word it yourself.",
+            )
+        self._change("Word the report", worded)
 
     @property
     def against_signing(self) -> list[Check]:

@@ -1738,6 +1738,11 @@
             <translation>Bitten Sie um das Schreibrecht für den Einstellungsordner</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>Ask for the wording again.</source>
+            <translation>Erneut um die Formulierung bitten.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/model_results.py" />
             <source>Ask in other words, or another tool.</source>
             <translation>Fragen Sie mit anderen Worten oder ein anderes Werkzeug.</translation>
@@ -7241,6 +7246,11 @@
             <translation>Regeln beantworten lassen, was sie sicher wissen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Let the language model word it</source>
+            <translation>Das Sprachmodell formulieren lassen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/tiff_file.py" />
             <source>level {0} of {1}: {2} x {3} is too large</source>
             <translation>Stufe {0} von {1}: {2} x {3} ist zu groß</translation>
@@ -9230,7 +9240,7 @@
         <message>
             <location filename="../../app/views/report/report_panel.py" />
             <source>Open a study: its report is drafted from what you accept and measure.</source>
-            <translation>Eine Untersuchung öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
+            <translation>Eine Studie öffnen: Ihr Bericht wird aus dem entworfen, was Sie annehmen und messen.</translation>
         </message>
         <message>
             <location filename="../../app/views/notices.py" />
@@ -12223,7 +12233,7 @@
         <message>
             <location filename="../../resources/tables/window.toml" />
             <source>studies, attributes, findings, layers, record, diagnosis, report, assistant</source>
-            <translation>Untersuchungen, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
+            <translation>Studien, Attribute, Befunde, Ebenen, Akte, Diagnose, Bericht, Assistent</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -13094,11 +13104,6 @@
             <translation>der gespeicherte Bericht ist nicht lesbar. {0}</translation>
         </message>
         <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the kept report was written by a newer version of Sightline</source>
-            <translation>der gespeicherte Bericht stammt von einer neueren Version von Sightline</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/fields.py" />
             <source>The key contains characters that no key has: copy it again.</source>
             <translation>Der Schlüssel enthält Zeichen, die kein Schlüssel hat: Kopieren Sie ihn noch einmal.</translation>
@@ -13147,6 +13152,11 @@
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>the language model was not asked: {0}</source>
             <translation>das Sprachmodell wurde nicht gefragt: {0}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>The language model words the report…</source>
+            <translation>Das Sprachmodell formuliert den Bericht…</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -13554,9 +13564,19 @@
             <translation>der Befundgenerator schrieb keinen brauchbaren Text: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the report has changed since, or not each sentence came back</source>
+            <translation>der Bericht wurde inzwischen geändert, oder nicht jeder Satz kam zurück</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_findings.py" />
             <source>the report holds no outline of it; a mask has a file of its own</source>
             <translation>der Bericht enthält keinen Umriss davon; eine Maske hat eine eigene Datei</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>The report is unchanged; ask again, or word it yourself.</source>
+            <translation>Der Bericht ist unverändert; erneut bitten oder selbst formulieren.</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
@@ -13941,6 +13961,16 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>the window was closed</source>
             <translation>das Fenster wurde geschlossen</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the wording was refused: it contradicts a finding</source>
+            <translation>die Formulierung wurde abgelehnt: Sie widerspricht einem Befund</translation>
+        </message>
+        <message>
+            <location filename="../../app/workspace/report.py" />
+            <source>the wording was refused: {0}</source>
+            <translation>die Formulierung wurde abgelehnt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -14965,11 +14995,6 @@
             <location filename="../../app/tools/images.py" />
             <source>Use single depths, or a smaller image.</source>
             <translation>Einzelne Tiefen oder ein kleineres Bild verwenden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>Use that version; nothing is written over it.</source>
-            <translation>Jene Version verwenden; es wird nicht überschrieben.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_panel.py" />

@@ -141,6 +141,7 @@ class Pictures:
         self._save_dialog("guide-presets")
         self._second()
         self._film()
+        self._chat()
         window.quit()
         self.program.close()
 
@@ -388,6 +389,40 @@ class Pictures:
             theme.show(self.application, "light")
             self.settle()
             self.save("guide-light")
+
+    def _chat(self) -> None:
+        """Show the chat: a question asked anew, crops below the answer, a region attached."""
+        window = self.window
+        window.close_all()
+        assert window.open_demo is not None
+        window.open_demo()
+        self.settle(lambda: window.canvas.picture is not None)
+        self._dismiss()
+        chat = window.chat
+        assert isinstance(chat, ChatDock)
+        chat.new_thread()
+        for text in ("Where are the lungs?", "Where are the lungs, and is the heart enlarged?"):
+            runs = chat.conversation.runs
+            if runs:
+                runs[0].bubble._edit(text)
+                self.settle(lambda: len(chat.conversation.runs) == 1)
+            else:
+                chat.submit(text)
+            self.settle(
+                lambda: bool(chat.conversation.runs) and bool(chat.conversation.runs[0].ended)
+            )
+        frame = window.canvas.scaled_frame
+        assert frame is not None
+        chat.composer.set_text("Is there anything behind the heart here?")
+        chat.attachments.ask_for_region()
+        corners = [(950.0, 1200.0), (1250.0, 1500.0)]
+        window.workspace.annotations.add([drawing.draw(drawing.BOX, frame, corners)])
+        size = window.size()
+        window.resize(size.width(), 1180)  # the whole answer in one picture
+        chat.conversation.to_end()
+        self.settle()
+        self._keep(chat.grab(), "guide-chat")
+        window.resize(size)
 
 
 def _around(x: float, y: float, across: float, down: float) -> tuple[tuple[float, float], ...]:

@@ -43,12 +43,13 @@ def main(folder: Path) -> None:
         window.docks["Findings"].hide()
         panel = window.report_panel
         pictures.settle(lambda: not panel.busy and not window.busy and bool(panel.editors))
-        editor = next(e for e in panel.editors.values() if "nodule" in e.toPlainText())
+        draft = panel.report.draft
+        assert draft is not None
+        key = next(one.key for one, _, told in draft.told() if "right" in told.findings)
         lines = [
             replace(one, text=one.text.replace("Right", "Left")) if "right" in one.findings else one
-            for one in editor.sentences()
+            for one in panel.editors[key].sentences()
         ]
-        key = next(key for key, one in panel.editors.items() if one is editor)
         panel.report.edit(key, lines)
         marks.decide(["left"], State.REJECTED)
         marks.select("right")

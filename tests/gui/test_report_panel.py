@@ -300,7 +300,42 @@ def test_nothing_of_another_study_is_told(room: Room) -> None:
     assert "nodule" not in "\n".join(room.text(key) for key in room.panel.editors)
 
 
-@pytest.mark.parametrize(("name", "ending"), [("Text (*.txt)", "txt"), ("PDF (*.pdf)", "pdf")])
+def test_a_model_words_it_and_what_it_adds_is_refused(room: Room) -> None:
+    assert not room.panel.word.isVisible()
+    key = section_of(room, "nodule")
+    before = room.text(key)
+    answers = [["A nodule on the right of 12.3 mm (series 1, image 1).", "Right nodule."]]
+    asked: list[list[str]] = []
+
+    def worder(sentences: list[str], _language: str) -> list[str]:
+        asked.append(sentences)
+        return answers[-1]
+
+    room.panel.set_worder(worder)
+    room.settle()
+    room.click(room.panel.word)
+    room.wait(lambda: room.text(key) == answers[0][0])
+    assert asked == [[before, "Right nodule."]]
+    assert room.report.draft.section(key).sentences[0].findings == ("nodule",)
+    answers.append(
+        ["A malignant nodule on the right of 12.3 mm (series 1, image 1).", "Right nodule."]
+    )
+    room.click(room.panel.word)
+    room.wait(lambda: 'adds "malignant"' in room.panel.problem.text())
+    assert room.text(key) == answers[0][0]
+    room.window.workspace.commands.undo()
+    room.settle()
+    assert room.text(key) == before
+
+
+FORMS = [
+    ("Text (*.txt)", "txt"),
+    ("PDF (*.pdf)", "pdf"),
+    ("FHIR DiagnosticReport (*.json)", "json"),
+]
+
+
+@pytest.mark.parametrize(("name", "ending"), FORMS)
 def test_it_is_exported_from_the_menu(room: Room, tmp_path: Path, name: str, ending: str) -> None:
     room.window.actions_.export_report.trigger()
     dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog))
@@ -312,7 +347,7 @@ def test_it_is_exported_from_the_menu(room: Room, tmp_path: Path, name: str, end
     file = tmp_path / f"made.{ending}"
     room.wait(lambda: file.exists() and not room.window.busy)
     data = file.read_bytes()
-    if ending == "txt":
+    if ending != "pdf":
         told = data.decode()
     else:
         pages = pypdfium2.PdfDocument(data)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
@@ -24,7 +24,19 @@ from app.agent.answers.evidence import (
     sentences,
     unmarked,
 )
+from app.agent.answers.facts import (
+    Facts,
+    concepts_of,
+    contradiction,
+    facts_of,
+    findings_in,
+    item_facts,
+    miscounted,
+    shared,
+    sides_of,
+)
 from app.agent.call_log import LoggedCall
+from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
@@ -32,11 +44,40 @@ from app.paths import resources_dir
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
-_SPELLED = {"millimet": "mm", "centimet": "cm", "zentimet": "cm", "per": "%", "prozent": "%"}
+_SPELLED = {
+    "times": "x",
+    "mal": "x",
+    "×": "x",
+    "mcg": "µg",
+    "millimet": "mm",
+    "centimet": "cm",
+    "zentimet": "cm",
+    "per": "%",
+    "prozent": "%",
+    "millilit": "ml",
+    "mililit": "ml",
+    "lit": "l",
+    "degree": "°",
+    "grad": "°",
+    "pixel": "px",
+    "year": "years",
+    "jahr": "years",
+    "day": "days",
+    "tag": "days",
+    "week": "weeks",
+    "woche": "weeks",
+    "month": "months",
+    "monat": "months",
+    "zoll": "inch",
+    "inch": "inch",
+}
 """Beginnings of units that are written out."""
 _UNITS = (
-    r"mm²|mm2|cm²|cm2|mm|cm|px|pixels?|%|HU|ml|mL|mg|kg|years?|days?"
-    r"|(?i:millimet(?:er|re)s?|[cz]entimet(?:er|re)s?|per ?cent|prozent)"
+    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|µm|um|mL|ml|L"
+    r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
+    r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
+    r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
+    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln)"
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
@@ -47,14 +88,74 @@ _NUMBER = re.compile(
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
-_SCALES = {"mm": ("mm", 1.0), "cm": ("mm", 10.0), "mm2": ("mm2", 1.0), "cm2": ("mm2", 100.0)}
+_SCALES = {
+    "mm": ("mm", 1.0),
+    "cm": ("mm", 10.0),
+    "µm": ("mm", 0.001),
+    "um": ("mm", 0.001),
+    "mm2": ("mm2", 1.0),
+    "cm2": ("mm2", 100.0),
+    "ml": ("ml", 1.0),
+    "l": ("ml", 1000.0),
+    "cm3": ("ml", 1.0),
+    "cc": ("ml", 1.0),
+    "mm3": ("ml", 0.001),
+    "mg": ("mg", 1.0),
+    "g": ("mg", 1000.0),
+    "µg": ("mg", 0.001),
+    "kg": ("mg", 1_000_000.0),
+}
+_LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
+_ABOUT = re.compile(
+    r"(?:about|approximately|roughly|around|nearly|almost|ca\.?|circa|etwa|rund|~|≈)\W*$", re.I
+)
+_BOUND = re.compile(
+    r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
+    r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
+    re.IGNORECASE,
+)
+"""What stands before a number with which another one is compared."""
+_EARLIER = re.compile(
+    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
+    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:current\w*|now|today|present film|this (?:film|image|radiograph|study)|aktuell\w*|jetzt|"
+    r"heut\w*|derzeit\w*|nun)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d])")
+_CHANGE = re.compile(
+    r"\b(?:from|then|than|since|both|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
+    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
+    r"seit|beide\w*|zwischen|gestiegen|stieg|gefallen|fiel|zugenommen|abgenommen|veränder\w*|"
+    r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
+_BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
+_END = " \t.!?:*_|"
+_TIMES = re.compile(
+    r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
+    r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
+    re.IGNORECASE,
+)
+_OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
+_LONGEST_SENTENCE = 4_000  # characters that are held back while a text streams
+NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 _STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
 
 _DECLINED = re.compile(
-    r"\?\W*$|\bwhether\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
+    r"\?\W*$|\bwhether\b|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
+    r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
+    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
+    r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
+    r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
@@ -89,6 +190,7 @@ _DEED = re.compile(
     rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE})(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
     re.IGNORECASE,
 )
+_MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
@@ -114,6 +216,24 @@ class Figure:
     source: int = 0
 
 
+@dataclass(slots=True)
+class _Part:
+    """A part of a sentence that has citations of its own, or a sentence without any.
+
+    Attributes:
+        start: Where its words begin in the sentence; they end at `stop`.
+        end: Where a mark stands: behind its citations.
+        ids: Ids that it cites: "3", "3.2".
+        known: Numbers of the results among them that there are.
+    """
+
+    start: int
+    stop: int
+    end: int
+    ids: list[str]
+    known: list[int] = field(default_factory=list[int])
+
+
 class Claims:
     """Marks figures and statements in a model's texts that no result of the conversation supports.
 
@@ -135,6 +255,13 @@ class Claims:
         texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
+        self._read: dict[int, Facts] = {}
+        years = {number: self._years(number) for number in self._results}
+        own = [found for number, found in years.items() if number not in self._elsewhere]
+        theirs = [years[number] for number in self._elsewhere]
+        self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
+        self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
+        self._named: dict[int, frozenset[str]] = {}
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -151,41 +278,143 @@ class Claims:
 
     def marked(self, text: str) -> str:
         """Return a text with "[check: WHY]" after each figure or statement no result supports."""
-        text = unmarked(text)
-        plain = _blanked(text, re.finditer(CODE, text, re.DOTALL))
-        plain = _blanked(plain, citations(text, self._items))
+        text = unmarked(without_tricks(text))
+        every = _blanked(text, citations(text, self._items))
+        plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
         parts: list[str] = []
         at = 0
         for start, end in sentences(text):
-            for place, why in sorted(self._of_sentence(text[start:end], plain[start:end])):
-                parts += [text[at : start + place], f" {mark(why)}"]
-                at = start + place
+            for place, why in sorted(
+                self._of_sentence(text[start:end], every[start:end], plain[start:end])
+            ):
+                stop = start + place
+                parts += [text[at:stop], f" {mark(why)}"]
+                at = stop
         return "".join([*parts, text[at:]])
 
-    def _of_sentence(self, sentence: str, plain: str) -> Iterator[tuple[int, str]]:
-        """Yield the marks of a sentence with their places; `plain` has no code and citations."""
-        found = citations(sentence, self._items)
-        cited = {int(one["number"]): None for part in found for one in numbers_in(part[0])}
-        known = [number for number in cited if number in self._results]
-        general = not cited and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+    def may_mark(self, text: str) -> bool:
+        """Return whether anything in the beginning of a sentence may get a mark."""
+        return bool(
+            _MARKABLE.search(text)
+            or sides_of(text)
+            or findings_in(text)
+            or _subjects(text, _statement_words(self._plans))
+            or not text.isascii()
+        )
+
+    def _of_sentence(self, sentence: str, every: str, code: str) -> Iterator[tuple[int, str]]:
+        """Yield the marks of a sentence with their places.
+
+        `every` is the sentence with spaces in place of citations, and `code` also in that of code.
+        """
+        plain, places = _bare(code, sentence)
+        parts = self._parts(sentence, every)
+        general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
+        figures = _blanked(figures, _BRACKETS.finditer(figures))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
+        wrong: set[int] = set()
         for one in _NUMBER.finditer(figures):
-            if why := self._figure(figures[max(0, one.start() - _REACH) : one.start()], one, known):
-                yield one.end(), why
+            place = places[one.end() - 1] + 1
+            part = next((part for part in parts if place <= part.end), parts[-1])
+            before = figures[max(0, one.start() - _REACH) : one.start()]
+            why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
+            if why:
+                wrong.add(part.end)
+                yield place, why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
-                yield one.end(), "this date is in no result"
-        if cited and not known:
-            return  # marked as citing nothing
-        told = [self._elsewhere[number] for number in known if number in self._elsewhere]
-        told = [why for why in told if not _names(sentence, why)]
-        told += () if general else self._statement(plain, known)
-        if self._undone(plain):
-            told.append("this was not done")
+                yield places[one.end() - 1] + 1, "this date is in no result"
+        lost = any(part.ids and not part.known for part in parts)
+        whole = f"{every}\n" if not parts[0].ids else ""
+        for part in parts:
+            if part.ids and not part.known:
+                continue  # marked as citing nothing
+            words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
+            told = [*self._elsewhere_told(part, sentence)]
+            if not general and not (told and self._items_of_part(part)):
+                told += self._of_words(words, part, right=part.end not in wrong)
+            yield from ((part.end, why) for why in dict.fromkeys(told))
+        if lost and not any(part.known for part in parts):
+            return
+        told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
-        yield from ((len(sentence.rstrip(" \t.!?:*_|")), why) for why in dict.fromkeys(told))
+        yield from ((len(sentence.rstrip(_END)), why) for why in told)
+
+    def _items_of_part(self, part: _Part) -> dict[str, str]:
+        """Return the texts of the items that a part of a sentence cites, by their ids."""
+        return self._texts_of(key for key in part.ids if "." in key)
+
+    def _of_words(self, words: str, part: _Part, *, right: bool) -> Iterator[str]:
+        """Yield what is wrong with what a part of a sentence says; `right` are its figures."""
+        items = self._items_of_part(part)
+        if against := self._contradiction(words, part, items):
+            yield against
+            return
+        if right and (found := self._of_item(words, items)):
+            yield found
+            return
+        yield from self._statement(words, part.known)
+
+    def _parts(self, sentence: str, every: str) -> list[_Part]:
+        """Return the parts of a sentence, each up to its citation.
+
+        What stands behind the last one belongs to it; citations in a row are of one part.
+        """
+        parts: list[_Part] = []
+        at = 0
+        for found in citations(sentence, self._items):
+            ids = [one["id"] for one in numbers_in(found[0])]
+            if parts and not re.search(r"\w", every[at : found.start()]):
+                parts[-1].ids += ids
+                parts[-1].end = found.end()
+            else:
+                parts.append(_Part(at, found.start(), found.end(), ids))
+            at = found.end()
+        if not parts:
+            return [_Part(0, len(sentence), len(sentence.rstrip(_END)), [])]
+        if re.search(r"\w", every[at:]):
+            parts[-1].stop = len(sentence)
+            parts[-1].end = len(sentence.rstrip(_END))
+        for part in parts:
+            numbers = dict.fromkeys(int(key.partition(".")[0]) for key in part.ids)
+            part.known = [number for number in numbers if number in self._results]
+        return parts
+
+    def _elsewhere_told(self, part: _Part, sentence: str) -> Iterator[str]:
+        """Yield which cited results are of another image than the one that is spoken of."""
+        said = sentence[: part.end]
+        if self._quoted(part, sentence):
+            return
+        named = [(one.start(), True) for one in _EARLIER.finditer(said)]
+        named += [
+            (one.start(), True) for one in _YEAR.finditer(said) if one[0] in self._their_years
+        ]
+        named += [(one.start(), False) for one in _NOW.finditer(said)]
+        named += [(one.start(), False) for one in _YEAR.finditer(said) if one[0] in self._our_years]
+        earlier = max(named)[1] if named else None
+        cited = [number for number in self._numbers_in(sentence) if number in self._results]
+        both = len({number in self._elsewhere for number in cited}) > 1
+        if both and _CHANGE.search(sentence):
+            return
+        for number in part.known:
+            if number in self._elsewhere:
+                why = self._elsewhere[number]
+                if not (earlier or _names(sentence, why)):
+                    yield why
+            elif earlier and self._elsewhere and self._results[number].images:
+                yield f"result {number} is of the image that is asked about"
+
+    def _numbers_in(self, sentence: str) -> Iterator[int]:
+        for found in citations(sentence, self._items):
+            yield from (int(one["number"]) for one in numbers_in(found[0]))
+
+    def _quoted(self, part: _Part, sentence: str) -> bool:
+        """Return whether a part of a sentence is a quotation of the item that it cites."""
+        quoted = [one[1].casefold().strip(" .") for one in _QUOTE.finditer(sentence[: part.stop])]
+        told = [text.casefold() for text in self._items_of_part(part).values()]
+        return any(one and any(one in text for text in told) for one in quoted)
 
     def _of_other_images(self) -> Iterator[tuple[int, str]]:
         """Yield which results are of an image that is not asked about, each with its mark."""
@@ -199,7 +428,90 @@ class Claims:
                 image = concerned.other_image_name(item) or "another image"
                 yield number, f"result {number} is of {image}"
 
+    def _years(self, number: int) -> set[str]:
+        """Return the years that a result names, by which an image may be spoken of."""
+        texts = _strings(self._results[number].message.data)
+        return {one[0] for text in texts for one in _YEAR.finditer(text[:_STRINGS])}
+
+    def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the texts of items by their ids; without those that there are not."""
+        found: dict[str, str] = {}
+        for key in ids:
+            result = self._results.get(int(key.partition(".")[0]))
+            items = result.message.data.get("items") if result is not None else None
+            if items and key in items:
+                found[key] = items[key]
+        return found
+
+    def _facts(self, number: int) -> Facts:
+        """Return what a result says."""
+        if number not in self._read:
+            self._read[number] = facts_of(self._results[number].message.data)
+        return self._read[number]
+
+    def _contradiction(self, words: str, part: _Part, items: Mapping[str, str]) -> str:
+        """Return what results say against words: the cited ones, or else all of them."""
+        if not self._results:
+            return ""
+        if items:
+            number = int(next(iter(items)).partition(".")[0])
+            own = Facts(tuple(item_facts([*items.values()])))
+            if why := contradiction(words, [(number, own)], cited=True):
+                return why
+            if why := self._wrong_item(words, items):
+                return why
+        numbers = part.known or [one for one in self._results if one not in self._elsewhere]
+        facts = [(number, self._facts(number)) for number in numbers]
+        return contradiction(words, facts, cited=bool(part.known))
+
+    def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
+        """Return what the cited item is, if a sentence tells another one of its result instead."""
+        if len(items) > 1:
+            return ""
+        key, text = next(iter(items.items()))
+        every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
+        alike = {one: shared(words, told) for one, told in every.items()}
+        if alike.get(key) or not any(alike.values()):
+            return ""
+        return f"{key} is {text}"
+
     # -- figures
+
+    def _of_item(self, words: str, items: Mapping[str, str]) -> str:
+        """Return what the cited items are, if none of the numbers of a sentence is theirs."""
+        figures = _in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        figures = _blanked(figures, _ITEM.finditer(figures, 0, 12))
+        befores = [
+            figures[max(0, one.start() - _REACH) : one.start()] for one in _NUMBER.finditer(figures)
+        ]
+        said = [
+            one
+            for one, before in zip(_NUMBER.finditer(figures), befores, strict=True)
+            if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
+            and not _YEAR.fullmatch(one[0])
+        ]
+        own = [one for text in items.values() for one in _in_text(text)]
+        if not said or not own:
+            return ""
+        for one in said:
+            value, decimals = _value(one)
+            unit = _unit(one["unit"] or one["tight_unit"] or "")
+            if any(_same(value, decimals, unit, known, units=False) for known in own):
+                return ""
+        key, text = next(iter(items.items()))
+        return f"{key} is {text}"
+
+    def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
+        """Return what results count of what stands behind a number, if it is another number."""
+        if found["unit"] or found["tight_unit"]:
+            return ""
+        behind = re.match(r"(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
+        value, decimals = _value(found)
+        if behind is None or decimals:
+            return ""
+        numbers = cited or [one for one in self._results if one not in self._elsewhere]
+        facts = [(number, self._facts(number)) for number in numbers]
+        return miscounted(behind[0], value, facts)
 
     def _given(self, history: Iterable[Message]) -> Iterator[Figure]:
         """Yield the figures of questions, image notes and failed calls."""
@@ -213,7 +525,8 @@ class Claims:
     def _of_results(self) -> Iterator[Figure]:
         for number, item in self._results.items():
             message = item.message
-            for part in (message.data, item.call.arguments):
+            told = {key: value for key, value in message.data.items() if key != "items"}
+            for part in (told, item.call.arguments):
                 yield from _walk(part, source=number)
             lengths = (v for v in message.output.values() if isinstance(v, list | dict))
             yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
@@ -227,15 +540,24 @@ class Claims:
         if _NAMED_BY_NUMBER.search(before) and not unit:
             return ""
         said, decimals = _value(found)
+        if _ABOUT.search(before) and not decimals and said and not said % 10:
+            decimals = -1 if said % 100 else -2  # "about 840"
         own = self._of_key(before, cited)
         near = own or [*self._near(said, decimals)]
         alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
         if own and not alike:
             return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
         same = [item for item in alike if _same(said, decimals, unit, item)]
+        written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
+        if not same and any(k.source in cited for k in written):
+            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         here = [item for item in same if not cited or item.source in (0, *cited)]
-        if not here and unit in _SCALES and (alike or not self._measured):
-            return f"no result gives this in {unit.replace('2', '²')}"
+        if (
+            not here
+            and unit not in ("", "x")
+            and (alike or (unit in _LENGTHS and not self._measured))
+        ):
+            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
         if not here:
             return f"not in result {_listed(cited)}" if cited else "in no result"
         elsewhere = [self._elsewhere.get(item.source, "") for item in here]
@@ -244,7 +566,7 @@ class Claims:
     def _near(self, said: float, decimals: int) -> Iterator[Figure]:
         """Yield the known figures that may be the one that is said, in whatever unit."""
         slack = 10.0**-decimals
-        for factor in (1, 0.01, 0.1, 10, 100):
+        for factor in (1, 0.001, 0.01, 0.1, 10, 100, 1000):
             low, high = (abs(said) - slack) * factor, (abs(said) + slack) * factor
             at = bisect_left(self._figures, low, key=lambda item: abs(item.value))
             while at < len(self._figures) and abs(self._figures[at].value) <= high:
@@ -271,6 +593,7 @@ class Claims:
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
+        yield from self._finding(words, cited)
         for index in sorted(_subjects(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
             shown = [number for number in cited or self._results if self._shows(number, index)]
@@ -285,6 +608,32 @@ class Claims:
         said = [f"result {number} says {why}" for number, why in against.items() if why]
         if said and (cited or len(said) == len(against)):
             yield said[0]
+
+    def _finding(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
+        tokens = tokens_of(words)
+        by_pack = {
+            tokens[place].start
+            for found in _statement_words(self._plans).find(tokens)
+            for place in found.positions
+        }
+        for place, key in findings_in(words).items():
+            numbers = cited or self._results
+            if place in by_pack or any(key in self._concepts(number) for number in numbers):
+                continue
+            yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
+            return
+
+    def _concepts(self, number: int) -> frozenset[str]:
+        """Return the findings and organs that a result, or the description of its tool, names."""
+        if number not in self._named:
+            item = self._results[number]
+            tool = self._director.tool(item.call.name)
+            about = tool.spec.description if tool is not None else ""
+            name = item.call.name.replace("_", " ")
+            texts = (name, about, *_strings(item.call.arguments), *_strings(item.message.data))
+            self._named[number] = concepts_of(" . ".join(texts))
+        return self._named[number]
 
     def _against(self, words: str, numbers: Iterable[int]) -> Iterator[tuple[int, str]]:
         """Yield what results that speak of a sentence's subject say against it; "" for nothing."""
@@ -307,13 +656,13 @@ class Claims:
 
     def _unsupported(self) -> str:
         if self._director.model_sees:
-            return "an impression from a reduced picture, not a result"
-        return "no result shows this" if self._results else "no tool has looked at the image"
+            return f"{NO_EVIDENCE}, an impression from a reduced picture"
+        return NO_EVIDENCE if self._results else f"{NO_EVIDENCE}, no tool has looked at the image"
 
     # -- deeds
 
-    def _undone(self, words: str) -> bool:
-        """Return whether a sentence claims a deed of which no call was made."""
+    def _undone(self, words: str, *, cited: bool) -> bool:
+        """Return whether a sentence, citing results or not, claims a deed that no call did."""
         if _FAILED.search(words):
             return False
         ran = {item.call.name for item in self._results.values()}
@@ -328,9 +677,92 @@ class Claims:
         if _RAN.search(words):
             named = {name for name in self._director.intent.scene.tools if name in words}
             return bool(named - ran)
+        if cited:
+            return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
+
+
+class StreamedMarks:
+    """Marks a text while it streams, before it is shown.
+
+    A sentence is held back from the first word on that a mark may be about, until it is whole.
+
+    Args:
+        marked: Returns a text with its marks; called with one or more whole sentences.
+        may_mark: Returns whether anything in the beginning of a sentence may get a mark.
+    """
+
+    def __init__(self, marked: Callable[[str], str], may_mark: Callable[[str], bool]) -> None:
+        self._marked, self._may_mark = marked, may_mark
+        self._open = ""  # the sentence that is not whole yet
+        self._shown = 0  # characters of it
+        self._in_code = False
+
+    def take(self, piece: str, *, whole: bool = False) -> str:
+        """Add a piece of the text; return what can be shown now, with `whole` all that is left."""
+        self._open += piece
+        at = len(self._open) if whole else self._end_of_whole_sentences()
+        ready, self._open = self._open[:at], self._open[at:]
+        shown, self._shown = self._shown, max(0, self._shown - at)
+        told = self._told(ready)
+        # What was shown is not taken back; the end of the run brings the whole text once more.
+        out = told[shown:] if told.startswith(ready[:shown]) else ready[shown:]
+        if self._in_code or not self._may_mark(self._open):
+            out += self._open[self._shown :]
+            self._shown = len(self._open)
+        return out
+
+    def _told(self, ready: str) -> str:
+        parts = ready.split("```")
+        told = [
+            part if self._in_code != bool(place % 2) else self._marked_part(part)
+            for place, part in enumerate(parts)
+        ]
+        self._in_code ^= len(parts) % 2 == 0
+        return "```".join(told)
+
+    def _marked_part(self, part: str) -> str:
+        body = part.rstrip()
+        return self._marked(body) + part[len(body) :] if body else part
+
+    def _end_of_whole_sentences(self) -> int:
+        if len(self._open) > _LONGEST_SENTENCE:
+            return max(self._open.rfind(" "), self._open.rfind("\n")) + 1 or len(self._open)
+        return [start for start, _ in sentences(self._open)][-1]
+
+
+def without_tricks(text: str) -> str:
+    """Return a text without signs that are not seen, and with full-width signs as usual ones."""
+    if text.isascii():
+        return text
+    return "".join(_plain_sign(sign) for sign in text)
+
+
+@lru_cache(maxsize=1024)
+def _plain_sign(sign: str) -> str:
+    wide = "\uff01" <= sign <= "\uff5e" or "\U0001d400" <= sign <= "\U0001d7ff"
+    return readable(sign) if wide or not readable(sign) else sign
+
+
+def _bare(every: str, text: str) -> tuple[str, list[int]]:
+    """Return a sentence without emphasis, and the place of each sign that is left.
+
+    Letters of other scripts that look like Latin ones become these.
+    """
+    places = [i for i, sign in enumerate(every) if sign not in "*`" or text[i] != sign]
+    bare = "".join(every[i] for i in places)
+    if not bare.isascii():
+        bare = re.sub(r"\w+", _in_latin, bare)
+    return bare, places
+
+
+def _in_latin(word: re.Match[str]) -> str:
+    return word[0].translate(_ALIKE) if re.search(r"[A-Za-z]", word[0]) else word[0]
+
+
+_ALIKE = str.maketrans("авсеіјкморѕтухѵ\u03b1\u03bf\u03c1\u03bd\u03b9", "abceijkmopstyxvaopvi")
 
 
 def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
@@ -369,6 +801,7 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
     They count before a unit ("ten millimetres") and before a finding ("three small nodules").
     """
     values = _number_words()
+    text = _times_in_digits(text)
 
     def digits(found: re.Match[str]) -> str:
         behind = text[found.end() :]
@@ -381,6 +814,11 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
 
     word = "|".join(values)
     return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
+
+
+def _times_in_digits(text: str) -> str:
+    """Return a text of the same length with "twice" and the like as "2x"."""
+    return _TIMES.sub(lambda m: f"{_OFTEN[m['word'].casefold()]}x".ljust(len(m[0])), text)
 
 
 @lru_cache(maxsize=1)
@@ -402,7 +840,8 @@ def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool =
     """Return whether a figure as written is the known one, rounded or in another unit."""
     values = [(known.value, known.unit)]
     if unit == "%" and known.unit in ("", "%"):
-        values = [(known.value, "%"), (known.value * 100, "%")]
+        share = not known.unit and abs(known.value) <= 1
+        values = [(known.value * 100, "%")] if share else [(known.value, "%")]
     elif unit in _SCALES and known.unit in _SCALES:
         base, factor = _SCALES[unit]
         other, scale = _SCALES[known.unit]
@@ -410,20 +849,25 @@ def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool =
     slack = 0.5 * 10.0**-decimals * 1.0001
     return any(
         abs(abs(value) - abs(said)) <= slack
-        and (not units or not unit or unit == own or (not own and unit not in _SCALES))
+        and (
+            not units
+            or not unit
+            or unit == own
+            or (not own and unit not in _SCALES and unit != "x")
+        )
         for value, own in values
     )
 
 
 def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
-    for found in _NUMBER.finditer(text[: 10 * _FIGURES]):
+    for found in _NUMBER.finditer(_times_in_digits(text[: 10 * _FIGURES])):
         yield Figure(_value(found)[0], _unit(found["unit"] or found["tight_unit"] or ""), source)
 
 
 def _name_and_unit(key: str) -> tuple[str, str]:
     name, _, last = key.lower().rpartition("_")
     unit = _unit(last)
-    if name and (unit in _SCALES or unit in ("px", "hu", "HU")):
+    if name and (unit in _SCALES or unit in ("px", "hu", "HU", "kg", "bpm", "ms", "°")):
         return name, unit
     return key.lower(), "mm" if "spacing" in key.lower() else ""
 

@@ -35,6 +35,7 @@ MARK = re.compile(r"\[check: [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 _BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
+_MOST_OF_NONE = 10  # "[0.1]" is an id that there is not, "[0.52]" a number
 _MOST = 3  # numbers of a list that names no result at all
 
 
@@ -240,7 +241,7 @@ def _meant_items(
 ) -> bool:
     """Return whether brackets with decimals are a citation, rather than numbers or an interval."""
     if len(ids) == 1:
-        return ids[0][0] > 0
+        return ids[0][0] > 0 or ids[0][1] < _MOST_OF_NONE
     ranges = [(_pair(one[1]), _pair(one[2])) for one in ones if one[2]]
     in_one = all(first[0] == last[0] and first[1] and last[1] for first, last in ranges)
     return in_one and len(set(ids)) == len(ids) and any(number in known for number, _ in ids)

@@ -117,6 +117,9 @@ def _known(text: str, depth: int = 0) -> str | None:
             parts = dict(zip(order, found.groups(), strict=True))
             inside = {f"{{{key}}}": _inside(part, depth + 1) for key, part in parts.items()}
             return "".join(inside.get(piece, piece) for piece in re.split(r"(\{\d\})", german))
+    if text[:1].isupper():  # the reason of an error, made a sentence
+        lower = _known(text[:1].lower() + text[1:], depth)
+        return lower[:1].upper() + lower[1:] if lower is not None else None
     return None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from app import __version__
 from app.agent.answers.answer_footer import answer_footer, told_disagreements
-from app.agent.answers.claims import Claims
+from app.agent.answers.claims import Claims, StreamedMarks
 from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import summarise
@@ -243,6 +243,8 @@ class _Run:
             clean_notes=agent.clean_notes,
         )
         self.calls.model_for = self._model_for
+        if not (window.info.rules or self.plain):
+            self.answers.marks = self._streamed_marks
 
     def _model_for(self, token: CancelToken, records: WatchedRecords) -> ToolModelOf | None:
         if self.answers.window.info.rules:
@@ -319,6 +321,20 @@ class _Run:
         head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""
         return own + answer[len(self.written) :], head + "".join(early)
+
+    def _streamed_marks(self) -> StreamedMarks | None:
+        """Return what marks the answer that begins now, by the results that there are by now."""
+        made: list[Claims] = []
+
+        def claims() -> Claims:
+            if not made:
+                made.append(Claims(self.director, self.request.thread.history, self.agent.plans))
+            return made[0]
+
+        return StreamedMarks(
+            lambda text: self.calls.evidence.marked(claims().marked(text)),
+            lambda text: bool(text) and claims().may_mark(text),
+        )
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the running calls end, then stop; stop at once if none is running."""
@@ -543,6 +559,7 @@ class _Run:
 
     def _closing(self, head: str) -> str:
         """Return the answer of a run that the model did not end: what was found so far."""
+        self.answers.flush()
         partial, self.answers.reply = self.answers.reply.text, Reply()
         self.written = partial
         self.transcript.end_calls(NOT_RUN)
@@ -559,6 +576,7 @@ class _Run:
     def _cut(self) -> None:
         """End early. Half an answer is kept, every call gets a result, and nothing follows."""
         half = self.answers.reply.text
+        self.answers.flush()
         if half.strip():
             self._say_behind(half)
         self.transcript.cut(half, NOT_RUN)

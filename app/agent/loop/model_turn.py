@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from app.agent.answers.claims import StreamedMarks
 from app.agent.context.context_window import ContextWindow, Prompt
 from app.agent.context.model_messages import OWN_WORDS
 from app.agent.context.shortening import text_tokens
@@ -72,6 +73,7 @@ class Reply:
             which is removed because it stands for the program.
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
         stream: Puts the record's dates and names back into the text.
+        marks: Marks what no result supports before it is shown; None for no marks.
     """
 
     text: str = ""
@@ -83,6 +85,7 @@ class Reply:
     held: str = ""
     quiet: bool = False
     stream: RestoredStream | None = None
+    marks: StreamedMarks | None = None
 
     @property
     def streamed(self) -> bool:
@@ -96,6 +99,7 @@ class ModelTurns:
 
     Attributes:
         clean_notes: Whether free text of records is sent, cleaned, rather than held back.
+        marks: Returns what marks the text of one answer before it is shown; None for nothing.
         refit: Offers anew the tools that fit, after the context turned out to be smaller.
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers for a remote model; None until the first request.
@@ -114,6 +118,7 @@ class ModelTurns:
     asking: SendConsent
     clean_notes: bool = False
     refit: Callable[[], None] = lambda: None
+    marks: Callable[[], StreamedMarks | None] = lambda: None
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
@@ -374,10 +379,18 @@ class ModelTurns:
             if not whole and "sightline:".startswith(letters) and len(reply.held) < _LABEL_CHARS:
                 return
             text, reply.held = _SPEAKER.sub("", reply.held), ""
-        if text:
-            reply.text += text
-            if not reply.quiet:
-                self.emitter.emit(TextDelta, text=text)
+        if text and not reply.text and not reply.quiet:
+            reply.marks = self.marks()
+        reply.text += text
+        if reply.marks is not None:
+            text = reply.marks.take(text, whole=whole)
+        if text and not reply.quiet:
+            self.emitter.emit(TextDelta, text=text)
+
+    def flush(self) -> None:
+        """Show what is held back of the answer that streams now, because it goes on no more."""
+        if self.reply.marks is not None and (text := self.reply.marks.take("", whole=True)):
+            self.emitter.emit(TextDelta, text=text)
 
     def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
         """Withdraw the half that was streamed, so that the transcript never holds both."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from app.agent import events
+from app.agent.answers.evidence import unmarked
 from app.agent.context.model_messages import INTERRUPTED, error_message, result_message, to_text
 from app.agent.events import RunEvent
 from app.agent.messages import Message
@@ -307,5 +308,6 @@ def _unsaved_text(run: PastRun, messages: list[Message]) -> str:
     held = "".join(
         item.text for item in messages[asked[-1] if asked else 0 :] if item.role == "assistant"
     )
+    streamed = unmarked(streamed)
     rest = streamed[len(held) :] if streamed.startswith(held) else ""
     return rest if rest.strip() else ""

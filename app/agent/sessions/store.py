@@ -153,6 +153,17 @@ class SessionStore:
                 )
         return found
 
+    def version_ids(self, thread_id: str) -> tuple[str, ...]:
+        """Return a thread and the others that are versions of it, which are deleted with it.
+
+        Raises:
+            FileProblem: There is no such thread.
+        """
+        self._folder(thread_id)
+        family = _families(self._infos(), edits_only=True).get(thread_id, {thread_id})
+        others = sorted(one for one in family - {thread_id} if (self._root / one).is_dir())
+        return (thread_id, *others)
+
     def pins(self, thread_id: str) -> frozenset[str]:
         """Return the ids of the runs whose answers are pinned; "" stands for the whole thread."""
         return _pins(self._folder(thread_id))
@@ -191,9 +202,7 @@ class SessionStore:
             ThreadInUse: Another program has one of them open; nothing is deleted then.
             FileProblem: There is no such thread, or some of it could not be deleted.
         """
-        self._folder(thread_id)
-        family = _families(self._infos(), edits_only=True).get(thread_id, {thread_id})
-        folders = [self._root / one for one in family if (self._root / one).is_dir()]
+        folders = [self._root / one for one in self.version_ids(thread_id)]
         with self._guard:
             for folder in folders:
                 live = self._live.pop(folder.name, None)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from app.imaging.findings import Finding, Measurement
 from app.imaging.reports.report_draft import ReportDraft, ReportSubject, Sentence, is_struck
 from app.imaging.reports.sentences import measurements_of, name_in, ratio_of, statements
+from app.paths import shipped_table
 
 
 class Fault(StrEnum):
@@ -306,3 +307,40 @@ def _names(sentence: str, finding: Finding, language: str) -> bool:
         if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", sentence.lower()):
             return True
     return False
+
+
+_STEM = 5  # letters by which forms of a word are known as one
+
+
+def rewording_fault(before: str, after: str, language: str) -> str:
+    """Return why a sentence is not the same statement in other words; "" if it is.
+
+    Its numbers and units, sides and negations must be the same, all its words must be kept, and
+    what is added must be words that tell nothing (`[rewording]` in resources/tables/report.toml).
+    """
+    if not after.strip():
+        return "the sentence is empty"
+    own, new = ([(one.value, one.units) for one in _told_numbers(text)] for text in (before, after))
+    if sorted(own) != sorted(new):
+        return "a number or unit differs"
+    if _sides(before) != _sides(after):
+        return "the side differs"
+    if sorted(map(str.lower, _negations(before))) != sorted(map(str.lower, _negations(after))):
+        return "it is negated otherwise"
+    free = set(shipped_table("report", "rewording")[language].split())
+    old, made = _words(before) - free, _words(after) - free
+    stems = {one[:_STEM] for one in old}
+    added = sorted(one for one in made if one[:_STEM] not in stems)
+    if added:
+        return f'it adds "{added[0]}"'
+    kept = {one[:_STEM] for one in made}
+    lost = sorted(one for one in old if one[:_STEM] not in kept)
+    return f'it leaves out "{lost[0]}"' if lost else ""
+
+
+def _negations(text: str) -> list[str]:
+    return [match[0] for pattern in (_BEFORE, _AFTER) for match in pattern.finditer(text)]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_]+", text.lower()))

@@ -73,15 +73,7 @@ def _technique(study: Study, series: Sequence[Series]) -> Iterable[tuple[str, st
     if not series:
         return
     modality = series[0].modality.upper()
-    parts = dict.fromkeys(
-        part for part in (study.title, _text(series[0], "BodyPartExamined").capitalize()) if part
-    )
-    told = [
-        one
-        for one in parts
-        if not any(one.lower() in other.lower() for other in parts if other != one)
-    ]
-    yield "study", ", ".join(filter(None, (*told, modality if not told else "")))
+    yield "study", _clean(study.title) or modality
     if modality in _FLAT:
         images = islice((item for one in series for item in one.instances), _MOST_VIEWS)
         if views := list(dict.fromkeys(filter(None, map(_view, images)))):

@@ -38,6 +38,9 @@ def name_in(language: str, name: str) -> str:
     """Return a label or quantity in the report's language; an unknown one is unchanged."""
     known: dict[str, str] = shipped_table("report", "names")[language]
     one_line = " ".join(name.split())
+    side, _, rest = one_line.lower().partition(" ")
+    if one_line.lower() not in known and side in ("left", "right") and rest in known:
+        return f"{known[rest]} {known.get(side, side)}"  # in German the side stands behind
     return known.get(one_line.lower()) or one_line
 
 

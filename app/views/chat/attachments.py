@@ -134,7 +134,7 @@ class Attachments(QWidget):
         chip = QFrame()
         chip.setObjectName("chatPending")
         words = ElidedText(text, "label", middle=True)
-        words.setMaximumWidth(180)
+        words.setFixedWidth(min(180, words.fontMetrics().horizontalAdvance(words.full) + 12))
         remove = tool_button("x", tr("Do not attach {name}").format(name=text), None, 12)
         remove.clicked.connect(lambda: self._remove_chip(chip))
         mark = IconLabel(icon_name, 14, THEME.text_faint)

@@ -22,7 +22,7 @@ from app.workspace.editing import bounds_of
 from app.workspace.workspace import Workspace
 
 _MOST = 4  # crops below an answer
-_SIZE = QSize(96, 76)  # px on the screen
+_SIZE = QSize(86, 68)  # px on the screen
 _ROOM = 1.5  # how much more of the image than the finding is seen
 _LEAST = 24.0  # px of the image in either direction
 

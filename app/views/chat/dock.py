@@ -441,7 +441,7 @@ class ChatDock(QWidget):
         thread_id, audit = thread.thread_id, self.exporter.audit
 
         def work() -> None:
-            with record_deletion(audit, thread_id):
+            with record_deletion(audit, *self._store.version_ids(thread_id)):
                 self._store.delete(thread_id)
 
         def agreed() -> None:

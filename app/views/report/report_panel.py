@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -23,7 +23,7 @@ from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.reports.checks import Fault
 from app.imaging.reports.report_draft import ReportDraft, Section, Sentence, is_struck
-from app.views.background import Background
+from app.views.background import Background, DaemonTasks
 from app.views.chat.thumbnails import SIDE, PictureButton
 from app.views.diagnosis.lists import RowList
 from app.views.layouts import Flow, column, row
@@ -45,6 +45,9 @@ from app.views.widgets import (
 from app.views.wording import error_text
 from app.workspace.report import OpenReport
 from app.workspace.workspace import Workspace
+
+Worder = Callable[[list[str], str], list[str]]
+"""`worder(sentences, language)` returns them in a model's words; slow, on a thread."""
 
 _MIN_WIDTH = 320
 _CHECKS_HEIGHT = 150  # px, at most
@@ -72,6 +75,10 @@ class ReportPanel(QWidget):
         self._workspace, self._background, self._decoder = workspace, background, decoder
         report.submit = background.submit
         report.language = language()
+        self._worder: Worder | None = None
+        self._tasks = DaemonTasks(self)
+        self._wording = False
+        self._told = ""  # why the last thing that was asked for was not done
         self.editors: dict[str, SectionEditor] = {}
         self.pictures: list[PictureButton] = []
         self._built = False
@@ -100,8 +107,9 @@ class ReportPanel(QWidget):
         self.again = tool_button(
             "rotate-ccw", tr("Draft it again from the findings"), lambda: self._draft_again("")
         )
+        self.word = tool_button("sparkles", tr("Let the language model word it"), self._word)
         self.export = tool_button("download", tr("Export the report…"), self.export_wanted.emit)
-        head = row((self.title, 1), self.templates, self.again, self.export, spacing=SPACE.xs)
+        head = row((self.title, 1), self.templates, self.word, self.again, self.export, spacing=0)
         self.status = label("", "caption", wrap=True)
         self.problem = label("", "warning", wrap=True)
         self.empty = EmptyState(
@@ -158,10 +166,18 @@ class ReportPanel(QWidget):
         draft = report.draft if not report.loading else None
         there = draft is not None and bool(draft.sections)
         self.empty.setVisible(not there)
-        parts = (self.scrolled, self.templates, self.again, self.export, self.name, self.sign)
+        parts = (
+            self.scrolled,
+            self.templates,
+            self.word,
+            self.again,
+            self.export,
+            self.name,
+            self.sign,
+        )
         for part in (*parts, self.addendum, self.unsign, self.checks, self.status):
             part.setVisible(there)
-        problem = error_text(report.problem) if report.problem is not None else ""
+        problem = error_text(report.problem) if report.problem is not None else self._told
         self.problem.setText(breakable(problem))
         self.problem.setVisible(bool(problem))
         if draft is None or not there:
@@ -173,6 +189,8 @@ class ReportPanel(QWidget):
         shape = (report.study, draft.template, tuple(one.title for one in draft.sections))
         shape = (*shape, tuple(one.signature for one in draft.addenda))
         if shape != self._shown:
+            if shape[0] is not (self._shown[0] if self._shown else None):
+                self._tell("")
             self._shown = shape
             self._make_sections(draft)
             self._soon.start()  # they take 25 ms to make: they are filled in a turn of their own
@@ -358,6 +376,8 @@ class ReportPanel(QWidget):
         self.sign.setEnabled(not blocked)
         reason = tr("First mend what contradicts a finding: see the checks.") if blocked else ""
         self.sign.setToolTip(plain_tip(reason))
+        self.word.setVisible(self._worder is not None)
+        self.word.setEnabled(not signed and not self._wording and bool(self.report.to_word()))
         self.templates.setEnabled(not signed)
         self.again.setEnabled(not signed)
 
@@ -379,8 +399,9 @@ class ReportPanel(QWidget):
         try:
             self.report.sign(self.name.text(), datetime.now().astimezone())
         except SightlineError as error:
-            self.problem.setText(breakable(error_text(error)))
-            self.problem.show()
+            self._tell(error_text(error))
+        else:
+            self._tell("")
 
     def _unsign(self) -> None:
         draft = self.report.draft
@@ -398,6 +419,44 @@ class ReportPanel(QWidget):
             tr("Take back the signature"),
             self.report.unsign,
         )
+
+    # Wording by a language model
+
+    def set_worder(self, worder: Worder | None) -> None:
+        """Offer that a language model on this computer words the report; None: there is none."""
+        self._worder = worder
+        self.refresh()
+
+    def _word(self) -> None:
+        """Ask the model to word the sentences that rest on findings; what comes is checked."""
+        sentences, draft, worder = self.report.to_word(), self.report.draft, self._worder
+        if not sentences or draft is None or worder is None or self._wording:
+            return
+        self._wording = True
+        self._tell(tr("The language model words the report…"))
+        self._show_signing(draft)
+
+        def done(texts: list[str]) -> None:
+            self._wording = False
+            self._tell("")
+            try:
+                self.report.take_wording(sentences, texts)
+            except SightlineError as error:
+                self._tell(error_text(error))
+            self.refresh()
+
+        def failed(reason: str) -> None:
+            self._wording = False
+            self._tell(reason)
+            self.refresh()
+
+        asked = [one.text for one in sentences]
+        self._tasks.run(lambda _token: worder(asked, draft.language), done, failed)
+
+    def _tell(self, text: str) -> None:
+        self._told = text
+        self.problem.setText(breakable(text))
+        self.problem.setVisible(bool(text))
 
     # Templates and files
 
@@ -430,4 +489,5 @@ class ReportPanel(QWidget):
     def close_models(self) -> None:
         """End what may still be waiting; call before the window is destroyed."""
         self._soon.stop()
+        self._tasks.close()
         self.report.flush()

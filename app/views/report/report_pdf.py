@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, Qt, QUrl
-from PySide6.QtGui import QImage, QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtGui import QImage, QPageSize, QPdfWriter, QTextDocument
 
 from app.imaging.reports.sentences import text
 from app.imaging.reports.written_report import WrittenReport, moment_text
@@ -14,7 +14,6 @@ from app.views import theme
 from app.views.canvas.annotated_render import ensure_application
 from app.views.theme import TYPE
 
-_MARGIN_MM = 18.0
 _DPI = 300
 _PICTURE_PX = 245  # width on the page, of 96 px to the inch; two stand side by side
 _LONGEST = 1200  # px of a picture in the file
@@ -30,7 +29,8 @@ def report_pdf(report: WrittenReport, pictures: Sequence[tuple[str, QImage]] = (
     document = QTextDocument()
     document.setDefaultStyleSheet(
         f"body {{ font-family: '{TYPE.family}'; font-size: 10pt; color: #000000; }}"
-        "h1 { font-size: 16pt; } h2 { font-size: 11pt; } .small { font-size: 8pt; }"
+        "h1 { font-size: 15pt; } h2 { font-size: 11pt; margin-bottom: 2px; }"
+        "p { margin-top: 2px; margin-bottom: 2px; } .small { font-size: 8pt; }"
     )
     kind = QTextDocument.ResourceType.ImageResource
     for number, (_title, picture) in enumerate(pictures):
@@ -43,8 +43,7 @@ def report_pdf(report: WrittenReport, pictures: Sequence[tuple[str, QImage]] = (
     writer.setTitle(text("page_title", report.language))
     writer.setCreator("Sightline")
     writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
-    margin = QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM)
-    writer.setPageMargins(margin, QPageLayout.Unit.Millimeter)
+    writer.setPageMargins(QMarginsF(0, 0, 0, 0))  # `print_` leaves 2 cm and numbers the pages
     document.print_(writer)
     buffer.close()
     return bytes(buffer.data().data())
@@ -73,20 +72,21 @@ def _page(report: WrittenReport, pictures: Sequence[tuple[str, QImage]]) -> str:
         when = moment_text(signature.signed, language)
         head = text("signed", language).format(name=signature.name, when=when)
         parts.append(_titled(text("addendum", language), [head, *added.splitlines()]))
-    if pictures:
-        parts.append(f"<h2>{_safe(text('pictures', language))}</h2><table>")
-        for first in range(0, len(pictures), 2):
-            cells = (
-                f'<td><img src="picture:{number}" width="{_PICTURE_PX}"/><br/>'
-                f'<span class="small">{_safe(title)}</span></td>'
-                for number, (title, _) in enumerate(pictures[first : first + 2], first)
-            )
-            parts.append(f"<tr>{''.join(cells)}</tr>")
-        parts.append("</table>")
     if report.sources:
         parts.append(_titled(text("sources", language), report.sources, "small"))
     parts.append(f"<p><b>{_safe(report.status_line)}</b></p>")
     parts.append(f'<p class="small">{_safe(text("footer", language))}</p>')
+    if pictures:
+        title = _safe(text("pictures", language))
+        parts.append(f"<h2 style='page-break-before: always'>{title}</h2><table>")
+        for first in range(0, len(pictures), 2):
+            cells = (
+                f'<td><img src="picture:{number}" width="{_PICTURE_PX}"/><br/>'
+                f'<span class="small">{_safe(name)}</span></td>'
+                for number, (name, _) in enumerate(pictures[first : first + 2], first)
+            )
+            parts.append(f"<tr>{''.join(cells)}</tr>")
+        parts.append("</table>")
     return f"<html><body>{''.join(parts)}</body></html>"
 
 

@@ -163,7 +163,7 @@ def test_partial_text_is_kept_and_the_thread_goes_on(tmp_path: Path):
 @pytest.mark.parametrize("ends", [Stall(), ModelFailed("the line is dead")], ids=["stop", "fail"])
 def test_half_an_answer_that_was_read_has_its_caveats_behind_it(tmp_path: Path, ends: Any):
     tool = FakeTool("look", ImageInput, ok("Seen.", {}, synthetic=True))
-    turns = [call("look", image_path="a")], [Text("It is big [1]"), ends]
+    turns = [call("look", image_path="a")], [Text("See. It is big [1]"), ends]
     loop, asked = AgentLoop(ScriptedModel(*turns), FakeRegistry(tool)), request(tmp_path)
     events = asyncio.run(run_and_cancel(loop, asked, "text_delta"))
     assert events[-1].kind in ("run_cancelled", "run_failed")
@@ -172,7 +172,7 @@ def test_half_an_answer_that_was_read_has_its_caveats_behind_it(tmp_path: Path, 
     assert (
         "**Image warnings:**\n- results are based on a synthetic image" in said.split("[1]", 1)[1]
     )
-    assert asked.thread.history[-1].text == f"It is big [1]\n\n{INTERRUPTED_ANSWER}"
+    assert asked.thread.history[-1].text == f"See. It is big [1]\n\n{INTERRUPTED_ANSWER}"
 
 
 class Held:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from app.agent.answers.evidence import unmarked
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.sessions import SessionStore, Thread
@@ -88,7 +87,7 @@ def ask(
     with ScriptedModel(*turns) as model:
         events = asyncio.run(collect(AgentLoop(model, registry, plans=plans), asked))
     shown = "".join(event.text for event in events if event.kind == "text_delta")
-    assert unmarked(events[-1].answer) in shown
+    assert events[-1].answer in shown
     return events[-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.agent.answers.evidence import MARK, unmarked
-from app.agent.events import PlanUpdated, RunFinished
+from app.agent.events import PlanUpdated, RunFinished, TextDelta
 from app.agent.llm.base import Text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
@@ -89,7 +90,7 @@ def test_an_invented_answer_is_marked_and_not_vouched_for(tmp_path: Path):
     told = events[-1].answer
     assert "Ratio 0.72 [check: result 1 says 0.503]" in told
     assert "168 mm [check: result 1 says 1203.4 px]" in told
-    assert "[check: no result shows this]" in told
+    assert "[check: no evidence in this session]" in told
     assert "[check: result 1 cannot decide this]" in told
     assert "Based on" not in told
     goal = [event.goal for event in events if isinstance(event, PlanUpdated)][-1]
@@ -127,7 +128,7 @@ def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
         ("Cardiothoracic ratio: **0.61**", "0.61 [check: result 1 says 0.503]"),
         ("The ratio was measured on 2019-03-04.", "2019-03-04 [check: this date is in no result]"),
         ("There is pneumonia [1].", "[1] [check: result 1 cannot show this]."),
-        ("Pneumonia can not be excluded.", "excluded [check: no result shows this]."),
+        ("Pneumonia can not be excluded.", "excluded [check: no evidence in this session]."),
         ("The lungs are clear [1].", "[check: result 1 cannot show this]"),
         ("The heart is enlarged [1].", "[check: result 1 cannot decide this]"),
         ("The heart is normal in size.", "[check: result 1 cannot decide this]"),
@@ -170,7 +171,7 @@ def test_lengths_with_a_known_spacing_are_compared_in_any_unit(tmp_path: Path):
 @pytest.mark.parametrize("text", ["The heart is not enlarged.", "All is well."])
 def test_an_answer_on_a_film_without_a_tool_is_marked(tmp_path: Path, text: str):
     told = ask(tmp_path, said(text), tools=FakeRegistry())[-1].answer
-    assert "[check: no tool has looked at the image]" in told
+    assert "[check: no evidence in this session, no tool has looked at the image]" in told
 
 
 def test_no_image_is_needed_for_small_talk(tmp_path: Path):
@@ -241,3 +242,18 @@ def test_marks_are_not_in_what_the_model_reads_next(tmp_path: Path):
     ask(tmp_path, turn, said("Ratio 0.72."), thread=thread)
     assert [m.text for m in thread.history if m.role == "assistant"][-1] == "Ratio 0.72."
     assert isinstance(thread.history[0], Message)
+
+
+def test_marks_stand_in_the_text_when_it_is_first_shown(tmp_path: Path):
+    text = "The ratio is 0.72 [1]. There is a pneumothorax. Ask me more.\n```\nx = 0.9\n```\nBye."
+    pieces: Turn = [Text(part) for part in re.split(r"(?<=\s)", text)]
+    events = ask(tmp_path, [call(CTR, image_path="image-1")], pieces)
+    shown = [event.text for event in events if isinstance(event, TextDelta)]
+    streamed = "".join(shown)
+    assert streamed == events[-1].answer
+    assert "0.72 [check: result 1 says 0.503] [1]." in streamed
+    assert "pneumothorax [check: no evidence in this session]." in streamed
+    assert "x = 0.9\n" in streamed
+    told = next(piece for piece in shown if "pneumothorax" in piece)
+    assert "no evidence" in told, "not shown without its mark for a moment"
+    assert len(shown) > 5, "what needs no mark is not held back"

@@ -51,7 +51,7 @@ def shown(
 
 def test_a_model_that_sees_the_picture_need_not_run_tools_to_say_what_is_visible(tmp_path: Path):
     played = shown(tmp_path, EYES, "What do you see?", says("a square"))
-    told = "a square [check: an impression from a reduced picture, not a result]"
+    told = "a square [check: no evidence in this session, an impression from a reduced picture]"
     assert played.events[-1].answer.strip() == told
     assert not played.plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.imaging.findings import Code, Finding
-from app.imaging.reports.checks import Fault, check_report
+from app.imaging.reports.checks import Fault, check_report, rewording_fault
 from app.imaging.reports.report_draft import Sentence
 from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, ratio_lines, tool_finding
 
@@ -98,3 +98,43 @@ def test_missing_struck_and_named_findings() -> None:
     draft = draft.with_sentences("other", [Sentence("Small effusion."), Sentence("No effusion.")])
     found = check_report(draft, SUBJECT, {NODULE.id: NODULE}, [other])
     assert [(one.fault, one.place, one.told) for one in found] == [(Fault.NAMED, 0, "Effusion")]
+
+
+SAID = "Right nodule: 12.3 mm (series 3, image 45)."
+
+
+@pytest.mark.parametrize(
+    ("after", "language"),
+    [
+        ("There is a nodule on the right measuring 12.3 mm (series 3, image 45).", "en"),
+        ("On the right, a nodule of 12.3 mm is seen in image 45 of series 3 (image 45).", "en"),
+    ],
+)
+def test_the_same_in_other_words(after: str, language: str) -> None:
+    told = rewording_fault(SAID, after, language)
+    assert told == ("a number or unit differs" if after.count("45") == 2 else "")
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        ("", "empty"),
+        ("Right nodule of 12.3 cm (series 3, image 45).", "number or unit"),
+        ("Right nodule of 12 mm (series 3, image 45).", "number or unit"),
+        ("Nodule of 12.3 mm (series 3, image 45).", "side"),
+        ("Left nodule of 12.3 mm (series 3, image 45).", "side"),
+        ("Right nodule not seen, 12.3 mm (series 3, image 45).", "negated"),
+        ("Spiculated right nodule of 12.3 mm (series 3, image 45).", 'adds "spiculated"'),
+        ("Right nodule of 12.3 mm, suspicious (series 3, image 45).", 'adds "suspicious"'),
+        ("There is on the right a 12.3 mm (series 3, image 45).", 'leaves out "nodule"'),
+    ],
+)
+def test_another_statement_is_no_rewording(after: str, reason: str) -> None:
+    assert reason in rewording_fault(SAID, after, "en")
+
+
+def test_german_rewordings() -> None:
+    before = "Rundherd rechts: 12,3 mm (Serie 3, Bild 45)."
+    same = "Rechts findet sich ein Rundherd von 12,3 mm (Serie 3, Bild 45)."
+    assert rewording_fault(before, same, "de") == ""
+    assert 'adds "malignom"' in rewording_fault(before, f"{same} Malignom.", "de")

@@ -11,7 +11,7 @@ from app.errors import SightlineError
 from app.imaging.findings import Code, State
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
-from app.imaging.reports.sentences import draft_report, figure
+from app.imaging.reports.sentences import draft_report, figure, name_in
 from app.imaging.reports.templates import parse_template, template_for, templates
 from app.imaging.reports.written_report import report_text, written_report
 from app.imaging.types import Instance, Series, Study
@@ -64,6 +64,19 @@ def test_german_reports_have_german_words_and_commas() -> None:
     assert lines(draft, "impression") == ["Rundherd.", "Herz-Thorax-Quotient: 0,52."]
     assert lines(draft, "comparison") == ["CT Thorax vom 05.04.2023."]
     assert [one.title for one in draft.sections][-1] == "Beurteilung"
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("Right Nodule", "Rundherd rechts"),
+        ("left pleural effusion", "Pleuraerguss links"),
+        ("Right Lung", "Rechte Lunge"),
+        ("Right zebra", "Right zebra"),
+    ],
+)
+def test_german_names_with_a_side(label: str, shown: str) -> None:
+    assert name_in("de", label) == shown
 
 
 def test_an_outlined_structure_and_a_bare_measurement_are_no_impression() -> None:
@@ -163,10 +176,10 @@ def test_technique_is_what_the_headers_say() -> None:
     series = Series("1.1", "", "DX", 2, images)
     study = Study("1", "Thorax 2 views", "", "1", "20240101", (series,))
     subject = subject_of(study, ["LL"], lambda uid: (series, 1))
-    assert subject.technique == (("study", "Thorax 2 views, Chest"), ("views", "pa, lateral"))
+    assert subject.technique == (("study", "Thorax 2 views"), ("views", "pa, lateral"))
     assert subject.places == {"LL": (2, 2)}
     draft = drafted(subject=subject)
-    assert lines(draft, "technique") == ["Thorax 2 views, Chest.", "Views: PA, lateral."]
+    assert lines(draft, "technique") == ["Thorax 2 views.", "Views: PA, lateral."]
     assert lines(draft, "comparison") == ["No earlier study of this patient is open."]
 
 

@@ -1,0 +1,545 @@
+"""What a result says, sentence by sentence, and what contradicts it: side, negation, comparison.
+
+Texts are compared by the words that they share, in English and German, and never understood: where
+a sentence shares too little with a result, nothing is said of it. The words of the field are in
+`resources/words/statements.txt`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, cast
+
+from app.agent.planning import Vocabulary, tokens_of
+from app.tools.pack_plan import phrases, word_lists
+
+_SIDES = {
+    "left": re.compile(
+        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?)(?!\w)", re.I
+    ),
+    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?)(?!\w)", re.I),
+}
+_BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|sides)(?!\w)", re.I)
+_CLAUSE = re.compile(
+    r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
+    r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
+    r"|,\s*(?=(?:and\s+|und\s+)?(?:there\s+(?:is|are)|an?|the|with|small|mild|moderate|large|severe|"
+    r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne)\b)"
+    r"|\b(?:and|und)\s+(?=(?:there|no|without|kein\w*|ohne|the|der|die|das|es)\b)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")
+_HEDGED = re.compile(
+    r"\b(?:may|might|possibl\w*|probabl\w*|suspect\w*|suspicio\w*|suggest\w*|likely|unlikely|"
+    r"question\w*|whether|if|uncertain|unclear|undecided|borderline|cannot|can['’]?t|could|"
+    r"versus|vs|doubt\w*|reliab\w*|unreliab\w*|not\s+(?:\w+\s+)?(?:excluded|ruled|decid\w+|sure|"
+    r"only|just|looked|assess\w*|examin\w*|check\w*|measur\w*|cover\w*|evaluat\w*|available)|"
+    r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|wahrscheinlich\w*|ob|"
+    r"könnte\w*|kann|nicht\s+(?:\w+\s+)?(?:ausgeschlossen|auszuschließen|sicher|nur|beurteil\w*|"
+    r"untersuch\w*|geprüft|gemessen))\b|\?",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"\b(?:usually|typically|generally|commonly|often|in adults|by definition|means|refers to|"
+    r"üblicherweise|meist|meistens|oft|häufig|bei erwachsenen)\b",
+    re.IGNORECASE,
+)
+_SCORED = re.compile(
+    r"\b(?:scor\w+|values?|werte?|threshold\w*|schwelle\w*|reach\w*|erreicht|probabilit\w+|"
+    r"wahrscheinlichkeit\w*)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell a figure, which is there whatever it measures is there or not."""
+_MORE = re.compile(
+    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider)\s+than|"
+    r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
+    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower)\s+than|"
+    r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?")
+_COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
+"""Parts of keys whose number counts what the rest names."""
+_ENDINGS = (
+    *("ements", "ement", "ments", "ment", "ations", "ation", "ated", "ings", "ing", "ern", "ed"),
+    *("en", "er", "em", "es", "e", "n", "s"),
+)
+_FALSE = ("no", "none", "absent", "negative", "nein", "kein", "keine", "not found")
+_TRUE = ("yes", "present", "positive", "ja", "vorhanden", "found")
+_THERE = ("present", "detected", "found", "flagged", "positive", "visible", "seen")
+_IS_THERE = re.compile(
+    r"\b(?:found|flagged|present|detected|positive|visible|seen):? (yes|no|true|false)\b",
+    re.IGNORECASE,
+)
+_SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
+_ABNORMAL = "~abnormal"
+_MOST = 400  # facts of one result
+_CHARS = 20_000  # of one text
+_ENOUGH = 0.6  # share of a sentence's words that a result must have to contradict it
+_FIGURE = 5  # words that a figure which agrees counts for
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that a text says: its words, which of them it denies, its sides and figures."""
+
+    text: str
+    words: frozenset[str] = frozenset()
+    denied: frozenset[str] = frozenset()
+    sides: frozenset[str] = frozenset()
+    values: tuple[float, ...] = ()
+    asserts: bool = True  # else it names or measures something, there or not
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a result says, as a whole; `named` are its numbers with the words of their names."""
+
+    said: tuple[Fact, ...] = ()
+    named: tuple[tuple[frozenset[str], float, str], ...] = field(default=())
+
+
+def facts_of(data: Mapping[str, Any]) -> Facts:
+    """Return what a result says; `data` has "summary", "output" and "items" (`Message.data`)."""
+    items = cast("Mapping[str, str]", data.get("items") or {})
+    said = [fact for text in items.values() for fact in item_facts([text])]
+    named: list[tuple[frozenset[str], float, str]] = []
+    for text in _sentences_of(data.get("summary")):
+        said += read(text)
+    for path, value in _leaves(data.get("output") or {}):
+        key = " ".join(path).replace("_", " ")
+        if isinstance(value, bool):
+            fact = _about(key)
+            said.append(fact if value else replace(fact, denied=fact.words, text=f"{key}: no"))
+        elif isinstance(value, int | float):
+            counts = any(part in _COUNTS for part in key.casefold().split())
+            words = [part for part in key.split() if part.casefold() not in _COUNTS]
+            fact = _about(" ".join(words) if counts else key)
+            named.append((fact.words, float(value), key))
+            denied = fact.words if counts and not value else _NONE
+            text = f"{key} {value:.6g}"
+            values = (float(value),)
+            said.append(replace(fact, text=text, values=values, denied=denied, asserts=counts))
+        elif value.casefold().strip(". ") in (*_FALSE, *_TRUE):
+            fact = _about(key)
+            no = value.casefold().strip(". ") in _FALSE
+            said.append(replace(fact, text=f"{key}: {value}", denied=fact.words if no else _NONE))
+        elif len(value.split()) <= 4:
+            said += _short(key, value)
+        else:
+            said += [fact for text in _sentences_of(value) for fact in read(text)]
+        if len(said) > _MOST:
+            break
+    said += _rows(data.get("output") or {})
+    return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]))
+
+
+def item_facts(texts: Sequence[str]) -> list[Fact]:
+    """Return what the texts of a result's items say: numbers name and measure, others assert."""
+    facts: list[Fact] = []
+    for text in texts:
+        there = _IS_THERE.search(text)
+        row = _row(_IS_THERE.sub(" ", text).replace(",", " "))
+        if there is not None:
+            absent = there[1].casefold() in ("no", "false")
+            facts.append(replace(row, denied=row.words if absent else _NONE))
+        elif row.values:
+            facts.append(replace(row, asserts=bool(row.denied)))
+        else:
+            facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
+    return facts
+
+
+def _short(key: str, value: str) -> list[Fact]:
+    """Return what a short text says under its key: a finding's name alone says not that it is."""
+    facts = [*read(f"{key} {value}")]
+    told = any(fact.denied for fact in facts) or any(
+        any(_judged(word[0])) for word in _WORD.finditer(value)
+    )
+    told = told or bool(concepts_of(key)) or key.split()[-1].casefold() in _SAYS
+    return facts if told else [replace(fact, asserts=False) for fact in facts]
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def read(text: str) -> Iterator[Fact]:
+    """Yield what a text says, clause by clause."""
+    general = bool(_HEDGED.search(text) or _GENERAL.search(text))
+    at = 0
+    for cut in (*_CLAUSE.finditer(text), None):
+        clause = text[at : cut.start() if cut else len(text)]
+        at = cut.end() if cut else at
+        fact = _clause(clause)
+        if fact.words or fact.sides:
+            yield replace(fact, asserts=not general)
+
+
+def _about(key: str) -> Fact:
+    return _clause(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))
+
+
+def _row(text: str) -> Fact:
+    """Return a table's row, or a record of several fields, as one fact."""
+    facts = [*read(text)]
+    words = frozenset[str]().union(*(fact.words for fact in facts))
+    denied = frozenset[str]().union(*(fact.denied for fact in facts))
+    sides = frozenset[str]().union(*(fact.sides for fact in facts))
+    values = tuple(value for fact in facts for value in fact.values)
+    return Fact(text, words, denied, sides, values)
+
+
+def _clause(clause: str) -> Fact:
+    words: set[str] = set()
+    denied: set[str] = set()
+    for word, concept, no in _denials(clause):
+        stems = {concept} if concept else {stem(word)}
+        normal, abnormal = _judged(word)
+        if normal:
+            stems, no = {_ABNORMAL}, not no
+        elif abnormal or concept.startswith("F"):
+            stems.add(_ABNORMAL)
+        words |= stems
+        if no:
+            denied |= stems
+    return Fact(
+        " ".join(clause.split()),
+        frozenset(words),
+        frozenset(denied),
+        sides_of(clause),
+        _figures(clause),
+    )
+
+
+def _figures(text: str) -> tuple[float, ...]:
+    found = (float(one[0].replace(",", ".")) for one in _NUMBER.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
+def sides_of(text: str) -> frozenset[str]:
+    """Return which of "left" and "right" a text names; both for "bilateral" and the like."""
+    if _BOTH.search(text):
+        return frozenset(_SIDES)
+    return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
+
+
+def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the words of a clause that tell something: (word, concept or "", whether denied)."""
+    found = [*_WORD.finditer(clause)]
+    low = [one[0].casefold() for one in found]
+    concepts = _concepts_in(clause)
+    predicate = next((i for i, word in enumerate(low) if word in _words("NOT")), -1)
+    if predicate < 0:
+        predicate = next((i for i, w in enumerate(low) if w.endswith(("n't", "n’t"))), -1)
+    empty = _words("NOISE") | _words("VERBS") | _words("OPEN")
+    behind = [word for word in low[predicate + 1 :] if word not in _words("OPEN") | _words("VERBS")]
+    existence = predicate >= 0 and (not behind or behind[0] in _words("NOISE"))
+    if predicate < 0 and low and low[-1] in _words("NO"):  # "effusion: no"
+        existence, predicate = True, len(low)
+    after_no = False
+    for place, word in enumerate(low):
+        if word in _words("NO"):
+            after_no = True
+            continue
+        if word in _words("VERBS"):
+            after_no = False
+        if word in _words("NOT") or word in empty or len(word) < 3:
+            continue
+        if any(pattern.fullmatch(word) for pattern in _SIDES.values()) or _BOTH.fullmatch(word):
+            continue
+        no = after_no or (predicate >= 0 and (place > predicate or existence))
+        yield word, concepts.get(found[place].start(), ""), no
+
+
+def stem(word: str) -> str:
+    """Return a word without its ending, in lower case and without umlauts."""
+    low = word.casefold().replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
+    low = low.replace("ß", "ss")
+    for _ in range(2):
+        ending = next(
+            (end for end in _ENDINGS if low.endswith(end) and len(low) - len(end) > 3), ""
+        )
+        low = low[: len(low) - len(ending)]
+    return low
+
+
+# -- comparison
+
+
+def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: bool = False) -> str:
+    """Return what results say against a sentence, as "result 1 says ..."; "" for nothing.
+
+    `facts` are those of the results that the sentence cites (`cited`), or of all that it may rest
+    on, by their number. What one of them supports, another does not contradict.
+    """
+    told = [(number, fact) for number, one in facts for fact in one.said]
+    for clause in _parts(sentence):
+        if why := _side_against(clause, told, both=cited):
+            return why
+    if _HEDGED.search(sentence):
+        return ""
+    measured = _figures(sentence) if _SCORED.search(sentence) else ()
+    told = [one for one in told if not any(_near(value, one[1].values) for value in measured)]
+    for clause in read(sentence):
+        if why := _denial_against(clause, told):
+            return why
+    return _comparison_against(sentence, facts)
+
+
+def _parts(sentence: str) -> Iterator[Fact]:
+    """Yield the parts of a sentence that name one side each, with the words that they share."""
+    whole = _row(sentence)
+    pieces = re.split(r"[,;:()]|\b(?:and|und|while|whereas|während|but|aber)\b", sentence)
+    sided = [piece for piece in pieces if sides_of(piece)]
+    if len(whole.sides) == 1 or _BOTH.search(sentence):
+        yield whole
+        return
+    for piece in sided:
+        part = _row(piece)
+        if len(part.sides) == 1:
+            organs = frozenset(word for word in whole.words if word.startswith("O"))
+            yield replace(part, words=part.words or organs)
+
+
+def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -> str:
+    """Return what results say of the other side than a part of a sentence does; "" for nothing.
+
+    With `both`, also where the sentence says both sides and they say one.
+    """
+    if not part.sides or (len(part.sides) > 1 and not both):
+        return ""
+    best, found = 0, list[tuple[int, Fact]]()
+    for number, fact in told:
+        alike = len((part.words - {_ABNORMAL}) & fact.words)
+        if part.values and any(_near(value, fact.values) for value in part.values):
+            alike += _FIGURE
+        if not alike or not fact.sides:
+            continue
+        if alike > best:
+            best, found = alike, []
+        if alike == best:
+            found.append((number, fact))
+    if not found:
+        sides = frozenset[str]().union(*(fact.sides for _, fact in told))
+        found = [(number, fact) for number, fact in told if fact.sides == sides]
+        if len(sides) != 1 or not part.words:
+            return ""
+    sides = frozenset[str]().union(*(fact.sides for _, fact in found))
+    if part.sides <= sides or not sides:
+        return ""
+    number, fact = found[0]
+    return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
+
+
+def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results say where a clause denies it, or the other way; "" for nothing."""
+    plain = {word for word in clause.words if not word.startswith("O")}
+    agreed: set[str] = set()
+    against: list[tuple[int, Fact, set[str]]] = []
+    for number, fact in told:
+        other_side = clause.sides and fact.sides and clause.sides.isdisjoint(fact.sides)
+        if other_side or not fact.asserts:
+            continue
+        shared = clause.words & fact.words
+        organ = any(word.startswith("O") for word in shared)
+        alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
+        agreed |= alike - differ
+        told_words = clause.words - {_ABNORMAL} or clause.words
+        # What the field has a word for is compared wherever it stands.
+        named = any(word[0] in "FC" for word in differ)
+        if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
+            against.append((number, fact, differ))
+    for number, fact, differ in against:
+        if differ.isdisjoint(agreed):
+            return f"result {number} says: {fact.text[:90]}"
+    return ""
+
+
+def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
+    """Return the number that a sentence calls above or below another, and that is not so."""
+    for found in _MORE.finditer(sentence):
+        limit = _NUMBER.match(sentence, found.end() + 1)
+        if limit is None:
+            continue
+        words = _row(sentence[: found.start()]).words
+        named = [
+            (number, value, key)
+            for number, one in facts
+            for name, value, key in one.named
+            if name and name <= words
+        ]
+        if len({value for _, value, _ in named}) != 1:
+            continue
+        number, value, key = named[0]
+        bound = float(limit[0].replace(",", "."))
+        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
+        holds = value > bound if found["more"] else value < bound
+        if holds == denied and value != bound:
+            return f"result {number} says {key} {value:.6g}"
+    return ""
+
+
+def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) -> str:
+    """Return how many results count of what stands behind a number; "" if it is that number.
+
+    A number of which a result tells anything under these words is not miscounted.
+    """
+    words = _row(behind).words
+    if not words:
+        return ""
+    for _, one in facts:
+        told = (fact for fact in one.said if count in fact.values)
+        if any(fact.words & words or not fact.words for fact in told):
+            return ""
+    for number, one in facts:
+        for name, value, key in one.named:
+            counted = any(part in _COUNTS for part in key.casefold().split())
+            if name and name <= words and (counted or value.is_integer()):
+                return f"result {number} says {key} {value:.6g}"
+    return ""
+
+
+def shared(words: str, item: str) -> int:
+    """Return how much a sentence has of an item's text: words, sides, and its number."""
+    one, other = _row(words), item_facts([item])[0]
+    figures = sum(_near(value, other.values) for value in one.values)
+    return len((one.words & other.words) - {_ABNORMAL}) + figures
+
+
+def _near(value: float, values: Iterable[float]) -> bool:
+    return any(abs(abs(value) - abs(one)) <= 0.005 * abs(one) + 1e-9 for one in values)
+
+
+# -- words of the field
+
+
+def findings_in(sentence: str) -> dict[int, str]:
+    """Return the concepts that a sentence asserts or denies, by the place of their first word.
+
+    They are findings, and organs that are judged ("the spleen is enlarged", "normal").
+    """
+    judged = any(any(_judged(one[0])) for one in _WORD.finditer(sentence))
+    found = _concepts_in(sentence).items()
+    return {place: key for place, key in found if judged or not key.startswith("O")}
+
+
+def concepts_of(text: str) -> frozenset[str]:
+    """Return the findings and organs that a text names."""
+    return frozenset(_concepts_in(text).values())
+
+
+def _concepts_in(text: str) -> dict[int, str]:
+    """Return the concepts of the field in a text by the place of their first word."""
+    tokens = tokens_of(text)
+    found = _vocabulary().find(tokens)
+    ordered = sorted(found, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
+    return {tokens[one.first].start: one.owner for one in ordered}
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> Vocabulary:
+    lists = word_lists("statements")
+    return Vocabulary(
+        (f"{kind[0]}{number}", word)
+        for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
+        for number, line in enumerate(lists[kind].splitlines())
+        for word in phrases(line)
+    )
+
+
+@lru_cache(maxsize=1)
+def _judgements() -> tuple[Vocabulary, Vocabulary]:
+    lists = word_lists("statements")
+    normal, abnormal = phrases(lists["NORMAL"]), phrases(lists["ABNORMAL"])
+    return Vocabulary(("", one) for one in normal), Vocabulary(("", one) for one in abnormal)
+
+
+@lru_cache(maxsize=4096)
+def _judged(word: str) -> tuple[bool, bool]:
+    """Return whether a word says that something is normal, and whether that it is not."""
+    normal, abnormal = _judgements()
+    tokens = tokens_of(word)
+    return bool(normal.find(tokens)), bool(abnormal.find(tokens))
+
+
+@lru_cache(maxsize=8)
+def _words(section: str) -> frozenset[str]:
+    return frozenset(word_lists("statements")[section].split())
+
+
+# -- a result's values
+
+
+def _leaves(
+    value: Any, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], bool | int | float | str]]:
+    """Yield texts, numbers and truth values in an output, with the keys that lead to them."""
+    left: list[tuple[tuple[str, ...], Any]] = [(path, value)]
+    for _ in range(_CHARS):
+        if not left:
+            return
+        where, item = left.pop(0)
+        match item:
+            case bool() | int() | float():
+                yield where, item
+            case str():
+                yield where, item[:_CHARS]
+            case dict() as table:
+                entries = cast("Mapping[str, Any]", table).items()
+                told = any(isinstance(table.get(key), bool) for key in _THERE)  # see `_rows`
+                left += [
+                    ((*where, str(key)), one)
+                    for key, one in entries
+                    if _tells(str(key)) and not (told and not isinstance(one, dict | list))
+                ]
+            case list() | tuple() as items:
+                left += [(where, one) for one in cast("Sequence[Any]", items)]
+            case _:
+                pass
+
+
+def _rows(value: Any) -> list[Fact]:
+    """Return the records in an output, with several fields each, as facts."""
+    facts: list[Fact] = []
+    left: list[tuple[Any, bool]] = [(value, False)]
+    for _ in range(_MOST):
+        if not left:
+            break
+        item, listed = left.pop(0)
+        match item:
+            case dict() as table:
+                entries = {str(k): v for k, v in cast("Mapping[str, Any]", table).items()}
+                there = next((entries[key] for key in _THERE if key in entries), None)
+                short = [
+                    f"{key.replace('_', ' ')} {one}"
+                    for key, one in entries.items()
+                    if isinstance(one, str | int | float)
+                    and not isinstance(one, bool)
+                    and len(str(one).split()) <= 8
+                    and _tells(key)
+                ]
+                sided = any(sides_of(one) and len(one.split()) <= 3 for one in short)
+                if short and (listed or sided or isinstance(there, bool)):
+                    fact = replace(_row(" ".join(short)), asserts=isinstance(there, bool))
+                    facts.append(replace(fact, denied=fact.words) if there is False else fact)
+                left += [(one, isinstance(one, list)) for one in entries.values()]
+            case list() | tuple() as items:
+                left += [(one, True) for one in cast("Sequence[Any]", items)]
+            case _:
+                pass
+    return facts
+
+
+def _tells(key: str) -> bool:
+    """Return whether a key may lead to something that is said of an image, and is no path."""
+    return not key.endswith(("path", "paths", "uid", "sha256", "version", "file"))
+
+
+def _sentences_of(text: Any) -> list[str]:
+    if not isinstance(text, str):
+        return []
+    return [part for part in re.split(r"(?<=[.!?;])\s+|\n+", text[:_CHARS]) if part.strip()]

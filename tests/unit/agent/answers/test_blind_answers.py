@@ -1,0 +1,198 @@
+"""80 scripted answers and 100 true sentences, written by somebody who knew none of the rules.
+
+`python -m tests.unit.agent.answers.test_blind_answers` prints what is checked wrongly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.answers.claims import Claims
+from app.agent.answers.evidence import MARK, UNKNOWN, UNKNOWN_ITEM, Evidence, sentences
+from app.agent.answers.items import Item
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.agent_loop import _Run as Run  # pyright: ignore[reportPrivateUsage]
+from app.tools.registry import load_packs
+from app.views.chat.markdown import CitedResult, Linker, Style
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
+from tests.support.scripted_model import ScriptedModel, Turn, call, says
+
+DATA = tomllib.loads((Path(__file__).parent / "blind_answers.toml").read_text("utf-8"))
+ANSWERS: list[dict[str, Any]] = DATA["answer"]
+TRUE: list[dict[str, Any]] = DATA["true_sentence"]
+FILM = {"id": "image-1", "path": "/a/current.dcm", "kind": "dicom", "modality": "DX", "view": "PA"}
+FILMS = (
+    FILM | {"rows": 1024, "columns": 1024, "study_date": "2024-05-14"},
+    FILM | {"id": "image-2", "path": "/a/prior.dcm", "study_date": "2022-03-02"},
+)
+IMAGES = {"current": "image-1", "other": "image-2"}
+KINDS = {
+    "wrong_id": r"no such (?:result|item)|^[\d.]+ is |cannot show this",
+    "number": r"in no result|not in result|says [^:]*-?\d|^[\d.]+ is .*\d|this date",
+    "unit": r"no result gives this in",
+    "side": r"says (?:left|right)|^[\d.]+ is .*(?:left|right)",
+    "negation": r"says: ",
+    "no_evidence": r"no evidence in this session|cannot show this",
+    "other_image": r" is of ",
+}
+
+
+def told(item: Mapping[str, Any]) -> str:
+    """The text of an item, as `items_of` writes those of real results: its fields."""
+    named = ("id", "unit")
+    texts = [f"{key} {value}" if key not in ("name", "text", "phrase") else str(value)
+             for key, value in item.items() if key not in named]  # fmt: skip
+    return (
+        f"{', '.join(texts)} {item.get('unit', '')}".strip()
+        .replace("True", "yes")
+        .replace("False", "no")
+    )
+
+
+@lru_cache(maxsize=1)
+def session() -> tuple[Claims, Evidence]:
+    """The checks of a run in which the made-up tools gave their results."""
+    turns: list[Turn] = []
+    fakes: list[FakeTool] = []
+    for result in DATA["result"]:
+        name = f"{result['tool'].replace(' ', '_')}_{result['number']}"
+        rows = [{k: v for k, v in item.items() if k != "id"} for item in result["items"]]
+        note = {"note": result["note"]} if "note" in result else {}
+        fakes.append(FakeTool(name, ImageInput, ok("", {"entries": rows, **note})))
+        where = IMAGES.get(result.get("image", ""), "record")
+        turns.append([call(name, image_path=where)])
+    model = ScriptedModel(*turns, says("Done."))
+    loop = AgentLoop(model, FakeRegistry(*fakes), plans=load_packs([]).plans)
+    made: list[Run] = []
+    real = Run.__init__
+
+    def kept(self: Run, *arguments: Any) -> None:
+        real(self, *arguments)
+        made.append(self)
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(Run, "__init__", kept)
+        question = "What does image-1 show?"
+        asyncio.run(collect(loop, request(Path(folder), question, notes=FILMS)))
+    run = made[0]
+    for item in run.director.record.all():
+        texts = {one["id"]: told(one) for one in DATA["result"][item.message.evidence - 1]["items"]}
+        item.message.data["items"] = texts
+    history = run.request.thread.history
+    results = [item.message for item in run.director.record.all()]
+    return Claims(run.director, history, load_packs([]).plans), Evidence(results)
+
+
+def checked(text: str) -> str:
+    claims, evidence = session()
+    return evidence.marked(claims.marked(text))
+
+
+def marks_in(told: str) -> Iterator[tuple[int, str]]:
+    """The marks of an answer: the place in the text without marks, and what each says."""
+    removed = 0
+    pattern = rf" ?{MARK.pattern}|{UNKNOWN}|{UNKNOWN_ITEM}"
+    for found in re.finditer(pattern, told):
+        yield found.start() - removed, found[0].strip().removeprefix("[check: ").rstrip("]")
+        removed += len(found[0])
+
+
+def wrong(row: Mapping[str, Any]) -> str:
+    """What is checked wrongly in an answer; "" if every mark is as it should be, and no other."""
+    text, told_ = row["text"], checked(row["text"])
+    left = list(marks_in(told_))
+    missing: list[str] = []
+    for mark in row.get("marks", ()):
+        kinds = [mark["mark"]] if isinstance(mark["mark"], str) else mark["mark"]
+        pattern = "|".join(KINDS[kind] for kind in kinds)
+        start = text.index(mark["quote"])
+        end = start + len(mark["quote"])
+        low, high = clause(text, start, end)
+        around = [one for one in left if low <= one[0] <= high and re.search(pattern, one[1])]
+        # That on the quote itself, or else the nearest in its sentence.
+        own = sorted(around, key=lambda one: (not start <= one[0] <= end, abs(one[0] - end)))[:1]
+        if not own:
+            missing.append(f"{mark['mark']}: {mark['quote']}")
+        left = [one for one in left if one not in own and not (own and one[0] == own[0][0])]
+    if missing or left:
+        return f"{row['id']}\n   {told_}\n   missing {missing}\n   extra {left}"
+    return ""
+
+
+def clause(text: str, low: int, high: int) -> tuple[int, int]:
+    """The sentence around a part of a text."""
+    before = max((m.end() for m in re.finditer(r"[.!?]\s|\n", text[:low])), default=0)
+    after = re.search(r"[.!?](?=\s|$)|\n|$", text[high:])
+    assert after is not None
+    return before, high + after.end()
+
+
+def test_scripted_answers_are_marked_as_they_should_be():
+    failed = [found for row in ANSWERS if (found := wrong(row))]
+    assert len(ANSWERS) == 80
+    assert len(failed) <= 2, "\n".join(failed)
+
+
+def test_true_sentences_have_no_mark():
+    failed = [row["id"] for row in TRUE if checked(row["text"]) != row["text"]]
+    assert len(TRUE) == 100
+    assert len(failed) <= 3, failed
+
+
+def linker() -> tuple[Linker, dict[str, str]]:
+    """What links the answers' citations and the findings' names, and the image of each finding."""
+    images: dict[str, str] = {}
+    results: dict[int, CitedResult] = {}
+    names: dict[str, str] = {}
+    for result in DATA["result"]:
+        found: list[tuple[str, str]] = []
+        items: list[Item] = []
+        for item in result["items"]:
+            where = result.get("image", "")
+            items.append(Item(told(item), item["id"] if where else ""))
+            if where:
+                label = str(item.get("name") or item.get("phrase") or item.get("text"))
+                images[item["id"]] = where
+                found.append((label, item["id"]))
+                names.setdefault(label, item["id"])
+        images[str(result["number"])] = result.get("image", "")
+        results[result["number"]] = CitedResult(result["tool"], items, found)
+
+    def same(one: str, other: str) -> bool:
+        return images[one] == images[other]
+
+    return Linker(names, results, same_image=same), images
+
+
+@pytest.mark.parametrize("row", ANSWERS, ids=[row["id"] for row in ANSWERS])
+def test_no_link_leads_to_an_image_that_is_not_the_findings(row: dict[str, Any]):
+    made, images = linker()
+    spans = [span for line in checked(row["text"]).split("\n") for span in made.spans(line)]
+    cited = {span.target for span in spans if span.style is Style.CITATION}
+    assert cited >= set(row.get("links", ()))
+    for target in row.get("no_links", ()):
+        assert all(target not in span.target for span in spans)
+    for line in row["text"].split("\n"):
+        for start, end in sentences(line):
+            part = [*made.spans(line[start:end])]
+            own = {images.get(span.target) for span in part if span.style is Style.CITATION}
+            linked = {images[span.target] for span in part if span.style is Style.LINK}
+            assert not own or linked <= own
+
+
+if __name__ == "__main__":
+    bad = [found for row in ANSWERS if (found := wrong(row))]
+    marked = [checked(row["text"]) for row in TRUE if checked(row["text"]) != row["text"]]
+    sys.stdout.write(
+        "\n".join([*bad, "", *marked, f"{80 - len(bad)} of 80, {len(marked)} of 100\n"])
+    )

@@ -1,0 +1,130 @@
+"""The open report without a window: what is kept, and what a broken file does."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from app.errors import FileProblem, SightlineError
+from app.imaging.findings import Box, State
+from app.imaging.reports.report_draft import Sentence
+from app.workspace.report import OpenReport, ReportStore, reportable
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import finding, found, frame, instance, study
+from tests.unit.imaging.report_cases import own_length, tool_finding
+
+NOW = datetime(2024, 3, 4, 10, 11, tzinfo=UTC)
+
+
+def opened(folder: Path) -> tuple[Workspace, OpenReport]:
+    """Return a workspace with one image and an accepted nodule, and its report."""
+    workspace = Workspace()
+    workspace.add(found(study(instance("1.1"))))
+    box = Box(20.5, 10.5, 60.5, 40.5)
+    workspace.annotations.add([finding(frame("1.1").ref, box, "Nodule", id="nodule")])
+    workspace.annotations.decide(["nodule"], State.ACCEPTED)
+    report = OpenReport(workspace, ReportStore(folder))
+    report.use()
+    return workspace, report
+
+
+def text(report: OpenReport) -> str:
+    """Return all sentences of the open report."""
+    draft = report.draft
+    assert draft is not None
+    return "\n".join(one.text for section in draft.sections for one in section.sentences)
+
+
+@pytest.mark.parametrize("state", [State.PROPOSED, State.REJECTED])
+def test_only_accepted_findings_are_reportable(state: State) -> None:
+    assert reportable(tool_finding())
+    assert not reportable(tool_finding(state=state))
+    assert reportable(own_length())
+    assert not reportable(own_length(state=state))
+
+
+def test_an_untouched_draft_leaves_no_file_and_an_edited_one_comes_back(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    assert "Nodule" in text(report)
+    assert list(tmp_path.iterdir()) == []
+    report.edit("impression", [Sentence("Nodule, unchanged.", ("nodule",))])
+    [file] = tmp_path.iterdir()
+    assert "Nodule, unchanged." in file.read_text("utf-8")
+    _, again = opened(tmp_path)
+    assert again.draft == report.draft
+    workspace.commands.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_set_aside_and_told(tmp_path: Path) -> None:
+    _, report = opened(tmp_path)
+    report.edit("impression", [Sentence("Mine.")])
+    [file] = tmp_path.iterdir()
+    file.write_text(file.read_text()[:40])
+    _, again = opened(tmp_path)
+    assert "Mine." not in text(again)
+    assert isinstance(again.problem, FileProblem)
+    assert "cannot be read" in again.problem.reason
+    assert not file.exists()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    _, report = opened(tmp_path)
+    report.edit("impression", [Sentence("Mine.")])
+    [file] = tmp_path.iterdir()
+    newer = json.dumps(json.loads(file.read_text()) | {"version": 99})
+    file.write_text(newer)
+    _, again = opened(tmp_path)
+    assert again.problem is not None
+    assert "newer version" in again.problem.reason
+    again.edit("impression", [Sentence("Over it.")])
+    again.flush()
+    assert file.read_text() == newer
+
+
+def test_a_full_disk_is_told_and_the_next_edit_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, report = opened(tmp_path)
+
+    def full(_path: Path, _data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("app.workspace.report.write_atomic", full)
+        report.edit("impression", [Sentence("One.")])
+    assert report.problem is not None
+    assert "No space left" in report.problem.reason
+    report.edit("impression", [Sentence("Two.")])
+    [file] = tmp_path.iterdir()
+    assert "Two." in file.read_text()
+
+
+def test_what_contradicts_a_finding_cannot_be_signed(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    report.edit("impression", [Sentence("No nodule.", ("nodule",))])
+    with pytest.raises(SightlineError, match="contradicts"):
+        report.sign("Dr Roe", NOW)
+    with pytest.raises(SightlineError, match="no name"):
+        report.sign("  ", NOW)
+    workspace.commands.undo()
+    report.sign("Dr Roe", NOW)
+    assert report.signed
+    workspace.annotations.decide(["nodule"], State.REJECTED)
+    with pytest.raises(SightlineError, match="no longer accepted"):
+        report.written()
+
+
+def test_a_signed_report_is_not_edited(tmp_path: Path) -> None:
+    _, report = opened(tmp_path)
+    report.sign("Dr Roe", NOW)
+    before = report.draft
+    report.edit("impression", [Sentence("Other.")])
+    report.draft_again()
+    report.add_missing()
+    report.remove_struck()
+    assert report.draft == before
