@@ -84,8 +84,8 @@ def test_a_change_is_tabled_the_changed_first_with_figures_and_error():
     assert wording.answer is not None
     told = wording.answer({"rows": rows, "days_between": 30}, frozenset())
     assert [" ".join(one.text for one in line) for line in told] == [
-        "**Compared with the film taken 30 days earlier:** 1 change beyond the method's error; 1 new, "
-        "0 gone.",
+        "**Compared with the film taken 30 days earlier:** 1 change beyond the method's error; "
+        "1 new, 0 gone.",
         "",
         "|  | before | now | change |",
         "| --- | --- | --- | --- |",
