@@ -516,6 +516,7 @@ class _Run:
         waiting = deque(calls)
         stop: Stop | None = None
         try:
+            await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
             while waiting and stop is None:
                 turn = self.director.turn(waiting)
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))

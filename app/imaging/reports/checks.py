@@ -152,11 +152,10 @@ def check_report(
             if _names(sentence.text, one, draft.language)
         ]
     cited = set(draft.cited())
-    made += [
-        Check(Fault.MISSING, finding=statement.ids[0], told=statement.label)
-        for statement in statements(tuple(accepted.values()))
-        if not cited.intersection(statement.ids)
-    ]
+    for statement in statements(tuple(accepted.values())):
+        missing = [key for key in statement.ids if key not in cited]
+        if len(missing) == len(statement.ids) or (missing and statement.count > 1):
+            made.append(Check(Fault.MISSING, finding=missing[0], told=statement.label))
     return tuple(made)
 
 

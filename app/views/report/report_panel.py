@@ -74,6 +74,7 @@ class ReportPanel(QWidget):
         self.report = report
         self._workspace, self._background, self._decoder = workspace, background, decoder
         report.submit = background.submit
+        report.watched = self.isVisible
         report.language = language()
         self._worder: Worder | None = None
         self._tasks = DaemonTasks(self)
