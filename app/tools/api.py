@@ -191,6 +191,8 @@ class ToolSpec:
             the most important first. The first three have colours that no other label gets.
         cleaned: Whether what identifies a patient is removed from the arguments of a call, as for a
             remote language model, before the user is asked and the tool runs.
+        for_profiles: Whether it is part of an agent profile's protocol: without a profile, a model
+            is offered it only if the question names it.
     """
 
     name: str
@@ -211,6 +213,7 @@ class ToolSpec:
     labels: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     cleaned: bool = False
+    for_profiles: bool = False
 
 
 @dataclass(frozen=True, slots=True)

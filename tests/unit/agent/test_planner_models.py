@@ -10,7 +10,7 @@ from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
-PACKS = load_packs([])
+PACKS = load_packs([]).without(["viewer"])
 TOOLS = PACKS.all()
 OTHER_NOTE = {**DICOM_NOTE, "id": "image-2", "path": "/studies/DOE_JANE/RG0.dcm"}
 OPEN, OTHER = str(DICOM_NOTE["path"]), str(OTHER_NOTE["path"])
