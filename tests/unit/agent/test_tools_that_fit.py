@@ -25,7 +25,7 @@ from tests.support.fake_tools import collect, request
 from tests.support.scripted_model import ScriptedModel, says
 from tests.unit.tools.record.test_questions import ROWS, ThreePatients, scene
 
-VAGUE = "Hmm, and now what do you make of that?"  # no rule knows it: all tools are candidates
+VAGUE = "Hmm, fair enough, and what then?"  # no rule knows it: all tools are candidates
 
 
 @pytest.fixture(scope="module")
