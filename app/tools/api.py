@@ -276,6 +276,7 @@ class ImageSnapshot:
         derived: The window with which `display` was made; None for colour images and pictures.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
+        found: Findings of tools on the image before the run, with what the user made of them.
         group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
         replicate: The independent sample within the group ("2"), "" if unknown.
         own: For a file made in this run, its own stored values; see `values`.
@@ -290,6 +291,7 @@ class ImageSnapshot:
     derived: bool = False
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
+    found: tuple[Finding, ...] = ()
     group: str = ""
     replicate: str = ""
     own: NDArray[Any] | None = None
