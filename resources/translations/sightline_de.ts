@@ -8933,6 +8933,7 @@
             <translation>Anmerkung</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
             <location filename="../../app/views/settings/memory_page.py" />
@@ -15905,6 +15906,16 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>Your name, in words</source>
             <translation>Ihr Name, in Worten</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>Your notes</source>
+            <translation>Ihre Notizen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your notes that are switched on in Settings &gt; Memory, and your administrator's</source>
+            <translation>Ihre Notizen, die unter Einstellungen &gt; Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
