@@ -172,13 +172,15 @@ class ApprovalRequested(_Event):
     argument, shown (the whole path with links followed, or the host in its plain spelling) and note
     (what is unusual, or "").
 
-    `about` says what the question is about: a call ("tool"); whether a running tool may use an
-    unsuitable image, whose id is `image` ("override": the default is no, and a yes holds for this
-    image in this conversation); whether a conversation may be sent ("conversation"); whether
-    what a patient's record says may be sent with it ("record"); whether `pictures` may be sent
-    ("pictures"), and once more whether those that may show who the patient is may be sent
-    ("risky_pictures"). For the last four, `host` and `model` say where to, and `sent` names the
-    kinds of data in plain words. `pictures` lists exactly the pictures that would
+    `about` says what the question is about: a call ("tool"); several calls together ("plan": each
+    of `calls` has the fields call_id, tool, arguments, effect and touches; a yes covers exactly
+    these, a no all of them, and a no with the scope "each" has every one asked about alone);
+    whether a running tool may use an unsuitable image, whose id is `image` ("override": the default
+    is no, and a yes holds for this image in this conversation); whether a conversation may be sent
+    ("conversation"); whether what a patient's record says may be sent with it ("record"); whether
+    `pictures` may be sent ("pictures"), and once more whether those that may show who the patient
+    is may be sent ("risky_pictures"). For the last four, `host` and `model` say where to, and
+    `sent` names the kinds of data in plain words. `pictures` lists exactly the pictures that would
     be sent, each with its PNG's path, caption, image_id and risk (why it needs a second yes, or
     ""). `warning` says what is wrong with the connection; "" if nothing is.
     """
@@ -191,11 +193,12 @@ class ApprovalRequested(_Event):
     tool: str = ""
     arguments: dict[str, Any] = {}
     effect: str = ""
-    scopes: list[Literal["once", "session"]] = ["once"]
+    scopes: list[Literal["once", "session", "each"]] = ["once"]
     touches: list[dict[str, str]] = []
-    about: Literal["tool", "override", "conversation", "record", "pictures", "risky_pictures"] = (
-        "tool"
-    )
+    about: Literal[
+        "tool", "plan", "override", "conversation", "record", "pictures", "risky_pictures"
+    ] = "tool"
+    calls: list[dict[str, Any]] = []
     image: str = ""
     host: str = ""
     model: str = ""
@@ -211,7 +214,7 @@ class ApprovalResolved(_Event):
     approval_id: str
     granted: bool
     reason: str = ""
-    scope: Literal["once", "session"] = "once"
+    scope: Literal["once", "session", "each"] = "once"
 
 
 class DataSent(_Event):

@@ -23,12 +23,13 @@ class Decision:
         granted: Whether the user said yes.
         scope: "once" if the answer is for this call only. With "session", a yes also covers the
             same tool with the same arguments in this conversation until Sightline is closed; a no
-            covers the tool with any arguments.
+            covers the tool with any arguments. A no with "each" decides nothing: the calls of a
+            plan are asked about one by one.
         reason: Why the user said no, in their own words, for the model.
     """
 
     granted: bool
-    scope: Literal["once", "session"] = "once"
+    scope: Literal["once", "session", "each"] = "once"
     reason: str = ""
 
 

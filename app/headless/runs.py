@@ -191,6 +191,8 @@ def approver(model: LanguageModel, allowed: Collection[str] = ()) -> Approve:
         if event.about == "tool" and event.tool in allowed:
             print(f"sightline: {printable(event.title)} Allowed by --allow.", file=sys.stderr)
             return Decision(granted=True)
+        if event.about == "plan":  # each is allowed, or not, by its own name
+            return Decision(granted=False, scope="each")
         ours = bool(host) and event.host == host and not (event.call_id or event.tool)
         variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):

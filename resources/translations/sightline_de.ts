@@ -1165,6 +1165,11 @@
             <translation>Alle Werkzeuge zusammen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>All {count} allowed</source>
+            <translation>Alle {count} erlaubt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>All {lines:,} lines are as they were written, from {first} to {last}.</source>
             <translation>Alle {lines} Zeilen sind so, wie sie geschrieben wurden, von {first} bis {last}.</translation>
@@ -1181,8 +1186,18 @@
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
+            <source>Allow all {count}</source>
+            <translation>Alle {count} erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
             <source>Allow in this conversation</source>
             <translation>In diesem Gespräch erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow none</source>
+            <translation>Keinen erlauben</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -1193,6 +1208,11 @@
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Allow these tools</source>
             <translation>Diese Werkzeuge erlauben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Allow these {count} calls?</source>
+            <translation>Diese {count} Aufrufe erlauben?</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />
@@ -1763,6 +1783,11 @@
             <translation>MedGemma fragen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Ask one by one</source>
+            <translation>Einzeln fragen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>Ask the assistant about the image. What its tools find is listed here.</source>
             <translation>Fragen Sie den Assistenten zum Bild. Was seine Werkzeuge finden, steht hier.</translation>
@@ -1821,6 +1846,11 @@
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Asked about again from the next call on</source>
             <translation>Ab dem nächsten Aufruf wird wieder gefragt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>Asked one by one</source>
+            <translation>Einzeln gefragt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_view.py" />
@@ -8597,6 +8627,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>None of the words</source>
             <translation>Keines der Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/approval.py" />
+            <source>None of them allowed</source>
+            <translation>Keiner davon erlaubt</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />

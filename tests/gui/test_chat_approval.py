@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunCancelled, ToolStarted
 from app.agent.request import Decision
-from app.views.chat.approval import _CODES, ApprovalCard, _argument_text
+from app.views.chat.approval import _CODES, _SCROLL, ApprovalCard, _argument_text
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat, stall_ms
 
@@ -413,3 +413,75 @@ def test_what_was_not_scrolled_into_view_cannot_be_allowed(chat: Chat, wait_unti
     chat.dock.conversation.ensureWidgetVisible(card.touched[0])
     wait_until(card.allow.isEnabled)
     assert card._waits.text() == "The assistant is waiting for your answer."
+
+
+# -- a plan's calls, asked about together
+
+
+def plan_request(chat: Chat, wait_until: Wait) -> ApprovalCard:
+    ask(chat, wait_until)
+    calls = [
+        {"call_id": "c1", "tool": "export_report", "arguments": ARGUMENTS, "effect": "write",
+         "touches": [{"what": "writes", "argument": "path", "shown": "/r/lungs.pdf", "note": ""}]},
+        {"call_id": "c2", "tool": "send_mail", "arguments": {"to": "a@b.c"}, "effect": "send",
+         "touches": [{"what": "sends to", "argument": "to", "shown": "b.c", "note": ""}]},
+    ]  # fmt: skip
+    title, scopes = "Allow these 2 calls?", ["once", "each"]
+    fields = {"title": title, "detail": "", "about": "plan", "calls": calls, "scopes": scopes}
+    chat.runner.say(ApprovalRequested, approval_id="a1", **fields)
+    wait_until(lambda: chat.run.approvals)
+    card = approval(chat)
+    bar = chat.dock.conversation.verticalScrollBar()
+    wait_until(lambda: bar.maximum() > 0 or card.allow.isEnabled())
+
+    def scrolled() -> bool:  # as a reader does, until the end
+        bar.setValue((bar.value() + 120) % (bar.maximum() + 120))
+        return card.allow.isEnabled()
+
+    wait_until(scrolled)
+    return card
+
+
+@pytest.mark.parametrize(
+    ("button", "decision", "said"),
+    [
+        ("allow", Decision(granted=True), "All 2 allowed"),
+        ("deny", Decision(granted=False), "None of them allowed"),
+        ("each", Decision(granted=False, scope="each"), "Asked one by one"),
+    ],
+)
+def test_a_plans_calls_are_answered_as_a_whole(
+    chat: Chat, wait_until: Wait, button: str, decision: Decision, said: str
+):
+    card = plan_request(chat, wait_until)
+    whole = [json.loads(one.plain()) for one in card.texts]
+    assert whole == [ARGUMENTS, {"to": "a@b.c"}]
+    assert [one.place.plain() for one in card.touched] == ["/r/lungs.pdf", "b.c"]
+    assert says(card, "It writes files outside this conversation's own folder.")
+    assert says(card, "It sends data to another machine.")
+    assert (card.allow.text(), card.deny.text()) == ("Allow all 2", "Allow none")
+    assert not card.allow_session.isVisible()
+    wanted = getattr(card, button)
+    chat.dock.conversation.ensureWidgetVisible(wanted)
+    QTest.mouseClick(wanted, LEFT)
+    assert chat.runner.answers == [("a1", decision)]
+    fields = {"granted": decision.granted, "scope": decision.scope}
+    chat.runner.say(ApprovalResolved, approval_id="a1", **fields)
+    wait_until(lambda: card.state.full == said)
+
+
+def test_a_plan_cannot_be_allowed_before_its_last_call_was_seen(chat: Chat, wait_until: Wait):
+    chat.dock.resize(420, 420)
+    ask(chat, wait_until)
+    calls = [
+        {"call_id": f"c{n}", "tool": "export_report", "arguments": {"path": f"/r/{n}"},
+         "effect": "write", "touches": []}
+        for n in range(9)
+    ]  # fmt: skip
+    fields = {"title": "Allow these 9 calls?", "detail": "", "about": "plan", "calls": calls}
+    chat.runner.say(ApprovalRequested, approval_id="a1", scopes=["once", "each"], **fields)
+    wait_until(lambda: chat.run.approvals)
+    card = approval(chat)
+    wait_until(lambda: card._waits.text() == _SCROLL)
+    assert not card.allow.isEnabled()
+    assert card.deny.isEnabled()

@@ -187,6 +187,10 @@ class Director:
             turn.append(self._settle(call, ruling))
         return turn
 
+    def bars(self, call: ToolCall) -> bool:
+        """Return whether the question or the packs exclude a call, so that it will not run."""
+        return self._enforcer is not None and self._enforcer.bars(call)
+
     def order(self, call: ToolCall) -> CallOrder:
         """Return how to make a call that `turn` returned, or the outcome of a refused call."""
         return self._orders.get(call.id, PLAIN)

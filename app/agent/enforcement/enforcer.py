@@ -163,6 +163,10 @@ class Enforcer:
         given, missing = self._bound(tool, (image,), arguments)
         return {**arguments, **given}, f"{name} needs {missing}" if missing else ""
 
+    def bars(self, call: ToolCall) -> bool:
+        """Return whether the question or the packs exclude a call, whatever has run before it."""
+        return self._barred(inner_call(call, self._intent.scene.images) or call) is not None
+
     def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
         """Return whether a call may run at the same time as the calls in `beside`."""
         if any(inner_call(other) is not None for other in (call, *beside)):

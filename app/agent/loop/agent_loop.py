@@ -463,6 +463,9 @@ class _Run:
         self.calls.tools = OfferedTools(ready, self.own)
         several = len(self.request.image_notes) > 1
         idle = without_record(intent) | (set() if several else {REPEATED})
+        if agent.profile is None:
+            specs = (tool.spec for tool in agent.tools.all())
+            idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         texts = agent.tool_texts
@@ -516,6 +519,7 @@ class _Run:
         waiting = deque(calls)
         stop: Stop | None = None
         try:
+            await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
             while waiting and stop is None:
                 turn = self.director.turn(waiting)
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))

@@ -159,6 +159,13 @@ class _Told:
             reached = [item.get("shown", "") for item in event.touches[:_MOST_REACHED]]
             if reached:
                 facts["reaches"] = [self._audit.name("reaches", item) for item in reached]
+        elif event.about == "plan":
+            facts["tools"] = [item["tool"] for item in event.calls]
+            exact = [self._arguments(item["arguments"])["arguments"] for item in event.calls]
+            facts["arguments"] = exact
+            if event.touches:
+                reached = [item.get("shown", "") for item in event.touches[:_MOST_REACHED]]
+                facts["reaches"] = [self._audit.name("reaches", item) for item in reached]
         elif event.about == "override":
             uid = self._uids().get(event.image)
             facts |= self._call(event.call_id, event.tool)
@@ -176,7 +183,7 @@ class _Told:
         facts["scope"] = event.scope
         if event.approval_id in self._questions:
             asked, told = self._questions[event.approval_id]
-            facts |= {key: told[key] for key in ("about", "tool", "host") if key in told}
+            facts |= {key: told[key] for key in ("about", "tool", "tools", "host") if key in told}
             if asked.about == "override":
                 facts["images"] = told["images"]
             hosts = [item.get("shown", "")[:100] for item in asked.touches if _is_host(item)]

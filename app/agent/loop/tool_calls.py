@@ -50,7 +50,7 @@ from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, RecordContent, ToolCall
 from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
-from app.agent.policy.approvals import Gate, ask
+from app.agent.policy.approvals import Gate, PlanAnswers, WantedCall, ask
 from app.agent.policy.judgements import Judgement
 from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.redaction import clean_arguments
@@ -205,6 +205,7 @@ class ToolCalls:
         stop_after: Whether to start no more calls; running calls may still end.
         scope: The files that arguments may name, as last determined; None before that.
         confirmations: Asks the user on behalf of running tools.
+        answers: The user's answers about several calls together.
         unclean: Why calls may not be made, by call id: nobody knows what in them identifies a
             patient.
         model_for: Returns the run's language model for a call with this cancel token, or None.
@@ -228,6 +229,7 @@ class ToolCalls:
     stop_after: bool = False
     scope: Scope | None = None
     model_for: Callable[[CancelToken, WatchedRecords], ToolModel | None] = lambda _, __: None
+    answers: PlanAnswers = field(default_factory=PlanAnswers)
     unclean: dict[str, Outcome] = field(default_factory=dict[str, Outcome])
     confirmations: ImageConfirmations = field(init=False)
     past: PastResults = field(init=False)
@@ -238,6 +240,29 @@ class ToolCalls:
         self.past = PastResults(self.request.thread, self.request.rejected_calls)
         self.store = KeptValues(self.request.out_dir)
         self.confirmations = ImageConfirmations(self.request, self.emitter, self.clock, grants)
+
+    async def ask_together(self, calls: Sequence[ToolCall]) -> None:
+        """Ask the user once where several of a message's calls need a yes.
+
+        A call whose arguments are changed afterwards, by a rule, is asked about alone.
+        """
+        if len(calls) < 2:
+            return
+        looked = [self._look_at(await self._cleaned(call), beside=False) for call in calls]
+        wanted = [
+            WantedCall(item.tool.spec, item.call, item.args)
+            for item in looked
+            if item.tool is not None and item.args is not None
+        ]
+        with self.clock.paused():
+            await self.approvals.ask_together(
+                wanted,
+                self.answers,
+                thread_id=self.request.thread.thread_id,
+                emitter=self.emitter,
+                approve=self.request.approve,
+                scope=self._scope(),
+            )
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls in one message; return the limit that was reached, or None.
@@ -429,6 +454,7 @@ class ToolCalls:
                 emitter=self.emitter,
                 approve=self.request.approve,
                 scope=self._scope(),
+                answers=self.answers,
             )
         if not verdict.granted:
             return not_run(verdict.error, verdict.remedy, verdict.told)

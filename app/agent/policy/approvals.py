@@ -10,8 +10,9 @@ import json
 import logging
 import re
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -147,6 +148,35 @@ class PolicyVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedCall:
+    """A call that a plan wants to make, with its validated arguments."""
+
+    spec: ToolSpec
+    call: ToolCall
+    arguments: BaseModel
+
+
+@dataclass(slots=True)
+class PlanAnswers:
+    """What the user answered in one run about calls asked about together.
+
+    Attributes:
+        allowed: How often each exact call, by its fingerprint with what it reaches, may be made.
+        refused: The verdicts on calls that may not, by call id.
+    """
+
+    allowed: Counter[str] = field(default_factory=Counter[str])
+    refused: dict[str, PolicyVerdict] = field(default_factory=dict[str, PolicyVerdict])
+
+    def takes(self, exact_call: str) -> bool:
+        """Return whether a call was allowed; it is used up by that."""
+        if not self.allowed[exact_call]:
+            return False
+        self.allowed[exact_call] -= 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
     """Decides whether calls may run: by the policy, by the user's earlier answers, or by asking.
 
@@ -196,6 +226,45 @@ class Gate:
         """Return whether `admit` would ask the user about this call; such a call must run alone."""
         return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
+    async def ask_together(
+        self,
+        wanted: Sequence[WantedCall],
+        answers: PlanAnswers,
+        *,
+        thread_id: str,
+        emitter: Emitter,
+        approve: Approve,
+        scope: Scope = NO_SCOPE,
+    ) -> None:
+        """Ask once about all calls that would each be asked about, and note what is answered.
+
+        Nothing is asked where that is fewer than two calls, or more than can be shown.
+        """
+        asked: list[tuple[WantedCall, Judgement]] = []
+        for one in wanted:
+            judged = self.judge(one.spec, one.arguments, thread_id, scope)
+            if judged.rule is Rule.ASK:
+                asked.append((one, judged))
+        requests = [tool_request(i.spec, i.call, i.arguments, j) for i, j in asked]
+        detail = "\n\n".join(f"{one['tool']}: {one['detail']}" for one in requests)
+        if len(asked) < 2 or len(detail) > LONGEST_SHOWN:
+            return
+        shown = ("call_id", "tool", "arguments", "effect", "touches")
+        question: dict[str, Any] = {
+            "title": f"Allow these {len(asked)} calls?",
+            "detail": detail,
+            "about": "plan",
+            "scopes": ["once", "each"],
+            "calls": [{name: one[name] for name in shown} for one in requests],
+            "touches": [touch for one in requests for touch in one["touches"]],
+        }
+        decision = await ask(emitter, approve, question)
+        if decision.granted:
+            answers.allowed.update(fingerprint(i.spec, i.arguments, j.touches) for i, j in asked)
+        elif decision.scope != "each":
+            for one, _ in asked:
+                answers.refused[one.call.id] = _denied(one.spec, decision.reason, False)
+
     async def admit(
         self,
         spec: ToolSpec,
@@ -206,13 +275,21 @@ class Gate:
         emitter: Emitter,
         approve: Approve,
         scope: Scope = NO_SCOPE,
+        answers: PlanAnswers | None = None,
     ) -> PolicyVerdict:
-        """Return the verdict on a call, after asking the user if the policy requires it."""
+        """Return the verdict on a call, after asking the user if the policy requires it.
+
+        `answers` are those that the user gave in this run about several calls together.
+        """
+        if answers is not None and call.id in answers.refused:
+            return answers.refused[call.id]
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:
             return PolicyVerdict(False, judged.reason, judged.remedy, told=judged.user_reason)
         if judged.rule is Rule.ALLOW:
+            return PolicyVerdict(True, allowed=allowed)
+        if answers is not None and answers.takes(fingerprint(spec, arguments, judged.touches)):
             return PolicyVerdict(True, allowed=allowed)
         remember = self.policy.remember and not self.grants.strict
         wanted = tool_request(spec, call, arguments, judged, remember=remember)

@@ -34,6 +34,7 @@ _MAX_HEIGHT = 240
 _PROGRAM_HEIGHT = 420
 _WAITS = translatable("The assistant is waiting for your answer.")
 _CODES = translatable("Invisible characters are shown as their codes.")
+_OF_CALL = ("tool", "arguments", "effect", "touches")
 _KEY = re.compile(r'^(\s*)("(?:[^"\\]|\\.)*")(?=: )', re.MULTILINE)
 _SCROLL = translatable("Scroll up to see what is asked; then it can be allowed.")
 _UNSUITABLE = translatable(
@@ -104,7 +105,8 @@ class RequestCard(QFrame):
     # -- building
 
     def _make_head(self, event: ApprovalRequested) -> QLayout:
-        self.title = literal_view(tr_report(event.title))
+        calls = tr("Allow these {count} calls?").format(count=len(event.calls))
+        self.title = literal_view(calls if event.calls else tr_report(event.title))
         self.title.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.effect = label(run_wording.effect(event.effect), "caption", wrap=True)
         self.effect.setVisible(bool(event.effect))
@@ -162,8 +164,7 @@ class RequestCard(QFrame):
 class GuardedCard(RequestCard):
     """A card with buttons for yes that work only once the whole question has been on the screen."""
 
-    arguments: LongText | None = None
-    programs: Sequence[LongText] = ()
+    texts: Sequence[LongText] = ()
 
     def appear(self) -> None:
         """Start a timer that enables the yes buttons once the question has been on the screen."""
@@ -190,8 +191,7 @@ class GuardedCard(RequestCard):
         """Enable yes as soon as every part was on the screen."""
         if self.answered:
             return
-        texts = [] if self.arguments is None else [self.arguments, *self.programs]
-        if not all(text.complete for text in texts):
+        if not all(text.complete for text in self.texts):
             self._arming.start()
             return
         self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
@@ -204,34 +204,63 @@ class GuardedCard(RequestCard):
 
 
 class ApprovalCard(GuardedCard):
-    """Asks whether a tool may run, with its arguments, files, hosts; Tab comes to No first."""
+    """Asks whether a tool, or each of a plan's calls, may run, with arguments, files and hosts.
+
+    Tab comes to No first.
+    """
+
+    arguments: LongText | None = None  # of the (last) call
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
-        self.touched = [_ReachedPlace(item) for item in event.touches] if event.tool else []
-        self._unseen = [self.title, *self.touched]
+        self.touched: list[_ReachedPlace] = []
         self.programs: list[LongText] = []
-        if event.tool:
-            title = self._texts.title(event.tool)
-            self.tool = ElidedText(f"{title}  ·  {event.tool}", "label")
-            self.tool.setAccessibleName(tr("Tool: {tool}").format(tool=one_line(event.tool)))
-            self.arguments = LongText(_MAX_HEIGHT, tone="mono")
-            self.arguments.setAccessibleName(tr("The exact arguments"))
-            programs = _programs(event)
-            others = {key: value for key, value in event.arguments.items() if key not in programs}
-            text, hidden = _argument_text(others)
-            self.arguments.append_plain(text)
-            for part in (self.tool, *self.touched, self.arguments):
-                layout.addWidget(part)
-            if programs and not others:
-                self.arguments.hide()
-            for name, program in programs.items():
-                hidden |= self._add_program(layout, name, program)
-            if hidden:
-                layout.addWidget(label(tr(_CODES), "warning", wrap=True))
+        self.texts: list[LongText] = []
+        self._unseen: list[QWidget] = [self.title]
+        self._count = len(event.calls)
+        for item in event.calls:
+            head = label(run_wording.effect(str(item.get("effect", ""))), "caption", wrap=True)
+            self._add_call(layout, **{name: item[name] for name in _OF_CALL}, head=head)
+        if event.tool and not event.calls:
+            of_call = {name: getattr(event, name) for name in _OF_CALL}
+            self._add_call(layout, **of_call)
         self._add_detail(layout, event.detail, tr("What it would do"))
         self.detail.setProperty("tone", "muted")
         # The detail of a tool's request repeats its effect and arguments.
-        self.detail.setVisible(bool(event.detail.strip()) and not (event.tool and event.effect))
+        told = event.calls or (event.tool and event.effect)
+        self.detail.setVisible(bool(event.detail.strip()) and not told)
+
+    def _add_call(
+        self,
+        layout: QVBoxLayout,
+        tool: str,
+        arguments: Mapping[str, Any],
+        effect: str,
+        touches: Sequence[Mapping[str, str]],
+        head: QWidget | None = None,
+    ) -> None:
+        """Show exactly what one call would do; `head` says its effect where there are several."""
+        touched = [_ReachedPlace(item) for item in touches]
+        self.touched += touched
+        self._unseen += touched
+        self.tool = ElidedText(f"{self._texts.title(tool)}  ·  {tool}", "label")
+        self.tool.setAccessibleName(tr("Tool: {tool}").format(tool=one_line(tool)))
+        self.arguments = LongText(_MAX_HEIGHT, tone="mono")
+        self.arguments.setAccessibleName(tr("The exact arguments"))
+        self.texts.append(self.arguments)
+        programs = _programs(effect, arguments)
+        others = {key: value for key, value in arguments.items() if key not in programs}
+        text, hidden = _argument_text(others)
+        self.arguments.append_plain(text)
+        for part in (self.tool, *([head] if head else []), *touched, self.arguments):
+            layout.addWidget(part)
+        if programs and not others:
+            self.arguments.hide()
+        elif head is not None:
+            self._unseen.append(self.arguments)
+        for name, program in programs.items():
+            hidden |= self._add_program(layout, name, program)
+        if hidden:
+            layout.addWidget(label(tr(_CODES), "warning", wrap=True))
 
     def _add_program(self, layout: QVBoxLayout, name: str, program: str) -> bool:
         """Show the program that would run, line by line; return whether some of it is as codes."""
@@ -248,6 +277,7 @@ class ApprovalCard(GuardedCard):
         layout.addWidget(label(heading, "caption"))
         layout.addWidget(view)
         self.programs.append(view)
+        self.texts.append(view)
         self._unseen.append(view)
         return shown != program
 
@@ -259,15 +289,21 @@ class ApprovalCard(GuardedCard):
         self.reason.setAccessibleDescription(tr("Enter refuses; the assistant is told the reason"))
         self.reason.setToolTip(tr("The assistant is told the reason. Enter refuses."))
         self.reason.returnPressed.connect(lambda: self._refuse("once"))
-        self.deny = push_button(tr("Don't allow"), lambda: self._refuse("once"))
+        deny = tr("Allow none") if self._count else tr("Don't allow")
+        self.deny = push_button(deny, lambda: self._refuse("once"))
         self.deny_session = push_button(
             tr("Not in this conversation"), lambda: self._refuse("session")
         )
         self.deny_session.setToolTip(
             tr("The tool is refused, whatever its arguments, until Sightline is closed")
         )
+        self.each = push_button(
+            tr("Ask one by one"), lambda: self._say(Decision(granted=False, scope="each"))
+        )
+        self.each.setVisible("each" in event.scopes)
+        allow = tr("Allow all {count}").format(count=self._count) if self._count else tr("Allow")
         self.allow = push_button(
-            tr("Allow once") if event.tool else tr("Allow"),
+            tr("Allow once") if event.tool else allow,
             lambda: self._say(Decision(granted=True)),
         )
         self.allow_session = push_button(
@@ -276,7 +312,7 @@ class ApprovalCard(GuardedCard):
         self.allow_session.setToolTip(
             tr("The same tool with the same arguments is not asked again")
         )
-        once = Flow(SPACE.s, self.deny, self.allow)
+        once = Flow(SPACE.s, self.deny, self.each, self.allow)
         session = Flow(SPACE.s, self.deny_session, self.allow_session)
         yes = (self.allow, self.allow_session)
         self._add_answers(layout, self.reason, once, session, yes=yes)
@@ -291,6 +327,9 @@ class ApprovalCard(GuardedCard):
                 tr("Not allowed in this conversation"),
             )
             return allowed if granted else refused
+        if self._count:
+            asked = tr("Asked one by one") if scope == "each" else tr("None of them allowed")
+            return tr("All {count} allowed").format(count=self._count) if granted else asked
         if not granted:
             return tr("Not allowed")
         return tr("Allowed") if self.arguments is None else tr("Allowed once")
@@ -300,11 +339,11 @@ class ApprovalCard(GuardedCard):
         self._say(Decision(granted=False, scope=scope, reason=reason))
 
 
-def _programs(event: ApprovalRequested) -> dict[str, str]:
+def _programs(effect: str, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the arguments that are programs: texts of several lines for a tool that runs them."""
-    if event.effect != "execute":
+    if effect != "execute":
         return {}
-    return {k: v for k, v in event.arguments.items() if isinstance(v, str) and "\n" in v}
+    return {k: v for k, v in arguments.items() if isinstance(v, str) and "\n" in v}
 
 
 def _argument_text(arguments: Mapping[str, Any]) -> tuple[str, bool]:

@@ -357,7 +357,7 @@ class RunView(QWidget):
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
         answer, live, texts = self._actions.answer, self._live, self._actions.texts
-        if event.about == "tool":
+        if event.about in ("tool", "plan"):
             return ApprovalCard(event, answer, texts, live=live)
         if event.about == "override":
             return OverrideCard(event, answer, texts, live=live)
