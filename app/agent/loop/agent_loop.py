@@ -327,8 +327,11 @@ class _Run:
         claims = Claims(self.director, self.request.thread.history, self.agent.plans)
         lines = dict.fromkeys(line for text in said for line in claims.marked(text).splitlines())
         early = [f"\n- {line.strip().removeprefix('- ')}" for line in lines if MARK.search(line)]
-        head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""
+        listed = self.answers.claims if self.written else ()
+        wrong = claims.wrong_claims(listed, own, self.calls.evidence.marked)
+        early += [f"\n- {line}" for line in wrong]
+        head = "\n\n**No result supports:**" if early else ""
         return own + answer[len(self.written) :], head + "".join(early)
 
     def _streamed_marks(self) -> StreamedMarks | None:
