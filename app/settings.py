@@ -7,13 +7,15 @@ notice says so: a file edited by hand or of an older version cannot keep the pro
 from __future__ import annotations
 
 import errno
+import glob
 import json
 import logging
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Generic, Literal, TypeVar, cast, get_args
 
@@ -536,8 +538,18 @@ def read_regular(path: Path, most: int = -1) -> bytes:
     return data
 
 
+_LEFT_S = 60.0
+
+
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write `data` to a temporary file and rename that to `path`, which is never half written."""
+    """Write `data` to a temporary file and rename that to `path`, which is never half written.
+
+    Temporary files of the same path that a kill has left, over a minute ago, are removed.
+    """
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_S:
+                left.unlink()
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:

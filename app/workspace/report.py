@@ -125,6 +125,7 @@ class OpenReport:
     Attributes:
         changed: Emitted when another report is shown, or anything of it has changed.
         submit: Runs what reads and writes files; by default at once.
+        watched: Returns whether anyone looks at it; else it is computed at the next `use`.
         language: Language of new drafts, "en" or "de".
         study: The shown study, or None.
         subject: What is known of it.
@@ -137,6 +138,7 @@ class OpenReport:
     def __init__(self, workspace: Workspace, store: ReportStore) -> None:
         self.changed: Signal[()] = Signal()
         self.submit: Submit = _at_once
+        self.watched: Callable[[], bool] = lambda: True
         self.language = "en"
         self.study: Study | None = None
         self.subject = ReportSubject("")
@@ -153,15 +155,15 @@ class OpenReport:
         self._saving = False
         self._writing = threading.Lock()
         self._used = False
-        for signal in (workspace.annotations.changed, workspace.image_changed):
-            signal.connect(self.follow)
-        workspace.studies.changed.connect(self.follow)
+        studies = workspace.studies.changed
+        for signal in (workspace.annotations.changed, workspace.image_changed, studies):
+            signal.connect(self._follow_watched)
         workspace.closed.connect(self._forget)
 
     # What is shown
 
     def use(self) -> None:
-        """Begin to draft the shown study's report; before, nothing is read or computed."""
+        """Draft the shown study's report by what is accepted now; before, nothing is read."""
         self._used = True
         if not self.known_templates:
             self.submit(templates, self._take_templates)
@@ -198,6 +200,10 @@ class OpenReport:
     def draft(self) -> ReportDraft | None:
         """The report of the shown study; None without a study, or while it is being read."""
         return self._drafts.get(self._key)
+
+    def _follow_watched(self) -> None:
+        if self.watched():
+            self.follow()
 
     def follow(self) -> None:
         """Take what is shown and accepted now."""

@@ -1,4 +1,4 @@
-"""Damaged files, 50 or with `--all` 1,000: `python -m tests.faults` gives the table.
+"""Damaged files, 30 or with `--all` 1,000: `python -m tests.faults` gives the table.
 
 SIGHTLINE_FAULTS=1 pytest -m faults tests/faults    # 10,000, and 200 in the main window
 """
@@ -16,7 +16,7 @@ from tests.faults.seeds import seeds
 
 posix = pytest.mark.skipif(os.name == "nt", reason="watches its processes by POSIX means")
 
-FEW = 50
+FEW = 30
 QUICK = 1000
 QUICK_WINDOW = 42
 FULL = 10_000

@@ -6,7 +6,7 @@ import base64
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,19 +18,23 @@ from fhir.resources.R4B.diagnosticreport import DiagnosticReport
 
 from app.agent.json_forms import finding_json
 from app.cli import main
+from app.headless.common import open_program
+from app.headless.export import ExportRequest
+from app.headless.export import _subject as subject_of_request
+from app.headless.reports import report_file
 from app.imaging.findings import Finding, State
 from app.imaging.reading.image_entries import read_frame
+from app.wiring import Program
 from tests.unit.imaging.export_sets import source_files
 from tests.unit.imaging.report_cases import own_length, tool_finding
 
-Export = Callable[..., Path]
+Export = Callable[..., bytes]
 
 
-@pytest.fixture
-def made(tmp_path: Path) -> tuple[Path, Path]:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return a CT series' folder and a JSON file of findings in each state on its second slice."""
-    folder = tmp_path / "ct"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("ct")
     path = source_files(folder, "CT", 4)[1]
     ref = read_frame(path, 0).ref
     states = {
@@ -44,21 +48,29 @@ def made(tmp_path: Path) -> tuple[Path, Path]:
         for number, (label, state) in enumerate(states.items(), 1)
     ]
     findings.append(own_length(image=ref, id=f"{9:032x}"))
-    file = tmp_path / "findings.json"
-    file.write_text(json.dumps([finding_json(one, tmp_path / "out") for one in findings]))
+    beside = tmp_path_factory.mktemp("findings")
+    file = beside / "findings.json"
+    file.write_text(json.dumps([finding_json(one, beside) for one in findings]))
     return folder, file
 
 
-@pytest.fixture
-def export(made: tuple[Path, Path], tmp_path: Path) -> Export:
-    """Return a function that exports the findings in a form, with more options, to a file."""
-    folder, file = made
+@pytest.fixture(scope="module")
+def program() -> Iterator[Program]:
+    """One program for all exports of this module: its workers take seconds to start."""
+    with open_program() as opened:
+        yield opened
 
-    def run(form: str, *options: str) -> Path:
-        out = tmp_path / f"{form}{len(options)}"
-        command = ["export", "--findings", str(file), "--image", str(folder), "--as", form]
-        assert main([*command, "--out", str(out), *options]) == 0
-        return out
+
+@pytest.fixture
+def export(made: tuple[Path, Path], program: Program) -> Export:
+    """Return a function that makes the file of a form, signed by a name or not."""
+
+    def run(form: str, name: str = "", *, proposed: bool = False) -> bytes:
+        folder, file = made
+        request = ExportRequest(
+            folder, form, Path("none"), file, proposed=proposed, verified_by=name
+        )
+        return report_file(subject_of_request(program, request).report)
 
     return run
 
@@ -72,16 +84,16 @@ def told(text: str) -> None:
 
 
 def test_the_text_tells_what_was_accepted(export: Export) -> None:
-    text = export("report-text").read_text("utf-8")
+    text = export("report-text").decode()
     told(text)
     assert "Draft, not signed" in text
     assert "(series 3, image 2)" in text
     assert "Müller, Änne" in text
-    assert "Draft" not in export("report-text", "--verified-by", "Dr Roe").read_text("utf-8")
+    assert "Draft" not in export("report-text", "Dr Roe").decode()
 
 
 def test_proposed_findings_are_in_no_report_even_when_asked_for(export: Export) -> None:
-    told(export("report-text", "--proposed").read_text("utf-8"))
+    told(export("report-text", proposed=True).decode())
 
 
 def pdf_text(data: bytes) -> str:
@@ -91,8 +103,10 @@ def pdf_text(data: bytes) -> str:
     return " ".join(found.split())
 
 
-def validated(path: Path) -> pydicom.Dataset:
+def validated(data: bytes, folder: Path) -> pydicom.Dataset:
     """Return a DICOM file in which other programs find no error."""
+    path = folder / "made.dcm"
+    path.write_bytes(data)
     for program in ("dcmdump", "dciodvfy"):
         if not shutil.which(program):
             pytest.skip(f"{program} is not installed")
@@ -105,7 +119,7 @@ def validated(path: Path) -> pydicom.Dataset:
 
 
 def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
-    data = export("report-pdf").read_bytes()
+    data = export("report-pdf")
     text = pdf_text(data)
     told(text)
     assert "Draft, not signed" in text
@@ -117,9 +131,10 @@ def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
-def test_the_pdf_in_dicom_is_the_pdf(export: Export, made: tuple[Path, Path], name: str) -> None:
-    options = ("--verified-by", name) if name else ()
-    file = validated(export("encapsulated-pdf", *options))
+def test_the_pdf_in_dicom_is_the_pdf(
+    export: Export, made: tuple[Path, Path], name: str, tmp_path: Path
+) -> None:
+    file = validated(export("encapsulated-pdf", name), tmp_path)
     source = pydicom.dcmread(sorted(made[0].iterdir())[1])
     assert file.SOPClassUID.name == "Encapsulated PDF Storage"
     assert file.StudyInstanceUID == source.StudyInstanceUID
@@ -136,11 +151,9 @@ def test_the_pdf_in_dicom_is_the_pdf(export: Export, made: tuple[Path, Path], na
 
 @pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
 def test_the_structured_report_refers_to_the_image(
-    export: Export, made: tuple[Path, Path], name: str
+    export: Export, made: tuple[Path, Path], name: str, tmp_path: Path
 ) -> None:
-    options = ("--verified-by", name) if name else ()
-    out = export("report-sr", *options)
-    file = validated(out)
+    file = validated(export("report-sr", name), tmp_path)
     source = pydicom.dcmread(sorted(made[0].iterdir())[1])
     texts = [str(one.value) for one in file.iterall() if one.VR in ("UT", "LO", "PN", "ST")]
     told("\n".join(texts))
@@ -158,7 +171,9 @@ def test_the_structured_report_refers_to_the_image(
     [reference] = kinds["IMAGE"].ReferencedSOPSequence
     assert reference.ReferencedSOPInstanceUID == source.SOPInstanceUID
     if shutil.which("dsrdump"):
-        done = subprocess.run(["dsrdump", str(out)], capture_output=True, check=False)
+        done = subprocess.run(
+            ["dsrdump", str(tmp_path / "made.dcm")], capture_output=True, check=False
+        )
         assert done.returncode == 0
         assert b"Zebra" not in done.stdout
         assert b'(,,"Length")="23.04"' in done.stdout
@@ -168,8 +183,7 @@ def test_the_structured_report_refers_to_the_image(
 def test_the_diagnostic_report_is_valid_fhir(
     export: Export, made: tuple[Path, Path], name: str
 ) -> None:
-    options = ("--verified-by", name) if name else ()
-    values = json.loads(export("diagnostic-report", *options).read_text("utf-8"))
+    values = json.loads(export("diagnostic-report", name))
     checked = DiagnosticReport.model_validate(values)
     source = pydicom.dcmread(sorted(made[0].iterdir())[1])
     assert values["status"] == ("final" if name else "preliminary")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -293,3 +294,17 @@ def test_many_programs_at_once_lose_no_change(tmp_path: Path):
     file.write_text("{")
     settings.save(before.model_copy(update={"theme": "light"}), file, before)
     assert settings.load(file).theme == "light", "there was nothing to keep"
+
+
+def test_what_a_kill_left_is_removed_at_the_next_write(tmp_path: Path):
+    path = tmp_path / "notes[1].json"
+    old, fresh = tmp_path / ".notes[1].json.k1", tmp_path / ".notes[1].json.k2"
+    other = tmp_path / ".other.json.k1"
+    for one in (old, fresh, other):
+        one.write_text("a patient's")
+    for one in (old, other):
+        os.utime(one, (1, 1))
+    settings.write_atomic(path, b"{}")
+    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(
+        [fresh.name, other.name, path.name]
+    )

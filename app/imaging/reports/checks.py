@@ -78,7 +78,7 @@ _PLACE = re.compile(
 )
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?![\d])\s*"
-    r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
+    r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px²|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
     r"(?!\w)"
 )
 _UNITS = {
@@ -152,11 +152,10 @@ def check_report(
             if _names(sentence.text, one, draft.language)
         ]
     cited = set(draft.cited())
-    made += [
-        Check(Fault.MISSING, finding=statement.ids[0], told=statement.label)
-        for statement in statements(tuple(accepted.values()))
-        if not cited.intersection(statement.ids)
-    ]
+    for statement in statements(tuple(accepted.values())):
+        missing = [key for key in statement.ids if key not in cited]
+        if len(missing) == len(statement.ids) or (missing and statement.count > 1):
+            made.append(Check(Fault.MISSING, finding=missing[0], told=statement.label))
     return tuple(made)
 
 

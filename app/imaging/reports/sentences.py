@@ -26,6 +26,8 @@ from app.paths import shipped_table
 
 LANGUAGES = ("en", "de")
 _MOST_VALUES = 4
+_MANY = 12
+"""Findings with one label above which they are told in one sentence, with least and most."""
 _IN_PATIENT = ("patient", "patient plane")
 
 
@@ -51,12 +53,14 @@ class Statement:
     Attributes:
         measurements: The figures to tell; several findings of one group may give a ratio.
         approximate: Whether figures are estimates.
+        count: How many findings of one kind it sums up.
     """
 
     findings: tuple[Finding, ...]
     label: str
     measurements: tuple[Measurement, ...] = ()
     approximate: bool = False
+    count: int = 1
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -86,7 +90,8 @@ def ratio_of(findings: Iterable[Finding]) -> Measurement | None:
 def statements(findings: Sequence[Finding]) -> list[Statement]:
     """Return what there is to tell: each finding, those of one group that give a ratio together.
 
-    The mere outline of a normal structure, with nothing measured, is nothing to tell.
+    The mere outline of a normal structure, with nothing measured, is nothing to tell. Very many
+    findings with one label are summed up.
     """
     grouped: dict[str, list[Finding]] = {}
     for one in findings:
@@ -104,7 +109,27 @@ def statements(findings: Sequence[Finding]) -> list[Statement]:
             made.append(Statement(tuple(group), ratio.name, (ratio, *parts), about))
         else:
             made += [_alone(one) for one in group]
-    return [one for one in made if one.measurements or not is_structure(one.label)]
+    made = [one for one in made if one.measurements or not is_structure(one.label)]
+    same: dict[str, list[Statement]] = {}
+    for one in made:
+        same.setdefault(one.label.lower() if len(one.findings) == 1 else one.ids[0], []).append(one)
+    return [
+        one for group in same.values() for one in ([_sum(group)] if len(group) > _MANY else group)
+    ]
+
+
+def _sum(group: Sequence[Statement]) -> Statement:
+    """Return one statement for many: their number, and least and most if all have one figure."""
+    figures = [one.measurements[0] for one in group if len(one.measurements) == 1]
+    kinds = {(one.name, one.units, one.rests_on) for one in figures}
+    found = tuple(finding for one in group for finding in one.findings)
+    told: tuple[Measurement, ...] = ()
+    if len(figures) == len(group) and len(kinds) == 1:
+        figures.sort(key=lambda one: one.value)
+        ends = ("Minimum", figures[0]), ("Maximum", figures[-1])
+        told = tuple(replace(one, name=name) for name, one in ends)
+    about = any(one.approximate for one in group)
+    return Statement(found, group[0].label, told, about, len(group))
 
 
 def _alone(finding: Finding) -> Statement:
@@ -120,7 +145,7 @@ def _alone(finding: Finding) -> Statement:
 
 def figure(value: float, units: str) -> str:
     """Return a number as a report tells it, with a point: ratios 0.52, lengths 9.53, 12.3."""
-    if units in ("objects", "px") or (float(value).is_integer() and not units):
+    if units in ("objects", "px", "px²") or (float(value).is_integer() and not units):
         return f"{value:.0f}"
     if units == "ratio" or abs(value) < 10:
         return f"{value:.2f}"
@@ -143,6 +168,8 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
     site = next((one.site.meaning for one in statement.findings if one.site), "")
     if site and site.lower() not in label.lower():
         label = f"{label}, {name_in(language, site)}"
+    if statement.count > 1:
+        label = text("count", language).format(label=label, count=statement.count)
     values: list[str] = []
     for one in statement.measurements:
         shown = value_text(one, language)
@@ -151,7 +178,7 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         named = one.name and one.name.lower() != statement.label.lower()
         if named and len(statement.measurements) + (one.name != "Length") > 1:
             name = name_in(language, one.name)
-            shown = text("value", language).format(name=_lower(name), value=shown)
+            shown = text("value", language).format(name=_lower(name, language), value=shown)
         values.append(shown)
     place = _place(statement, subject, language)
     form = text("label_values" if values else "label_only", language)
@@ -162,7 +189,7 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
 
 def _place(statement: Statement, subject: ReportSubject, language: str) -> str:
     found = subject.places.get(statement.findings[0].image.sop_instance_uid)
-    if found is None or statement.findings[0].plane is not None:
+    if found is None or statement.count > 1 or statement.findings[0].plane is not None:
         return ""
     return text("place", language).format(series=found[0], image=found[1])
 
@@ -171,10 +198,10 @@ def _upper(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _lower(words: str) -> str:
-    """Return an English quantity with a small initial, and a German noun as it is."""
-    known = shipped_table("report", "names")["de"].values()
-    return words if words in known else words[:1].lower() + words[1:]
+def _lower(words: str, language: str) -> str:
+    """Return a quantity with a small initial, unless it is a German noun."""
+    noun = language == "de" and words in shipped_table("report", "names")["de"].values()
+    return words if noun else words[:1].lower() + words[1:]
 
 
 def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
@@ -186,8 +213,9 @@ def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
     made: list[Sentence] = []
     for same in lines.values():
         label = _upper(name_in(language, same[0].label))
-        if len(same) > 1:
-            label = text("count", language).format(label=label, count=len(same))
+        count = sum(one.count for one in same)
+        if count > 1:
+            label = text("count", language).format(label=label, count=count)
         ratio = next((m for m in same[0].measurements if m.units == "ratio"), None)
         ids = tuple(key for one in same for key in one.ids)
         if ratio is not None and len(same) == 1:

@@ -159,6 +159,7 @@ class DiagnosisStepTool:
         pack="diagnosis",
         sequential=True,
         title="Diagnosis step",
+        for_profiles=True,
         icon="git-branch",
     )
 
@@ -212,6 +213,7 @@ class FinalDiagnosisTool:
         pack="diagnosis",
         sequential=True,
         title="Final diagnosis",
+        for_profiles=True,
         icon="git-branch",
         timeout_s=300,
     )

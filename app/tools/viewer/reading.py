@@ -226,6 +226,8 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
     if not calls:
         return False
     first = calls[0]
+    if str(first.arguments.get("command", "")).startswith(("mark a ", "measure", "draw", "probe")):
+        return False  # "RLL consolidation, box" asks for a box around it
     return first.tool != named.WINDOW or not {"center", "width"} & first.arguments.keys()
 
 

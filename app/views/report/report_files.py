@@ -67,6 +67,7 @@ class ReportFiles:
     def save(self, path: Path, form: str) -> None:
         """Write the report in a form of FORMS, on a thread; the window tells how it ended."""
         window = self._window
+        window.report.use()
         try:
             written = window.report.written()
         except SightlineError as error:

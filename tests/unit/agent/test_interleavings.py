@@ -38,7 +38,7 @@ from tests.support.scripted_model import call
 SEED = int(os.environ.get("SIGHTLINE_SEED", "1"))
 REPOSITORY = Path(__file__).parents[3]
 CUTS = 980  # kills at a byte of the file, in this process
-BATCHES = 20
+BATCHES = 49
 KILLS = 20  # of a real process: each takes most of a second to start
 CRASHES = 10  # of a real model process
 

@@ -13,7 +13,7 @@ from app.tools.pack_plan import PackPlan, QuestionKind, any_of, phrases
 from app.tools.registry import limited_plan, load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
-PACKS = load_packs([])
+PACKS = load_packs([]).without(["viewer"])
 OTHER_NOTE = {**DICOM_NOTE, "id": "image-2", "path": "/studies/DOE_JANE/RG0.dcm"}
 CLASSIFY, RATIO = "chest_xray_classifier", "cardiothoracic_ratio"
 GROUND, COMPARE = "xray_phrase_grounding", "chest_xray_compare"

@@ -455,7 +455,7 @@ _WORDS = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200),

@@ -75,7 +75,7 @@ def test_the_program_uses_the_profile(tmp_path: Path):
     program = Program()
     program.use_profile(["microscopy"], "TEACHER", str(own))
     assert program.settings.profile == ProfileSettings(
-        packs_off=["general", "chest", "record", "diagnosis"],
+        packs_off=["general", "chest", "record", "diagnosis", "viewer"],
         prompt="TEACHER",
         prompt_file=str(own),
     )

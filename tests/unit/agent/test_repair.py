@@ -32,7 +32,7 @@ _values = st.recursive(
 )
 _objects = st.dictionaries(_texts, _values, max_size=4)
 
-unhurried = settings(deadline=None)
+unhurried = settings(deadline=None, max_examples=60)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -132,7 +132,7 @@ def test_missing_closers_are_added_or_the_text_is_refused(value: dict[str, Any],
     assert parse_arguments(cut, complete=False) is None
 
 
-@settings(max_examples=300, deadline=None)
+@unhurried
 @given(_objects.filter(bool), st.data())
 def test_an_answer_cut_at_its_length_limit_gives_nothing(value: dict[str, Any], data: Any):
     for text in (json.dumps(value), repr(value), _with_extras(value, ",", " /* x */ ")):
@@ -140,7 +140,7 @@ def test_an_answer_cut_at_its_length_limit_gives_nothing(value: dict[str, Any], 
         assert parse_arguments(text[:end], complete=False) is None
 
 
-@settings(max_examples=300, deadline=None)
+@unhurried
 @given(_objects, st.data())
 def test_a_cut_never_shortens_a_value(value: dict[str, Any], data: Any):
     """Where the answer claims to be whole, what is read is a beginning of what was meant."""

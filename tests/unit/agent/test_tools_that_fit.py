@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.support.fake_tools import collect, request
 from tests.support.scripted_model import ScriptedModel, says
 from tests.unit.tools.record.test_questions import ROWS, ThreePatients, scene
 
-VAGUE = "Hmm, and now what do you make of that?"  # no rule knows it: all tools are candidates
+VAGUE = "Hmm, fair enough, and what then?"  # no rule knows it: all tools are candidates
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +117,14 @@ def offered(intent: Intent, registry: Registry, context: int) -> set[str]:
     return {item.name for item in that_fit(intent, schemas, fits)}
 
 
+@pytest.mark.parametrize("rows", [ROWS[::4], pytest.param(ROWS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rules", [True, False])
-def test_the_right_tools_are_among_those_offered_at_8k(registry: Registry, rules: bool):
+def test_the_right_tools_are_among_those_offered_at_8k(
+    registry: Registry, rules: bool, rows: list[dict[str, Any]]
+):
     """All 60, even if no rule matches and shared words alone decide (56 of 60 at 4k then)."""
     missed: list[str] = []
-    for row in ROWS:
+    for row in rows:
         intent = Planner().interpret(row["text"], scene(registry))
         if not rules:
             intent = replace(

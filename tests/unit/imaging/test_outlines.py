@@ -38,7 +38,7 @@ def distance(x: float, y: float, outline: Array) -> float:
 corners = st.lists(st.tuples(st.floats(-5, 25), st.floats(-5, 20)), min_size=3, max_size=9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(corners.map(lambda some: np.round(np.array(some), 2)), min_size=1, max_size=3))
 def test_filling_is_even_odd_over_all_outlines_even_where_they_cross(outlines: list[Array]):
     found = fill_outlines(outlines, 15, 20)

@@ -9,6 +9,7 @@ import pytest
 
 from app.errors import SightlineError
 from app.imaging.findings import Code, State
+from app.imaging.reports.checks import check_report
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import draft_report, figure, name_in
@@ -88,6 +89,20 @@ def test_equal_findings_are_one_line_of_the_impression() -> None:
     same = [tool_finding("Nodule", id=f"n{k}") for k in range(3)]
     draft = drafted(*same)
     assert draft.section("impression").sentences == (Sentence("Nodule (3).", ("n0", "n1", "n2")),)
+
+
+def test_very_many_findings_of_a_kind_are_summed_up() -> None:
+    many = [tool_finding("Nodule", id=f"n{k}", value=3.0 + k / 2) for k in range(40)]
+    draft = drafted(*many, own_length())
+    ids = tuple(one.id for one in many)
+    assert draft.section("lungs").sentences == (
+        Sentence("Nodule (40): minimum 3.00 mm, maximum 22.5 mm.", ids),
+    )
+    assert draft.section("impression").sentences == (Sentence("Nodule (40).", ids),)
+    accepted = {one.id: one for one in (*many, own_length())}
+    assert check_report(draft, SUBJECT, accepted) == ()
+    [missing] = check_report(draft, SUBJECT, accepted | {"x": tool_finding("Nodule", id="x")})
+    assert (missing.fault, missing.finding) == ("missing", "x")
 
 
 def test_the_coded_site_is_told_and_chooses_the_section() -> None:

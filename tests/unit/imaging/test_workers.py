@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -22,7 +23,10 @@ from app.imaging.processes import worker_process
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import Worker
 from tests.faults.host import resident
+from tests.support.forked import SPAWNING
 from tests.support.hang import HANG_S
+
+pytestmark = pytest.mark.usefixtures("forked")
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 
@@ -262,7 +266,8 @@ def test_more_memory_than_allowed_is_an_error_and_the_process_is_replaced():
         worker.close()
 
 
-def test_a_worker_starts_light_and_less_urgent(worker: Worker):
+def test_a_worker_starts_light_and_less_urgent(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(multiprocessing, "get_context", SPAWNING)  # its start is what is tested
     answer = call(worker, "modules")
     heavy = {"PySide6", "torch", "pydicom", "SimpleITK", "pytest", "app.cli"}
     if sys.modules["__main__"].__spec__ is None:

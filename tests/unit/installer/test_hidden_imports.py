@@ -30,13 +30,15 @@ OTHERS = sorted([*PLUGINS, *ENDPOINTS, *DATA])
 
 
 @pytest.fixture(scope="module")
-def hidden(repo: Path) -> list[str]:
-    return hidden_imports(repo)
+def named(repo: Path) -> set[str]:
+    return entry_names(repo)
 
 
 @pytest.fixture(scope="module")
-def named(repo: Path) -> set[str]:
-    return entry_names(repo)
+def hidden(repo: Path, named: set[str]) -> list[str]:
+    with pytest.MonkeyPatch.context() as patch:  # all of the app was read already
+        patch.setattr("installer.hidden_imports.entry_names", lambda _: named)
+        return hidden_imports(repo)
 
 
 def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
