@@ -132,8 +132,10 @@ class PlanView(QWidget):
         for index, view in enumerate(self.steps.rows):
             kinds: list[EditKind] = []
             if self.editing and index in open_:
-                kinds += ["up"] if index != open_[0] else []
-                kinds += ["down"] if index != open_[-1] else []
+                if index != open_[0]:
+                    kinds.append("up")
+                if index != open_[-1]:
+                    kinds.append("down")
                 kinds.append("remove")
             tool = str(event.steps[index].get("tool", "")) if kinds else ""
             view.offer(kinds, partial(self._change, index, tool))
