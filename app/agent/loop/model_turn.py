@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from app.agent.answers.claims import StreamedMarks
 from app.agent.context.context_window import ContextWindow, Prompt
-from app.agent.context.model_messages import OWN_WORDS
+from app.agent.context.model_messages import OWN_WORDS, memory_text
 from app.agent.context.shortening import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
@@ -110,6 +110,7 @@ class ModelTurns:
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
         claims: The statements of the last answer as the model listed them.
         refused: Answers of this run that were not accepted, which the user has read.
+        memory: The user's notes, a line each; identifiers in them are removed for a remote model.
     """
 
     request: RunRequest
@@ -130,6 +131,7 @@ class ModelTurns:
     system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
     refused: list[str] = field(default_factory=list[str])
+    memory: str = ""
     claims: tuple[StatedClaim, ...] = ()
     _urged: list[Message] = field(default_factory=list[Message])
     _record_allowed: bool = True
@@ -264,7 +266,8 @@ class ModelTurns:
 
     def _built(self, history: Sequence[Message]) -> Prompt:
         told = self.redactor is not None and self.redactor.placeholders is not None
-        system = f"{self.system}\n\n{RULES}" if told else self.system
+        notes = self.redactor.text(self.memory) if self.redactor else self.memory
+        system = "\n\n".join(filter(None, (self.system, memory_text(notes), RULES if told else "")))
         return self.window.build(
             system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )
