@@ -231,7 +231,7 @@ def test_open_thinking_is_taken_back_too(chat: Chat, wait_until: Wait):
     ("cost", "estimated", "shown"),
     [
         (0.0041, False, "1,204 tokens in, 86 out, about $0.004"),
-        (None, True, "1,204 tokens in, 86 out (estimated)"),
+        (None, True, "1,204 tokens in, 86 out (estimated), on this computer: no cost"),
         (0.0002, False, "1,204 tokens in, 86 out, under $0.001"),
         (1.5, True, "1,204 tokens in, 86 out (estimated), about $1.50"),
         (0.0, False, "1,204 tokens in, 86 out, no cost"),
@@ -377,6 +377,8 @@ def test_the_ways_to_stop_are_reached_by_tab(chat: Chat, wait_until: Wait):
     chat.dock.activateWindow()
     chat.dock.focus_composer()
     wait_until(lambda: chat.dock.composer.edit.hasFocus())
+    QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
+    assert chat.dock.focusWidget() is chat.dock.composer.file
     QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
     assert chat.dock.focusWidget() is chat.dock.composer.stop
     QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)

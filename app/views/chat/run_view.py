@@ -69,7 +69,8 @@ class ActivityBar(QWidget):
     def __init__(self, *, live: bool) -> None:
         super().__init__()
         self._live = live
-        self.setVisible(live)
+        if not live:
+            self.hide()  # shown without a parent it would be a window for a moment
         bar = ThinProgress()
         bar.setFixedWidth(36)
         self._label = label(tr("Thinking…"), "caption", wrap=True)
