@@ -191,6 +191,8 @@ class ToolSpec:
             the most important first. The first three have colours that no other label gets.
         cleaned: Whether what identifies a patient is removed from the arguments of a call, as for a
             remote language model, before the user is asked and the tool runs.
+        memory: What it does with the user's notes (`app.tools.memory`), if anything; then other
+            programs are not offered it. A call is refused if what it "keeps" names a patient.
         for_profiles: Whether it is part of an agent profile's protocol: without a profile, a model
             is offered it only if the question names it.
     """
@@ -213,6 +215,7 @@ class ToolSpec:
     labels: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     cleaned: bool = False
+    memory: Literal["", "uses", "keeps"] = ""
     for_profiles: bool = False
 
 
@@ -273,6 +276,7 @@ class ImageSnapshot:
         derived: The window with which `display` was made; None for colour images and pictures.
         inverted: Whether the user has exchanged black and white in the viewer.
         drawn: Points and boxes that the user (no tool) has drawn on the image, the latest last.
+        found: Findings of tools on the image before the run, with what the user made of them.
         group: The name of its group ("control"), "" if unknown; see `app.tools.groups`.
         replicate: The independent sample within the group ("2"), "" if unknown.
         own: For a file made in this run, its own stored values; see `values`.
@@ -287,6 +291,7 @@ class ImageSnapshot:
     derived: bool = False
     inverted: bool = False
     drawn: tuple[Finding, ...] = ()
+    found: tuple[Finding, ...] = ()
     group: str = ""
     replicate: str = ""
     own: NDArray[Any] | None = None

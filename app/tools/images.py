@@ -13,6 +13,7 @@ import threading
 from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Protocol
@@ -27,7 +28,7 @@ from app.imaging.findings import Finding, State
 from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.regions import Box, PixelRegion, clipped, cropped
 from app.imaging.space import projections
-from app.imaging.studies.catalogue import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, conflict, identity_of, surely_same
 from app.imaging.types import (
     MISSING_ROWS,
     Content,
@@ -177,6 +178,18 @@ class FrameSource(Protocol):
     def frame(self, instance: Instance, index: int) -> Future[Frame]:
         """Start decoding frame `index` (from 0) of a file, and return a future of the frame."""
         ...
+
+
+def _earlier(current: Instance, other: Instance) -> dict[str, int]:
+    """Return how many days before the current image another one of surely the same patient is."""
+    sexes = {one.get("PatientSex").strip() for one in (current, other)} - {""}
+    if len(sexes) > 1 or not surely_same(identity_of(current), identity_of(other)):
+        return {}
+    try:
+        now, then = (date.fromisoformat(one.get("StudyDate")[:8]) for one in (current, other))
+    except ValueError:
+        return {}
+    return {"days_before_current": (now - then).days} if then < now else {}
 
 
 def _patient_numbers(images: Sequence[OpenImage]) -> list[int]:
@@ -497,7 +510,8 @@ class RunImages:
         """Return JSON-ready descriptions of the open images (at most 200) for a language model.
 
         The current image is the first. An image of another patient has the key "patient" with that
-        patient's number (2, 3, ...); images of the current image's patient lack this key.
+        patient's number (2, 3, ...); images of the current image's patient lack this key. One that
+        is surely of the same patient and was taken earlier has "days_before_current".
 
         Args:
             remote: Whether the model runs on another machine. If so, ids are given in place of
@@ -522,6 +536,7 @@ class RunImages:
                 **_grouped(self._member(image.instance)),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
                 **({"patient": number} if number > 1 else {}),
+                **_earlier(opened[0].instance, image.instance),
                 **_decisions(image.findings),
             }
             for image, number in zip(opened, _patient_numbers(opened), strict=True)
@@ -590,8 +605,9 @@ class RunImages:
         shown_with = image.window if _same_channel(image, number) else None
         window = None if frame.is_color else shown_with or windows.default_window(frame)
         drawn = tuple(finding for finding in image.drawn if frame.shows(finding.image))
+        found = tuple(one for one in image.findings if frame.shows(one.image))
         natural = self._snapshot(image.instance, frame, window)
-        return replace(natural, inverted=image.invert, drawn=drawn)
+        return replace(natural, inverted=image.invert, drawn=drawn, found=found)
 
     def _check_readable(self, image: OpenImage) -> None:
         """Raise ToolRetry for what is no image, or not all of it."""

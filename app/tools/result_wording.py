@@ -63,6 +63,7 @@ class AnswerContext:
         targets: Objects ("lesion") that the question mentions: names in `PackPlan.targets`.
         lacks: Returns whether a tool, given by name, lacks a model or package that it requires.
         results: The results of this run, where they are known.
+        images: The notes on the open images, the current one first.
     """
 
     kinds: frozenset[str]
@@ -70,6 +71,7 @@ class AnswerContext:
     targets: frozenset[str]
     lacks: Callable[[str], bool] = lambda _: False
     results: Sequence[CallResult] = ()
+    images: Sequence[Data] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,32 +6,19 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal
 
-from app.imaging.studies.catalogue import Identity, conflict, identity_of_study
+from app.imaging.studies.catalogue import identity_of_study, surely_same
 from app.imaging.types import Instance, Study
-
-_NOBODY = frozenset(("anon", "anonymous", "anonymised", "anonymized", "unknown", "removed", "test"))
-"""Words in place of a name, which say nothing of who it is."""
 
 
 def is_same_person(one: Study, other: Study) -> bool:
-    """Return whether two studies are surely of one patient.
+    """Return whether two studies are surely of one patient; see `surely_same`.
 
-    Their Patient IDs must be equal and not empty, both must give a birth date or a name, and
-    nothing that both give may contradict: issuer of the ID, birth date, name, sex. A changed name
-    therefore counts as another person.
+    Where both give a sex, it must be the same.
     """
-    if not one.patient_id or one.patient_id != other.patient_id:
-        return False
-    first, second = identity_of_study(one), identity_of_study(other)
     sexes = {_first(study, "PatientSex") for study in (one, other)} - {""}
-    if conflict(first, second) or len(sexes) > 1:
+    if one.patient_id != other.patient_id or len(sexes) > 1:
         return False
-    named = bool(_named(first) and _named(second))
-    return bool(first.birth and second.birth) or named
-
-
-def _named(identity: Identity) -> bool:
-    return any(not _NOBODY.issuperset(words) for words in identity.names)
+    return surely_same(identity_of_study(one), identity_of_study(other))
 
 
 def priors_of(study: Study, studies: Sequence[Study]) -> list[Study]:

@@ -377,10 +377,10 @@ def test_the_ways_to_stop_are_reached_by_tab(chat: Chat, wait_until: Wait):
     chat.dock.activateWindow()
     chat.dock.focus_composer()
     wait_until(lambda: chat.dock.composer.edit.hasFocus())
-    QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
-    assert chat.dock.focusWidget() is chat.dock.composer.file
-    QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
-    assert chat.dock.focusWidget() is chat.dock.composer.stop
+    composer = chat.dock.composer
+    for reached in (composer.file, composer.stop):  # no image is shown to draw a region on
+        QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
+        assert chat.dock.focusWidget() is reached
     QTest.keyClick(chat.dock.focusWidget(), Key.Key_Tab)
     assert chat.dock.focusWidget() is chat.dock.composer.stop_more
     QTest.keyClick(chat.dock.focusWidget(), Key.Key_Space)

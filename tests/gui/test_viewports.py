@@ -937,6 +937,7 @@ def test_a_second_window_that_filled_a_monitor_does_not_hide_the_only_one(desk: 
     assert again.width() < 1000
 
 
+@pytest.mark.timed
 def test_cines_run_in_several_viewports_each_at_its_own_rate(desk: Desk):
     desk.arrange("1x3")
     desk.link("scroll")  # what plays is not moved by the others

@@ -281,7 +281,8 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     intent = director.intent
     results = [call_result_of(item) for item in director.record.of_this_run() if item.message.ok]
     ran = frozenset(item.tool for item in results)
-    told = AnswerContext(frozenset(intent.kinds), ran, intent.targets, intent.scene.lacks, results)
+    scene, kinds = intent.scene, frozenset(intent.kinds)
+    told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images)
     lines = [
         line
         for pack in plans.packs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -320,12 +320,31 @@ def _words_for_other_tools(tool: str, reading: Reading, scene: Scene) -> frozens
     )
 
 
+def _latest_prior(
+    others: Sequence[OpenImage], note: Mapping[str, Any], scene: Scene
+) -> list[OpenImage]:
+    """Return the latest of the images that are earlier than the shown one, in the same view.
+
+    [] if the notes do not say which is earlier, or say it of another image than `note`'s.
+    """
+    days = {
+        other: int(known["days_before_current"])
+        for other in others
+        if (known := scene.note(other)) is not None
+        and known.get("days_before_current")
+        and known.get("view") == note.get("view")
+    }
+    latest = [other for other in days if days[other] == min(days.values())]
+    return latest if note is scene.images[0] else []
+
+
 def _other_images(
     schema: ToolSchema, rule: ToolRule, arguments: dict[str, Any], scene: Scene
 ) -> str:
     """Set the images of a tool that needs several: the current one, then others of its patient.
 
-    If more suitable images are open than it needs, none is set because the choice would be a guess.
+    If more suitable images are open than it needs, the latest earlier one in the same view is set;
+    none where that would be a guess.
 
     Returns:
         The rule's clause for no suitable other image, if there is none; else "".
@@ -347,6 +366,8 @@ def _other_images(
         and item.get("patient", 1) == note.get("patient", 1)
         and not unsuitable_image(rule.accepts, item)
     ]
+    if len(others) > len(names) - 1 == 1 and rule.missing_image_clause:
+        others = _latest_prior(others, note, scene) or others
     if len(others) == len(names) - 1:
         for name, other in zip(names[1:], others, strict=True):
             arguments.setdefault(name, other)

@@ -78,7 +78,7 @@ _PLACE = re.compile(
 )
 _NUMBER = re.compile(
     r"(?<![\w.,])[-+]?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?![\d])\s*"
-    r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
+    r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px²|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
     r"(?!\w)"
 )
 _UNITS = {

@@ -145,7 +145,7 @@ def _alone(finding: Finding) -> Statement:
 
 def figure(value: float, units: str) -> str:
     """Return a number as a report tells it, with a point: ratios 0.52, lengths 9.53, 12.3."""
-    if units in ("objects", "px") or (float(value).is_integer() and not units):
+    if units in ("objects", "px", "px²") or (float(value).is_integer() and not units):
         return f"{value:.0f}"
     if units == "ratio" or abs(value) < 10:
         return f"{value:.2f}"

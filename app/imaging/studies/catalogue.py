@@ -110,6 +110,22 @@ def conflict(first: Identity, second: Identity) -> bool:
     return not _same_name(first.names, second.names)
 
 
+_NOBODY = frozenset(("anon", "anonymous", "anonymised", "anonymized", "unknown", "removed", "test"))
+"""Words in place of a name, which say nothing of who it is."""
+
+
+def surely_same(first: Identity, second: Identity) -> bool:
+    """Return whether two identities are surely of one patient.
+
+    Their Patient IDs must be equal and not empty, both must give a birth date or a name, and
+    nothing that both give may contradict. A changed name therefore counts as another person.
+    """
+    if not first.patient_id or first.patient_id != second.patient_id or conflict(first, second):
+        return False
+    named = all(any(not _NOBODY.issuperset(one) for one in who.names) for who in (first, second))
+    return bool(first.birth and second.birth) or named
+
+
 def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...], ...]) -> bool:
     """Return whether two name components are equal, or one only lacks words of the other."""
     if not first or not second:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from app.imaging.findings import Box, Finding, Polygon
+from app.imaging.findings import Box, Finding, Geometry, Mask, Polygon, State
 from app.imaging.space.geometry import edge_letters
 from app.imaging.studies.catalogue import Identity, conflict, identity_of
 from app.tools.api import (
@@ -40,6 +40,7 @@ from app.tools.chest.segmenter import Segmentation, Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
+from app.tools.result_wording import one_line
 
 _ANONYMOUS_IDS = re.compile(
     r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
@@ -78,8 +79,9 @@ SPEC = ToolSpec(
         "Compares a frontal chest radiograph with an earlier one of the same patient: lays the "
         "prior on the current image and shows it, and tables what has changed: cardiothoracic "
         "ratio, areas of lungs and heart, the classifier's scores where its weights are installed, "
-        "and boxes that the user has drawn on both. Says for each figure whether it can be "
-        "compared at all (view, spacing, rotation). Finds the order by the study dates."
+        "and regions that the user or tools have marked, paired by place. Says for each figure "
+        "whether it can be compared at all (view, spacing, rotation). Finds the order by the study "
+        "dates."
     ),
     Input=CompareInput,
     Output=CompareOutput,
@@ -91,6 +93,7 @@ SPEC = ToolSpec(
 
 TIMEOUT_S = 240.0
 _WIDTH_MM = 400.0  # assumed width of a radiograph whose spacing is unknown
+_MARGIN_MM = 5.0  # of the registration's error, by which regions are widened before they are paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,8 @@ class ChestXRayCompare:
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
         )
-        boxes, findings = _boxes(current, prior, alignment, context)
+        boxes, findings = _paired_regions(current, prior, alignment, context)
+        _hang_beside(context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
@@ -305,47 +309,122 @@ def _flip(image: ComparedImage) -> NDArray[np.float64]:
     return flip
 
 
-def _drawn(image: ComparedImage) -> list[Corners]:
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A marked region of an image: what it is called, its box in pixels, and what made it."""
+
+    name: str
+    box: Corners
+    made: str
+
+
+_ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
+"""Tools whose findings are structures, or come of a comparison: they are in the table anyway."""
+
+
+def _regions(image: ComparedImage) -> list[Region]:
+    """Return the user's boxes, and the regions that tools found and nobody rejected."""
     shapes = (finding.geometry for finding in image.snapshot.drawn)
-    return [(s.x0, s.y0, s.x1, s.y1) for s in shapes if isinstance(s, Box)]
+    drawn = [
+        Region("Marked box", (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
+        for s in shapes
+        if isinstance(s, Box)
+    ]
+    found = (
+        one
+        for one in image.snapshot.found
+        if one.state is not State.REJECTED and one.provenance.tool not in _ANATOMY
+    )
+    boxes = ((one, _box_around(one.geometry)) for one in found)
+    return [
+        *drawn,
+        *(Region(one_line(i.label, 60), box, f"by {i.provenance.tool}") for i, box in boxes if box),
+    ]
 
 
-def _boxes(
+def _box_around(shape: Geometry) -> Corners | None:
+    """Return the box around a box, an outline or a mask, in pixels; None for anything else."""
+    if isinstance(shape, Box):
+        return shape.x0, shape.y0, shape.x1, shape.y1
+    if isinstance(shape, Polygon):
+        return comparison.bounds(shape.points)
+    if isinstance(shape, Mask) and shape.pixels.any():
+        rows, columns = (np.nonzero(shape.pixels.any(axis=axis))[0] for axis in (1, 0))
+        x0, y0, x1, y1 = (float(i) for i in (columns[0], rows[0], columns[-1], rows[-1]))
+        return x0 - 0.5, y0 - 0.5, x1 + 0.5, y1 + 0.5
+    return None
+
+
+def _margin(image: ComparedImage) -> float:
+    """Return the registration's error in pixels of an image, on each side of a region."""
+    across = image.xray.spacing.column_mm
+    return _MARGIN_MM / (across or _WIDTH_MM / image.xray.pixels.shape[1])
+
+
+def _paired_regions(
     current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
-    """Return the rows of the user's boxes, and the prior's boxes placed on the current image."""
-    now, then = _drawn(current), _drawn(prior)
-    if alignment.problem or not (now or then):
+    """Return the rows of regions paired by their place, and each one's place on the other image."""
+    regions = _regions(current), _regions(prior)
+    if alignment.problem or not any(regions):
         return [], ()
+    now, then = ([one.box for one in side] for side in regions)
     to_current: NDArray[np.float64] = np.linalg.inv(alignment.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
-    pairs = comparison.match_boxes(now, [comparison.bounds(c) for c in corners])
+    placed = [comparison.bounds(one) for one in corners]
+    pairs = comparison.match_boxes(now, placed, _margin(current))
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
         current.xray, prior.xray, alignment.degrees, alignment.scale
     )
-    rows = [
-        comparison.box_row(
-            number,
-            (None if i is None else now[i], None if j is None else then[j]),
-            spacings,
-            against,
-        )
-        for number, (i, j) in enumerate(pairs, 1)
-    ]
-    outlines = [
-        (f"Prior, marked box {number}", Polygon(corners[j]))
-        for number, (_, j) in enumerate(pairs, 1)
-        if j is not None
-    ]
-    findings = labelled_findings(
-        outlines,
-        current.snapshot.ref,
-        context.provenance(SPEC),
-        "Where the box that was drawn on the prior image lies on this one.",
-        f"compare-{context.call_id}",
+    rows: list[Row] = []
+    before: list[tuple[str, Geometry]] = []
+    after: list[tuple[str, Geometry]] = []
+    for number, (i, j) in enumerate(pairs, 1):
+        sides = [
+            None if place is None else side[place]
+            for place, side in zip((i, j), regions, strict=True)
+        ]
+        name, made = _told(sides)
+        boxes = [None if side is None else side.box for side in sides]
+        row = comparison.box_row(number, (boxes[0], boxes[1]), spacings, against, name, made)
+        rows.append(row)
+        said = f"{name[:1].lower()}{name[1:]} {number}{f' ({row.state})' if row.state else ''}"
+        if j is not None:
+            before.append((f"Prior, {said}", Polygon(corners[j])))
+        if i is not None:
+            after.append(
+                (f"Now, {said}", Polygon(comparison.moved_box(now[i], alignment.to_prior)))
+            )
+    made_by, group = context.provenance(SPEC), f"compare-{context.call_id}"
+    there = "Where the region that was marked on the {} image lies on this one."
+    here, earlier = current.snapshot.ref, prior.snapshot.ref
+    return rows, (
+        *labelled_findings(before, here, made_by, there.format("prior"), group),
+        *labelled_findings(after, earlier, made_by, there.format("current"), group),
     )
-    return rows, findings
+
+
+def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
+    """Return what a pair's regions (current, prior) are called, and what made them."""
+    known = [side for side in sides if side is not None]
+    names = list(dict.fromkeys(side.name for side in known))
+    name = names[0] if len(names) == 1 else f"{names[0]} (before: {names[1]})"
+    return name, " and ".join(dict.fromkeys(side.made for side in known))
+
+
+def _hang_beside(context: ToolContext) -> None:
+    """Hang the prior beside the current image, where the window shows but one image."""
+    if context.viewer is None:
+        return
+    viewports = context.viewer.state().get("viewports")
+    shown = viewports if isinstance(viewports, list) else []
+    if len({str(one.get("image")) for one in shown if isinstance(one, dict)} - {"", "None"}) > 1:
+        return
+    try:
+        context.viewer.do("viewer_layout", {"layout": "prior"}, context)
+    except (ToolFailed, ToolRetry):  # the comparison stands without it
+        return
 
 
 def _result(

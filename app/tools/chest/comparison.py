@@ -31,6 +31,11 @@ CTR_ERROR = 0.03
 """Difference of two cardiothoracic ratios that the outlines' own error may cause."""
 AREA_ERROR = 0.05
 """Relative difference of two areas that the outlines' own error may cause."""
+MARK_ERROR, MARK_ERROR_MM = 0.2, 5.0
+"""Change of a region's longer side from which it counts as larger or smaller.
+
+The limits for a target lesion's growth in RECIST 1.1 (Eisenhauer 2009): 20 %, and at least 5 mm.
+"""
 OPERATING_POINT = 0.5
 
 _TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
@@ -71,6 +76,9 @@ class Row:
         beyond_error: Whether the change is larger than the method's own error (for a score: whether
             it crosses 0.5); None if there is no change or the error is unknown.
         why: Why the values cannot be compared, or what the comparison is based on.
+        error: Difference that the method's own error may cause, in `unit`; None if unknown.
+        state: "larger", "smaller", "unchanged" (within the error), "new" (a region on the current
+            image only), "gone" (one on the prior image only), or "" where nothing can be said.
     """
 
     what: str
@@ -81,6 +89,8 @@ class Row:
     comparable: bool
     beyond_error: bool | None
     why: str
+    error: float | None = None
+    state: str = ""
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
@@ -188,8 +198,12 @@ def _row(
     if now is None or then is None or reasons:
         return Row(what, unit, _round(now), _round(then), None, False, None, "; ".join(reasons))
     change = now - then
-    beyond = None if error is None else bool(abs(change) > error)
-    return Row(what, unit, _round(now), _round(then), _round(change), True, beyond, rests_on)
+    values_ = (_round(now), _round(then), _round(change))
+    if error is None:
+        return Row(what, unit, *values_, True, None, rests_on)
+    beyond = bool(abs(change) > error)
+    state = ("larger" if change > 0 else "smaller") if beyond else "unchanged"
+    return Row(what, unit, *values_, True, beyond, rests_on, _round(error), state)
 
 
 def _round(value: float | None) -> float | None:
@@ -264,14 +278,21 @@ def _score_rows(current: XRay, prior: XRay) -> list[Row]:
 
 
 def match_boxes(
-    current: Sequence[Corners], prior: Sequence[Corners]
+    current: Sequence[Corners], prior: Sequence[Corners], margin: float = 0.0
 ) -> list[tuple[int | None, int | None]]:
     """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
+    Args:
+        current: Boxes on the current image.
+        prior: Boxes on the prior image.
+        margin: Pixels by which each box is widened on every side, for the registration's error.
+
     Returns:
-        Pairs of indices (current, prior) of boxes with an intersection over union above 0.1, the
-        largest first; then each box without a partner, paired with None.
+        Pairs of indices (current, prior) of boxes with an intersection over union above 0.1, or of
+        which one holds at least half of the other; those that overlap most first. Then each box
+        without a partner, paired with None.
     """
+    current, prior = ([_widened(box, margin) for box in boxes] for boxes in (current, prior))
     overlaps = sorted(
         ((_overlap(a, b), i, j) for i, a in enumerate(current) for j, b in enumerate(prior)),
         reverse=True,
@@ -279,20 +300,35 @@ def match_boxes(
     pairs: list[tuple[int | None, int | None]] = []
     left, right = set(range(len(current))), set(range(len(prior)))
     for overlap, i, j in overlaps:
-        if overlap > 0.1 and i in left and j in right:
+        held = _held(current[i], prior[j]) >= 0.5
+        if (overlap > 0.1 or held) and i in left and j in right:
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)
     return [*pairs, *((i, None) for i in sorted(left)), *((None, j) for j in sorted(right))]
 
 
+def _widened(box: Corners, margin: float) -> Corners:
+    return box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin
+
+
+def _areas(a: Corners, b: Corners) -> tuple[float, float, float]:
+    """Return the areas of two boxes and of their intersection."""
+    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    one, other = ((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b))
+    return one, other, max(across, 0.0) * max(down, 0.0)
+
+
 def _overlap(a: Corners, b: Corners) -> float:
     """Return the intersection over union of two boxes."""
-    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    if across <= 0 or down <= 0:
-        return 0.0
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
-    return across * down / (sum(areas) - across * down)
+    one, other, both = _areas(a, b)
+    return both / (one + other - both) if both else 0.0
+
+
+def _held(a: Corners, b: Corners) -> float:
+    """Return the share of the smaller of two boxes that lies in the other."""
+    one, other, both = _areas(a, b)
+    return both / min(one, other) if both else 0.0
 
 
 def moved_box(box: Corners, matrix: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
@@ -325,12 +361,15 @@ def box_row(
     boxes: tuple[Corners | None, Corners | None],
     spacings: tuple[Spacing, Spacing],
     against: Sequence[str] = (),
+    name: str = "Marked box",
+    made: str = "as drawn by hand",
 ) -> Row:
-    """Return the table row that compares the longer sides of two boxes drawn by the user.
+    """Return the table row that compares the longer sides of two boxes around a region.
 
     `boxes` and `spacings` are (current, prior). Each box is in pixels of its own image, or None if
-    the user drew it on the other image only. `number` is the pair's number in the row's text;
-    `against` are reasons not to compare, from `length_reasons`.
+    it was marked on the other image only. `number` is the pair's number in the row's text;
+    `against` are reasons not to compare, from `length_reasons`; `name` is what the region is
+    called, `made` how it came to be.
     """
     sizes = [
         longest_side(box, spacing) if box is not None else None
@@ -349,12 +388,16 @@ def box_row(
     else:
         reasons += against
     unit = units.pop() if len(units) == 1 else ""
-    row = _row(f"Marked box {number}, longer side", unit, (values[0], values[1]), [], None)
+    known = [value for value in values if value is not None]
+    error = None if reasons else max(MARK_ERROR * max(known), MARK_ERROR_MM)
+    row = _row(f"{name} {number}, longer side", unit, (values[0], values[1]), [], error)
+    alone = "gone" if boxes[0] is None else "new" if boxes[1] is None else ""
     return replace(
         row,
         change=None if reasons else row.change,
         comparable=not reasons,
-        why="; ".join(reasons) or f"as drawn by hand, in the {spacings[0].source}",
+        why="; ".join(reasons) or f"{made}, in the {spacings[0].source}",
+        state=alone or row.state,
     )
 
 

@@ -58,10 +58,92 @@ def _row(row: Data) -> str:
     if not row["comparable"]:
         why = f": {one_line(row['why']).rstrip('.')}" if row["why"] else ""
         return f"{row['what']}: not comparable ({figures}){why}."
-    change = "" if row["change"] is None else f", change {row['change']:+.2f}"
+    change = "" if row["change"] is None else f", change {_signed(row['change'])}"
+    if change and row.get("error") is not None:
+        change += f" ± {number(row['error'])}"
     if change and row["beyond_error"] is not None:
         change += f", {'beyond' if row['beyond_error'] else 'within'} the method's error"
     return f"{row['what']}: {figures}{change}."
+
+
+_STATES = ("new", "gone", "larger", "smaller", "unchanged")
+_STATE_WORDS = {
+    "new": "**new**: marked on the current film only",
+    "gone": "**gone**: marked on the prior film only",
+    "unchanged": "unchanged",
+}
+
+
+def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]:
+    """Return the table of what has changed, then what could not be compared."""
+    rows: Sequence[Data] = output.get("rows") or ()
+    told = sorted(
+        (row for row in rows if row.get("state")), key=lambda row: _STATES.index(row["state"])
+    )
+    changed = [row for row in told if row["state"] in ("larger", "smaller")]
+    alone = [sum(row["state"] == state for row in told) for state in ("new", "gone")]
+    scores = [row for row in rows if row["unit"] == "score" and row["comparable"]]
+    crossed = [row for row in scores if row["beyond_error"]]
+    days = output.get("days_between")
+    when = "an earlier film" if days is None else f"the film taken {days:,} days earlier"
+    count = len(changed) + len(crossed)
+    what = f"{count} change{'' if count == 1 else 's'} beyond the method's error"
+    marks = f"; {alone[0]} new, {alone[1]} gone" if any(alone) else ""
+    what = (what if count else f"no {what[2:]}") + marks
+    lines = [[Sentence(f"**Compared with {when}:** {what}.")]]
+    if told or crossed:
+        cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
+        table = [f"| {' | '.join(row)} |" for row in cells]
+        lines += [[], *([Sentence(row, cites=False)] for row in table), []]
+    left = [row for row in rows if not row["comparable"] and not row.get("state")]
+    lines += [[Sentence(f"- {_row(row)}")] for row in left]
+    if len(scores) > len(crossed):
+        text = f"- {len(scores) - len(crossed)} scores stay on their side of 0.5."
+        lines.append([Sentence(text)])
+    if any(row.get("state") in ("new", "gone") for row in rows):
+        text = "- New and gone say where a mark is missing, not that nothing was there."
+        lines.append([Sentence(text, cites=False)])
+    return lines
+
+
+def _cells(row: Data) -> tuple[str, str, str, str]:
+    unit = f" {row['unit']}" if row["unit"] and row["unit"] != "score" else ""
+    before, now = (
+        "" if value is None else f"{number(value)}{unit}"
+        for value in (row["prior"], row["current"])
+    )
+    state = str(row.get("state") or ("crosses 0.5" if row["beyond_error"] else ""))
+    said = _STATE_WORDS.get(state, f"**{state}**")
+    if row["change"] is not None:
+        error = "" if row.get("error") is None else f" ± {number(row['error'])}"
+        said += f", {_signed(row['change'])}{error}{unit}"
+    return one_line(row["what"]).replace("|", "/"), before, now, said
+
+
+def _prior_open(answer: AnswerContext) -> list[str]:
+    """Return a sentence on the latest earlier image of surely the same patient that is open."""
+    if _COMPARE in answer.ran:
+        return []
+    days = [
+        (int(note["days_before_current"]), str(note.get("id")))
+        for note in answer.images[1:]
+        if note.get("days_before_current") and note.get("modality") in _RADIOGRAPHS
+    ]
+    if not days:
+        return []
+    when, name = min(days)
+    return [
+        f"Change: an earlier film of this patient is open ({name}, {when:,} days before). Ask "
+        "“Compare with the prior” to have it hung beside and compared."
+    ]
+
+
+_COMPARE = "chest_xray_compare"
+_RADIOGRAPHS = ("CR", "DX", "RG", "XR")
+
+
+def _signed(change: float) -> str:
+    return f"{round(change, 2) + 0.0:+.2f}"  # no "-0.00"
 
 
 def _figure(value: Any) -> str:
@@ -388,6 +470,7 @@ def not_looked_for(answer: AnswerContext) -> list[str]:
             f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
             "tissue: by no tool that ran."
         )
+        lines += _prior_open(answer)
     return lines
 
 
@@ -417,6 +500,13 @@ WORDINGS = (
     ResultWording(EXPERT, "CheXagent", _answer),
     ResultWording(LLAVA, "LLaVA-Med", _answer),
     ResultWording(MEDGEMMA, "MedGemma", _answer),
-    ResultWording("chest_xray_compare", "Change", _change),
+    ResultWording(
+        _COMPARE,
+        "Change",
+        _change,
+        kind="change",
+        subject="what has changed",
+        answer=_change_answer,
+    ),
     ResultWording(_MEDSAM2, "Outline of what you marked", _marked_outline),
 )

@@ -129,9 +129,11 @@ class AnswerMenu(QToolButton):
         self.setToolTip(tr("What can be done with this answer"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.clicked.connect(self._open)
-        self.set_pinned(False)
+        self.setIcon(icon("ellipsis"))
 
     def set_pinned(self, pinned: bool) -> None:
+        if pinned == self.pinned:
+            return  # each of forty runs is told after every question
         self.pinned = pinned
         self.setIcon(icon("pin", THEME.accent) if pinned else icon("ellipsis"))
         self.setAccessibleDescription(tr("pinned") if pinned else "")

@@ -23,6 +23,7 @@ from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.reports.checks import Fault
 from app.imaging.reports.report_draft import ReportDraft, Section, Sentence, is_struck
+from app.views import theme
 from app.views.background import Background, DaemonTasks
 from app.views.chat.thumbnails import SIDE, PictureButton
 from app.views.diagnosis.lists import RowList
@@ -90,6 +91,7 @@ class ReportPanel(QWidget):
         self._soon.timeout.connect(self._refresh)
         report.changed.connect(self.refresh)
         workspace.key_marks.changed.connect(self.refresh)
+        theme.changes().changed.connect(self.refresh)
         workspace.annotations.selection_changed.connect(self._point_out)
 
     # Parts
@@ -178,7 +180,8 @@ class ReportPanel(QWidget):
         )
         for part in (*parts, self.addendum, self.unsign, self.checks, self.status):
             part.setVisible(there)
-        problem = error_text(report.problem) if report.problem is not None else self._told
+        problems = (error_text(report.problem) if report.problem else "", self._told)
+        problem = "\n".join(filter(None, problems))
         self.problem.setText(breakable(problem))
         self.problem.setVisible(bool(problem))
         if draft is None or not there:

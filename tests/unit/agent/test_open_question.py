@@ -15,6 +15,7 @@ from app.imaging.demo import demo_paths
 from app.tools.api import Need, ToolFailed
 from app.tools.registry import load_packs
 from tests.support.fake_tools import (
+    DICOM_NOTE,
     FakeRegistry,
     FakeTool,
     ImageInput,
@@ -87,6 +88,25 @@ def test_with_no_model_it_is_told_what_was_measured_and_what_nobody_looked_for(
     for once in ("DenseNet-121", "MAIRA-2", "0.50", "0.07", "may be rotated"):
         assert answer.count(once) == 1, once
     assert events[-1].missing == ["maira-2"]
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"days_before_current": 30}, True),
+        ({}, False),
+        ({"days_before_current": 30, "modality": "US"}, False),
+    ],
+)
+def test_an_earlier_film_of_the_patient_that_is_open_is_spoken_of(
+    tmp_path: Path, other: dict[str, Any], told: bool
+):
+    plans = load_packs([]).plans
+    notes = (DICOM_NOTE, {**DICOM_NOTE, "id": "image-2", "path": "/studies/prior.dcm", **other})
+    asked = request(tmp_path, question=QUESTION, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    answer = asyncio.run(collect(loop, asked))[-1].answer
+    assert ("earlier film of this patient is open (image-2, 30 days before)" in answer) == told
 
 
 def test_a_german_question_is_answered_in_german(tmp_path: Path):

@@ -119,6 +119,17 @@ def test_a_report_that_is_there_is_not_drafted(question: str):
             [{"image_path": OPEN, "prior_path": OTHER}],
         ),
         ((DICOM_NOTE, OTHER_NOTE, {**OTHER_NOTE, "id": "image-3"}), []),
+        # Of several the latest earlier one in the same view, and never another patient's.
+        (
+            (
+                DICOM_NOTE,
+                {**OTHER_NOTE, "id": "image-3", "days_before_current": 400},
+                {**OTHER_NOTE, "id": "image-4", "days_before_current": 2, "patient": 2},
+                {**OTHER_NOTE, "id": "image-5", "days_before_current": 2, "view": "lateral"},
+                {**OTHER_NOTE, "days_before_current": 30},
+            ),
+            [{"image_path": OPEN, "prior_path": OTHER}],
+        ),
     ],
 )
 def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any):

@@ -10,11 +10,15 @@ import pytest
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Box, State
+from app.imaging.reports.checks import check_report
 from app.imaging.reports.report_draft import Sentence
+from app.imaging.types import Spacing, SpacingSource
+from app.workspace import drawing
 from app.workspace.report import OpenReport, ReportStore, reportable
+from app.workspace.review import by_person
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import finding, found, frame, instance, study
-from tests.unit.imaging.report_cases import own_length, tool_finding
+from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, tool_finding
 
 NOW = datetime(2024, 3, 4, 10, 11, tzinfo=UTC)
 
@@ -128,3 +132,42 @@ def test_a_signed_report_is_not_edited(tmp_path: Path) -> None:
     report.add_missing()
     report.remove_struck()
     assert report.draft == before
+
+
+DRAWN = {
+    "ruler": [(10, 10), (40, 50)],
+    "angle": [(10, 10), (40, 50), (60, 10)],
+    "cobb": [(10, 10), (40, 12), (10, 50), (40, 60)],
+    "bidirectional": [(10, 10), (40, 50)],
+    "ellipse": [(10, 10), (40, 50)],
+    "probe": [(10, 10)],
+    "cardiothoracic": [(30, 40), (60, 40), (10, 50), (90, 50)],
+    "polyline": [(10, 10), (40, 50), (60, 10)],
+    "polygon": [(10, 10), (40, 50), (60, 10)],
+    "freehand": [(10, 10), (40, 50), (60, 10)],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("source", ["patient", "detector plane", "none"])
+def test_each_drawing_tool_gives_a_sentence_that_its_checks_accept(
+    language: str, source: str
+) -> None:
+    kind = SpacingSource(source)
+    spacing = Spacing() if kind is SpacingSource.NONE else Spacing(0.5, 0.5, kind)
+    image = frame("1.2.3.4", spacing=spacing)
+    made = [
+        by_person(drawing.draw(tool, image, points), None, "Dr Roe")
+        for tool, points in DRAWN.items()
+    ]
+    guides = [drawing.draw("mark_box", image, [(10, 10), (40, 50)])]
+    assert not any(reportable(by_person(one, None, "Dr Roe")) for one in guides)
+    accepted = {one.id: one for one in made if reportable(one)}
+    assert len(accepted) == len(DRAWN)
+    draft = drafted(*made, language=language)
+    assert check_report(draft, SUBJECT, accepted) == ()
+    told = [one.text for section, _, one in draft.told() if section.kind == "findings"]
+    assert len(told) == len(DRAWN)
+    lengths = {"patient": "25.0 mm", "detector plane": "25.0 mm (", "none": "50 px"}
+    wanted = lengths[source].replace(".", "," if language == "de" else ".")
+    assert any(one.startswith(("Length: ", "Länge: ")) and wanted in one for one in told)

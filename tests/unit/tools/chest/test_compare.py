@@ -15,7 +15,7 @@ from PIL import Image
 from scipy import ndimage
 
 from app.errors import Cancelled
-from app.imaging.findings import Box, Finding, Polygon, Provenance, new_id
+from app.imaging.findings import Box, Finding, Mask, Polygon, Provenance, State, new_id
 from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Spacing, SpacingSource
 from app.tools.api import (
@@ -534,10 +534,158 @@ def test_boxes_on_both_images_are_paired_where_they_lie_on_each_other(two: Pair)
     alone = found["Marked box 2, longer side"]
     assert alone["comparable"] is False
     assert "marked on the current image only" in alone["why"]
-    (finding,) = result.findings
+    here = two.bench.images.resolve("image-2").ref
+    (finding,) = [one for one in result.findings if one.image == here]
     assert isinstance(finding.geometry, Polygon)
     expected = [(49.5, 99.5), (69.5, 99.5), (69.5, 129.5), (49.5, 129.5)]
     assert np.allclose(finding.geometry.points, expected, atol=0.5)
+
+
+def found_on(bench: Bench, number: int, *regions: tuple[str, Any], state: Any = None) -> None:
+    """Findings of a tool on an open image, as they were before the run."""
+    image = bench.opened[number]
+    ref = bench.images.resolve(image.id).ref
+    made = Provenance("xray_phrase_grounding", "1", "MAIRA-2", "", "r", "c")
+    findings = tuple(Finding(new_id(), ref, shape, name, None, "", made) for name, shape in regions)
+    if state is not None:
+        findings = tuple(replace(one, state=state) for one in findings)
+    bench.opened[number] = replace(image, findings=(*image.findings, *findings))
+    bench._images = None  # pyright: ignore[reportPrivateUsage]
+
+
+def disc(middle: tuple[float, float], across: float) -> np.ndarray:
+    y, x = np.mgrid[:ROWS, :COLUMNS]
+    return np.hypot(x - middle[0], y - middle[1]) <= across / 2
+
+
+def square(middle: tuple[float, float], side: float) -> Box:
+    (x, y), half = middle, side / 2
+    return Box(x - half, y - half, x + half, y + half)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "scale", "shift"), [(0, 1, (0, 0)), (0, 1, (10, -8)), (3, 1.04, (-12, 4))]
+)
+def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
+    two: Pair, degrees: float, scale: float, shift: tuple[float, float]
+):
+    """Planted movement and sizes: each region has the state that it was given (1 px = 1 mm)."""
+    two.host.registers = True
+    now, matrix = chest(), planted(degrees, scale, shift)
+    then = {name: moved(value.astype(float), matrix, 1) > 0.5 for name, value in now.items()}
+    two.open({**then, "pixels": moved(now["pixels"], matrix)})
+    two.open(now)
+    # name: place on the current film, side before and now in mm
+    regions = {
+        "grown": ((60.0, 60.0), 12.0, 24.0),
+        "shrunk": ((140.0, 70.0), 30.0, 16.0),
+        "same": ((62.0, 120.0), 20.0, 22.0),
+        "came": ((150.0, 120.0), 0.0, 14.0),
+        "went": ((100.0, 40.0), 14.0, 0.0),
+    }
+
+    def on_prior(place: tuple[float, float]) -> tuple[float, float]:
+        x, y, _ = matrix @ (*place, 1.0)
+        return float(x), float(y)
+
+    before = [(n, square(on_prior(p), old)) for n, (p, old, _) in regions.items() if old]
+    after = [(n, square(p, new)) for n, (p, _, new) in regions.items() if new]
+    found_on(two.bench, 0, *before)
+    found_on(two.bench, 1, *after)
+    rejected = (("mistaken", square((60.0, 60.0), 90.0)),)
+    found_on(two.bench, 1, *rejected, state=State.REJECTED)
+    result = two.run()
+    rows = {row["what"].split()[0]: row for row in result.output["rows"] if "longer" in row["what"]}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "grown": "larger",
+        "shrunk": "smaller",
+        "same": "unchanged",
+        "came": "new",
+        "went": "gone",
+    }
+    for name, (_, old, new) in regions.items():
+        assert (rows[name]["prior"] or 0, rows[name]["current"] or 0) == (old, new)
+        if old and new:
+            assert rows[name]["change"] == new - old
+            # RECIST 1.1: 20 %, and at least 5 mm.
+            assert rows[name]["error"] == pytest.approx(max(0.2 * max(old, new), 5.0))
+    refs = [two.bench.images.resolve(f"image-{number}").ref for number in (2, 1)]
+    here, there = (
+        {one.label.split(", ")[1].split()[0]: one for one in result.findings if one.image == ref}
+        for ref in refs
+    )
+    assert set(here) == {"grown", "shrunk", "same", "went"}
+    assert set(there) == {"grown", "shrunk", "same", "came"}
+    for name, finding in there.items():
+        assert isinstance(finding.geometry, Polygon)
+        middle = np.mean(finding.geometry.points, axis=0)
+        assert np.allclose(middle, on_prior(regions[name][0]), atol=0.6)
+    for name, finding in here.items():
+        assert isinstance(finding.geometry, Polygon)
+        assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
+
+
+def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
+    now = chest()
+    two.open(now)
+    two.open(now)
+    found_on(two.bench, 0, ("nodule", Mask(disc((60, 60), 10))))
+    found_on(two.bench, 1, ("nodule", Mask(disc((61, 60), 30))))
+    (row,) = [row for row in two.run().output["rows"] if "longer" in row["what"]]
+    assert (row["prior"], row["current"], row["state"]) == (11.0, 31.0, "larger")
+
+
+class Window:
+    """The viewer, which shows some images and is told to hang the prior."""
+
+    def __init__(self, *images: str) -> None:
+        self.images = images
+        self.done: list[Any] = []
+
+    def state(self) -> dict[str, Any]:
+        return {"viewports": [{"image": image} for image in self.images]}
+
+    def do(self, command: str, arguments: Any, context: Any) -> Any:
+        self.done.append((command, arguments))
+
+
+@pytest.mark.parametrize(
+    ("shown", "done"),
+    [
+        (("image-1",), [("viewer_layout", {"layout": "prior"})]),
+        (("image-1", "image-2"), []),
+    ],
+)
+def test_the_prior_is_hung_beside_where_one_image_is_shown(
+    two: Pair, monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...], done: list[Any]
+):
+    two.open(chest())
+    two.open(chest())
+    window, context = Window(*shown), two.bench.context
+    monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
+    two.run()
+    assert window.done == done
+
+
+@pytest.mark.parametrize(
+    ("changes", "days"),
+    [
+        ({}, 1),
+        ({"PatientID": "other"}, None),
+        ({"PatientName": "ROE^RICHARD"}, None),
+        ({"PatientID": ""}, None),
+        ({"StudyDate": "20220101"}, None),
+    ],
+)
+def test_only_an_earlier_film_of_surely_the_same_patient_is_called_a_prior(
+    two: Pair, changes: dict[str, str], days: int | None
+):
+    who = {"PatientID": "p1", "PatientName": "DOE^JANE"}
+    two.open(chest(), **who, StudyDate="20210110")
+    two.open(chest(), **{**who, "StudyDate": "20210109", **changes})
+    current, other = two.bench.images.notes(remote=True)
+    assert "days_before_current" not in current
+    assert other.get("days_before_current") == days
 
 
 BOXES = ((10.0, 10.0, 40.0, 30.0), (12.0, 9.0, 32.0, 27.0))

@@ -66,3 +66,33 @@ def test_a_boxs_coordinates_are_two_numbers_each_and_their_left_is_not_the_patie
     assert "box from (1113, 1078) to (1574, 1686) px" in told
     assert "not the patient's" in told
     assert "a box proves no finding" in note
+
+
+def test_a_change_is_tabled_the_changed_first_with_figures_and_error():
+    known = {"unit": "mm", "comparable": True, "why": ""}
+    rows = [
+        {**known, "what": "same 1", "prior": 20.0, "current": 22.0, "change": 2.0, "error": 5.0,
+         "beyond_error": False, "state": "unchanged"},
+        {**known, "what": "nodule 2", "prior": 12.0, "current": 24.0, "change": 12.0, "error": 5.0,
+         "beyond_error": True, "state": "larger"},
+        {**known, "what": "box 3", "prior": None, "current": 14.0, "change": None, "error": None,
+         "beyond_error": None, "comparable": False, "state": "new"},
+        {**known, "what": "Heart, area", "prior": 90.0, "current": 95.0, "change": None,
+         "beyond_error": None, "comparable": False, "why": "the views differ"},
+    ]  # fmt: skip
+    wording = next(item for item in PLAN.wordings if item.tool == "chest_xray_compare")
+    assert wording.answer is not None
+    told = wording.answer({"rows": rows, "days_between": 30}, frozenset())
+    assert [" ".join(one.text for one in line) for line in told] == [
+        "**Compared with the film taken 30 days earlier:** 1 change beyond the method's error; "
+        "1 new, 0 gone.",
+        "",
+        "|  | before | now | change |",
+        "| --- | --- | --- | --- |",
+        "| box 3 |  | 14 mm | **new**: marked on the current film only |",
+        "| nodule 2 | 12 mm | 24 mm | **larger**, +12.00 ± 5 mm |",
+        "| same 1 | 20 mm | 22 mm | unchanged, +2.00 ± 5 mm |",
+        "",
+        "- Heart, area: not comparable (90 before, 95 now mm): the views differ.",
+        "- New and gone say where a mark is missing, not that nothing was there.",
+    ]
