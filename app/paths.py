@@ -62,6 +62,11 @@ def site_policies() -> tuple[Path, ...]:
     return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
 
 
+def site_memory() -> tuple[Path, ...]:
+    """Return the path of the file with an administrator's notes; the file may be missing."""
+    return (_site_dir() / "memory.json",)
+
+
 def _site_dir() -> Path:
     """Return the folder of system-wide settings, which only an administrator can write."""
     if sys.platform == "win32":

@@ -72,7 +72,7 @@ REMARKS = {
         "{0} could not be read: the defaults are used. The file {1} could not be moved aside.",
         *("The settings", "The layout of the window", "The list of recent openings"),
         *("The settings of the display", "Your window presets", "Your keyboard shortcuts"),
-        "Your hanging protocols",
+        *("Your hanging protocols", "Your notes"),
         '"{0}" had an unusable value ({1}): the default is used.',
         'The rule for "{0}" is unusable: it counts as "ask".',
         "Some rules for tools cannot be read: every tool asks.",
@@ -105,6 +105,7 @@ REMARKS = {
         "Pictures are sent only if you allow that in a second question.",
         "Your question and the earlier ones of this conversation, with their answers",
         "The names and descriptions of the tools",
+        "Your notes that are switched on in Settings > Memory, and your administrator's",
         "The tools' results, without names, ids, dates, institutions and file paths",
         "Send this conversation to {0}?",
         "{0} is outside this machine. {1} Write no patient data into the question. Your answer "
@@ -132,6 +133,7 @@ REMARKS = {
     "app/tools/chest/cardiothoracic.py": ("Heart width", "Thorax width"),
     "app/tools/chest/plan.py": ("Chest radiographs",),
     "app/tools/microscopy/plan.py": ("Microscopy",),
+    "app/tools/notes/remember.py": ("Notes",),
     "app/tools/record/plan.py": ("Patient record",),
     "app/workspace/drawing.py": (
         *("Length", "Angle", "Box", "Point", "Point outside", "Difference"),

@@ -145,7 +145,9 @@ class _Session:
 
     def _is_offered(self, spec: ToolSpec) -> bool:
         rule = self._policy.rule(spec)
-        return rule is not Rule.DENY and (spec.name in self._allowed or spec.approval in _FREE)
+        return (rule is not Rule.DENY and not spec.memory) and (
+            spec.name in self._allowed or spec.approval in _FREE
+        )
 
     def about(self) -> str:
         """Return what the assistant is told of the server and of the open images."""

@@ -311,6 +311,8 @@ def run_tool(
         if tool.spec.cleaned:
             seen = RunImages(opened, out_dir, program.decoder)
             arguments = redactor_for(program, seen, run_id, arguments).value(arguments)
+        if tool.spec.memory == "keeps":
+            raise UsageError("notes are kept in the window only", remedy="Use Settings > Memory.")
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)

@@ -191,6 +191,8 @@ class ToolSpec:
             the most important first. The first three have colours that no other label gets.
         cleaned: Whether what identifies a patient is removed from the arguments of a call, as for a
             remote language model, before the user is asked and the tool runs.
+        memory: What it does with the user's notes (`app.tools.memory`), if anything; then other
+            programs are not offered it. A call is refused if what it "keeps" names a patient.
         for_profiles: Whether it is part of an agent profile's protocol: without a profile, a model
             is offered it only if the question names it.
     """
@@ -213,6 +215,7 @@ class ToolSpec:
     labels: tuple[str, ...] = ()
     other_names: tuple[str, ...] = ()
     cleaned: bool = False
+    memory: Literal["", "uses", "keeps"] = ""
     for_profiles: bool = False
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from app.log import get_logger
-from app.tools import chest, diagnosis, general, microscopy, record, viewer
+from app.tools import chest, diagnosis, general, microscopy, notes, record, viewer
 from app.tools.api import Approval, Registrar, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.pack_plan import PackPlan, Plans, QuestionKind
 from app.tools.picture_sources import CallImages, mark_synthetic
@@ -162,6 +162,7 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
     microscopy.register(registry)
     record.register(registry)
     diagnosis.register(registry)
+    notes.register(registry)
     viewer.register(registry)
     if third_party is None:
         third_party = entry_points(group=ENTRY_POINT_GROUP)

@@ -25,6 +25,8 @@ from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
 from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
+from app.agent.privacy.kept_notes import without_patients
+from app.agent.privacy.send_consent import known_of
 from app.agent.profiles import AgentProfile
 from app.agent.request import ImageNotes, Question
 from app.agent.sessions import SessionStore, Thread
@@ -41,6 +43,7 @@ from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages, rejected_calls
 from app.tools.mcp.server_tools import assistant_tools
 from app.tools.mcp.servers import McpServers
+from app.tools.memory import user_memory
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
 from app.workspace.record import OpenRecord
@@ -365,6 +368,7 @@ class Program:
             clean_notes=self.settings.clean_notes,
             profile=agent,
             tool_model=self.language_model(second) if second else None,
+            memory=str if agent is not None else lambda: user_memory().told(),
         )
 
     def request(
@@ -418,6 +422,16 @@ class Program:
             viewer=self.viewer,
             shown=shown,
         )
+
+    def without_patients(self, note: str, images: Sequence[OpenImage]) -> str:
+        """Return a note with a mark for whatever may name the patient of an open image or record.
+
+        May take seconds, since files are read.
+        """
+        seen = RunImages(images, paths.cache_dir(), self.decoder)
+        known = known_of(seen.headers())
+        found = [*identifiers(image.instance for image in images), *known.identifiers]
+        return without_patients(note, found, known.texts, self.record.records)
 
     def tool_context(
         self,

@@ -25,6 +25,7 @@ from app.imaging.demo import demo_paths
 from app.paths import data_dir
 from app.records.types import data_paths
 from app.settings import Settings
+from app.tools.memory import user_memory
 from app.wiring.program import Program
 from app.workspace import review
 from app.workspace.workspace import Workspace
@@ -263,6 +264,7 @@ class _ActiveModel:
                 program.models.trial_model, program.models.is_cached, program.note_endpoint_test
             )
             specs = tuple(tool.spec for tool in program.registry.all())
+            opened = window.workspace.open_images()
             sources = SettingsSources(
                 program.secrets,
                 program.consents,
@@ -278,6 +280,8 @@ class _ActiveModel:
                     if plan.pack != "general"
                 ),
                 mcp=program.mcp,
+                memory=user_memory(),
+                without_patients=partial(program.without_patients, images=opened),
             )
             dialog = SettingsDialog(program.settings, sources, self._apply, use, window)
             dialog.show_page(page)

@@ -740,6 +740,11 @@
             <translation>eine neuere Version von Sightline hat dieses Gespräch geschrieben (Format {0})</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
             <source>a page has no patient scale</source>
             <translation>eine Seite hat keinen Patientenmaßstab</translation>
@@ -1071,6 +1076,7 @@
         <message>
             <location filename="../../app/views/preset_dialog.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
@@ -2329,6 +2335,7 @@
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
         </message>
@@ -2406,6 +2413,11 @@
             <location filename="../../app/tools/microscopy/cell_states.py" />
             <source>Check that the crops show cells: the image may be blank, or the channel wrong.</source>
             <translation>Prüfen Sie, ob die Ausschnitte Zellen zeigen: Das Bild kann leer sein oder der Kanal falsch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Check that the settings folder can be written to.</source>
+            <translation>Prüfen Sie, ob in den Einstellungsordner geschrieben werden kann.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -3397,6 +3409,7 @@
         <message>
             <location filename="../../app/views/chat/dock.py" />
             <location filename="../../app/views/mark_keeping.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <location filename="../../resources/tables/window.toml" />
             <source>Delete</source>
@@ -3410,6 +3423,11 @@
                 <numerusform>%n Markierung endgültig löschen?</numerusform>
                 <numerusform>%n Markierungen endgültig löschen?</numerusform>
             </translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Delete a note</source>
+            <translation>Notiz löschen</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3460,6 +3478,11 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>Deleted: {names}.</source>
             <translation>Gelöscht: {names}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Deletes one of the user's notes, only when the user asks to.</source>
+            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -5161,6 +5184,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>How to get it</source>
             <translation>Bezugsweg</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>How you like answers and reports, and what holds at your site. Language models are told the notes that are ticked, also those on other machines; the rules that answer offline do not use them. Notes change no rule for tools. Nothing about a patient is kept.</source>
+            <translation>Wie Sie Antworten und Befunde wünschen und was in Ihrem Haus gilt. Sprachmodelle erfahren die angekreuzten Notizen, auch die auf anderen Rechnern; die Regeln, die offline antworten, verwenden sie nicht. Notizen ändern keine Regel für Werkzeuge. Über Patienten wird nichts gemerkt.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -7002,6 +7030,11 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
+            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -7056,6 +7089,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Keys on the image</source>
             <translation>Tasten auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Kind</source>
+            <translation>Art</translation>
         </message>
         <message>
             <location filename="../../app/views/audit/audit_window.py" />
@@ -7384,6 +7422,11 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>List notes</source>
+            <translation>Notizen auflisten</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
             <translation>Patienten auflisten</translation>
@@ -7407,6 +7450,11 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Lists the notes that are kept for all conversations.</source>
+            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -7976,6 +8024,7 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
+            <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
         </message>
@@ -8654,6 +8703,11 @@
             <translation>nicht alle Dateien sind gelesen: Es kann mehr Bilder geben</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Not all fit: a language model is told the first ones only.</source>
+            <translation>Nicht alle passen hinein: Ein Sprachmodell erfährt nur die ersten.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Not all marks could be pasted</source>
             <translation>Nicht alle Markierungen konnten eingefügt werden</translation>
@@ -8874,12 +8928,15 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Note</source>
             <translation>Anmerkung</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <location filename="../../app/views/record/record_sections.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Notes</source>
             <translation>Notizen</translation>
@@ -9967,6 +10024,11 @@
             <translation>Position in der Serie</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Preference</source>
+            <translation>Vorliebe</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>preliminary</source>
             <translation>vorläufig</translation>
@@ -10644,6 +10706,11 @@
             <translation>Rückfall</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Remember a note</source>
+            <translation>Notiz merken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -10745,6 +10812,11 @@
             <location filename="../../app/views/wording.py" />
             <source>report</source>
             <translation>Bericht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Report style</source>
+            <translation>Befundstil</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11650,6 +11722,11 @@
             <translation>Mit Sightline geliefert. Kopieren Sie es, um es zu bearbeiten.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Short sentences; measurements in millimetres</source>
+            <translation>Kurze Sätze; Maße in Millimetern</translation>
+        </message>
+        <message>
             <location filename="../../app/views/shortcuts.py" />
             <source>Shortcut</source>
             <translation>Taste</translation>
@@ -11919,6 +11996,11 @@
             <location filename="../../app/views/mark_menu.py" />
             <source>Site</source>
             <translation>Region</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>Site convention</source>
+            <translation>Konvention des Hauses</translation>
         </message>
         <message>
             <location filename="../../app/views/models/models_table.py" />
@@ -13357,6 +13439,21 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>the next page is on another host, which is not asked: the record has gaps</source>
             <translation>die nächste Seite liegt auf einem anderen Server, der nicht gefragt wird: die Akte hat Lücken</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>the note seems to be about a patient: “{0}” is what is left</source>
+            <translation>die Notiz scheint einen Patienten zu betreffen: „{0}“ bleibt übrig</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>the notes cannot be written ({0})</source>
+            <translation>die Notizen können nicht geschrieben werden ({0})</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>The notes cannot be written: {reason}</source>
+            <translation>Die Notizen können nicht geschrieben werden: {reason}</translation>
         </message>
         <message>
             <location filename="../../app/views/results/row_links.py" />
@@ -15295,6 +15392,11 @@
             <translation>Was nicht gezeichnet wird, und warum</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>What is remembered for all conversations?</source>
+            <translation>Was wird für alle Gespräche gemerkt?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>What is sent to it leaves this computer for {host}.</source>
             <translation>Was ihm gesendet wird, verlässt diesen Rechner und geht an {host}.</translation>
@@ -15804,6 +15906,21 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>Your name, in words</source>
             <translation>Ihr Name, in Worten</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings.py" />
+            <source>Your notes</source>
+            <translation>Ihre Notizen</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your notes that are switched on in Settings &gt; Memory, and your administrator's</source>
+            <translation>Ihre Notizen, die unter Einstellungen &gt; Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your notes that are ticked on the page Memory, and your administrator's</source>
+            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -16483,6 +16600,11 @@
             <translation>{key} ist die Taste von „{command}“, das sie verlöre.</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>{kind}, by your administrator</source>
+            <translation>{kind}, von Ihrer Administration</translation>
+        </message>
+        <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
             <source>{kind}: there is nothing to write</source>
             <translation>{kind}: nichts zu schreiben</translation>
@@ -16704,6 +16826,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/chat/plan_view.py" />
             <source>{tool} is not used</source>
             <translation>{tool} wird nicht verwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings/memory_page.py" />
+            <source>{used} of {most} characters</source>
+            <translation>{used} von {most} Zeichen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />

@@ -284,7 +284,7 @@ def test_nothing_in_the_toolbar_and_the_dialogs_is_cut_off(
     sources = SettingsSources(Secrets(), Consents(), Grants(), Probe(no_model, lambda _: False))
     dialog = SettingsDialog(SettingsFile(), sources, lambda _changed: None, lambda _: None, window)
     dialog.open()
-    for page in ("model", "limits", "tools", "privacy"):
+    for page in ("model", "limits", "tools", "memory", "privacy"):
         dialog.show_page(page)
         shown = dialog.pages.currentWidget()
         wait_until(shown.isVisible)

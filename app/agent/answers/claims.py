@@ -17,7 +17,10 @@ from typing import Any, cast
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    MARK,
+    UNKNOWN,
     citations,
+    cite,
     known_items,
     mark,
     numbers_in,
@@ -38,6 +41,7 @@ from app.agent.answers.facts import (
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
+from app.agent.llm.base import StatedClaim
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
 from app.paths import resources_dir
@@ -144,7 +148,9 @@ _TIMES = re.compile(
 _OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
-_LONGEST_SENTENCE = 4_000  # characters that are held back while a text streams
+_MOST_CLAIMS = 60
+_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
+_LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 _STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
@@ -283,14 +289,36 @@ class Claims:
         plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
         parts: list[str] = []
         at = 0
-        for start, end in sentences(text):
-            for place, why in sorted(
-                self._of_sentence(text[start:end], every[start:end], plain[start:end])
-            ):
-                stop = start + place
+        for part in _pieces(text):
+            for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
+                stop = part.start + place
                 parts += [text[at:stop], f" {mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def wrong_claims(
+        self, claims: Sequence[StatedClaim], answer: str, marked: Callable[[str], str]
+    ) -> list[str]:
+        """Return the claims that a model lists beside its answer and no result supports, marked.
+
+        Those are left out of which the answer itself has the mark. `marked` marks unknown ids.
+        """
+        wrong: list[str] = []
+        for claim in claims[:_MOST_CLAIMS]:
+            text = " ".join(without_tricks(claim.statement).split()).rstrip(" .")[:300]
+            if claim.side and not sides_of(text):
+                text += f" ({claim.side if claim.side != 'both' else 'both sides'})"
+            said = {abs(one.value) for one in _in_text(text)}
+            if claim.value is not None and abs(claim.value) not in said:
+                text += f": {claim.value:.6g} {claim.unit}".rstrip()
+            if _CLAIMED_ID.fullmatch(claim.evidence.strip(" []")):
+                text = cite(text, claim.evidence.strip(" []"))
+            told = marked(self.marked(f"{text}."))
+            whys = MARK.findall(told)
+            new = any(why not in answer for why in whys) or (not whys and UNKNOWN[:8] in told)
+            if told != f"{text}." and new:
+                wrong.append(told)
+        return wrong
 
     def may_mark(self, text: str) -> bool:
         """Return whether anything in the beginning of a sentence may get a mark."""
@@ -394,8 +422,10 @@ class Claims:
         named += [(one.start(), False) for one in _NOW.finditer(said)]
         named += [(one.start(), False) for one in _YEAR.finditer(said) if one[0] in self._our_years]
         earlier = max(named)[1] if named else None
+        if not self._elsewhere:
+            return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
-        both = len({number in self._elsewhere for number in cited}) > 1
+        both = len({one in self._elsewhere for one in cited}) > 1
         if both and _CHANGE.search(sentence):
             return
         for number in part.known:
@@ -682,6 +712,17 @@ class Claims:
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = _subjects(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
+
+
+def _pieces(text: str) -> Iterator[slice]:
+    """Yield the sentences of a text; what goes on without an end is cut into pieces."""
+    for start, end in sentences(text):
+        while end - start > _LONGEST_SENTENCE:
+            cut = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
+            cut = cut if cut > 0 else start + _LONGEST_SENTENCE
+            yield slice(start, cut)
+            start = cut
+        yield slice(start, end)
 
 
 class StreamedMarks:

@@ -192,6 +192,7 @@ def _row(text: str) -> Fact:
     return Fact(text, words, denied, sides, values)
 
 
+@lru_cache(maxsize=1024)
 def _clause(clause: str) -> Fact:
     words: set[str] = set()
     denied: set[str] = set()
@@ -432,7 +433,8 @@ def concepts_of(text: str) -> frozenset[str]:
     return frozenset(_concepts_in(text).values())
 
 
-def _concepts_in(text: str) -> dict[int, str]:
+@lru_cache(maxsize=1024)
+def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)

@@ -149,6 +149,11 @@ def system_prompt(name: str = "", path: Path | None = None) -> str:
     return f"{load_prompt(name or USUAL_PROMPT, path)}\n\n{load_prompt('DATA_RULES')}"
 
 
+def memory_text(notes: str) -> str:
+    """Return the section of the system prompt with the user's notes, as data; "" for none."""
+    return f"{load_prompt('MEMORY')}\n{as_data(notes)}" if notes else ""
+
+
 def tool_texts(path: Path) -> dict[str, str]:
     """Return what a prompts file adds to tools' descriptions, by the tool's name in lower case.
 
@@ -169,7 +174,7 @@ def prompt_names(path: Path | None = None) -> list[str]:
     Raises:
         FileProblem: The file cannot be read.
     """
-    own = ("DATA_RULES", "PLANNING", "PICTURES")
+    own = ("DATA_RULES", "MEMORY", "PLANNING", "PICTURES")
     return [n for n in load_prompts(path) if n not in own and not n.startswith(_TOOL)]
 
 

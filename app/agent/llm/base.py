@@ -134,7 +134,33 @@ class Tokens:
     output_tokens: int
 
 
-ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
+@dataclass(frozen=True, slots=True)
+class StatedClaim:
+    """A statement of an answer as the model lists it beside its prose, for code to check.
+
+    Attributes:
+        statement: The statement in words.
+        value: Its number, None for none.
+        unit: Unit of the number, "" for none.
+        side: "left", "right", "both" or "".
+        evidence: Id of the result or item that it rests on ("3", "3.2"), "" for none.
+    """
+
+    statement: str
+    value: float | None = None
+    unit: str = ""
+    side: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """All statements that the model lists for its answer."""
+
+    claims: tuple[StatedClaim, ...]
+
+
+ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens | Claimed
 
 
 def model_info(model: object) -> ModelInfo:

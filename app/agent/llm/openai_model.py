@@ -121,13 +121,16 @@ class OpenAIModel(HostedModel):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
+        # Before any result there is nothing that a statement could rest on.
+        claims = any(item.role == "tool" and item.evidence for item in messages)
         if self._form in ("json_schema", "text"):
             form = "json_schema" if self._form == "json_schema" else "text"
-            messages = _instructed(as_plain(messages, form), instruction(tools, form))
+            told = instruction(tools, form, claims=claims)
+            messages = _instructed(as_plain(messages, form), told)
         elif tools:
             request["tools"] = [_wire_tool(tool) for tool in tools]
         if self._form == "json_schema":
-            request["response_format"] = response_format(tools)
+            request["response_format"] = response_format(tools, claims=claims)
         request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
 

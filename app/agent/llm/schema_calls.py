@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from app.agent.context.model_messages import as_data
-from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
+from app.agent.llm.base import Call, Claimed, ModelEvent, StatedClaim, Text, ToolSchema
 from app.agent.llm.repair import parse_arguments
 from app.agent.llm.text_calls import TextCalls
 from app.agent.messages import Message, ToolCall
@@ -34,11 +34,17 @@ TEXT_INSTRUCTION = (
     "To answer the user, write plain text without such an object."
 )
 
+CLAIMS_INSTRUCTION = (
+    'List in "claims" each statement about the image in the answer: its value and unit, its side, '
+    'and as "evidence" the id that it cites ("3.2").'
+)
+
 _MAX_DEPTH = 12
 _MAX_ITEMS = 64
 """Largest list bound that is kept, because llama.cpp expands a bounded list item by item."""
 _KEPT = ("type", "enum", "const", "required", "minItems", "maxItems")
 _ANSWER_HEAD = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
+_CLAIMS_HEAD = re.compile(r'\s*,\s*"claims"\s*:\s*')
 _CALL_HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"')
 _STRING_PART = re.compile(
     r"""(?:
@@ -53,11 +59,17 @@ _STRING_PART = re.compile(
 _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
-def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """Return a text on the tools and on how to call them, in the form "json_schema" or "text"."""
+def instruction(
+    tools: Sequence[ToolSchema], form: Form = "json_schema", *, claims: bool = False
+) -> str:
+    """Return a text on the tools and on how to call them, in the form "json_schema" or "text".
+
+    With `claims`, an answer is asked for with its statements beside it; see `response_format`.
+    """
+    own = f"{INSTRUCTION} {CLAIMS_INSTRUCTION}" if claims else INSTRUCTION
     if not tools:
-        return INSTRUCTION if form == "json_schema" else ""
-    head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
+        return own if form == "json_schema" else ""
+    head = own if form == "json_schema" else TEXT_INSTRUCTION
     lines: list[str] = []
     for tool in tools:
         schema = json.dumps(brief(tool.parameters), ensure_ascii=False)
@@ -65,13 +77,17 @@ def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
     return "\n".join([head, "The tools, each with the JSON schema of its arguments:", *lines])
 
 
-def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """Return the `response_format` of a request; it permits a call of one tool, or an answer."""
+def response_format(tools: Sequence[ToolSchema], *, claims: bool = False) -> dict[str, Any]:
+    """Return the `response_format` of a request; it permits a call of one tool, or an answer.
+
+    With `claims`, the statements of an answer stand behind its text, each with what it rests on.
+    """
     shapes = [
         _closed({"tool": {"const": tool.name}, "arguments": portable(tool.parameters)})
         for tool in tools
     ]
-    shapes.append(_closed({"answer": {"type": "string"}}))
+    text: dict[str, Any] = {"answer": {"type": "string"}}
+    shapes.append(_closed(text | {"claims": _claims_schema()} if claims else text))
     schema = {"anyOf": shapes} if tools else shapes[0]
     named = {"name": "reply", "strict": True, "schema": schema}
     return {"type": "json_schema", "json_schema": named}
@@ -159,6 +175,14 @@ def _made(field: Mapping[str, Any]) -> str:
     return f" (a {kind} made by another tool)" if kind in ("mask", "table", "record") else ""
 
 
+def _claims_schema() -> dict[str, Any]:
+    text = {"type": "string"}
+    value = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    side = {"type": "string", "enum": ["", "left", "right", "both"]}
+    one = _closed({"statement": text, "value": value, "unit": text, "side": side, "evidence": text})
+    return {"type": "array", "items": one}
+
+
 def _without_null(part: Any) -> Any:
     if isinstance(part, list):
         return [_without_null(item) for item in part if item != {"type": "null"}]
@@ -208,8 +232,9 @@ class SchemaReader:
         """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
-            rest = self._buffer if self._closed else ""
-            return _texts(rest.lstrip().removeprefix("}").rstrip())
+            claims, rest = _claims_in(self._buffer) if self._closed else ((), "")
+            told: list[ModelEvent] = [Claimed(claims)] if claims else []
+            return [*told, *_texts(rest.lstrip().removeprefix("}").rstrip())]
         if self._kind == "call":
             return self._call(complete)
         return [*self._plain.take(self._buffer), *self._plain.end(complete)]
@@ -252,6 +277,27 @@ class SchemaReader:
             return _texts(self._buffer)
         # The loop answers it with the reason, and the model can write it again.
         return [Call(ToolCall(id="", name=name.group(1), arguments={}, raw=self._buffer))]
+
+
+def _claims_in(behind: str) -> tuple[tuple[StatedClaim, ...], str]:
+    """Return the claims behind an answer's text, and what stands behind them."""
+    head = _CLAIMS_HEAD.match(behind)
+    if head is None:
+        return (), behind
+    try:
+        found, end = json.JSONDecoder().raw_decode(behind, head.end())
+    except ValueError:
+        return (), ""  # cut off
+    items = cast("list[Any]", found) if isinstance(found, list) else []
+    claims = (_claim(cast("dict[str, Any]", item)) for item in items if isinstance(item, dict))
+    return tuple(one for one in claims if one.statement.strip()), behind[end:]
+
+
+def _claim(table: Mapping[str, Any]) -> StatedClaim:
+    texts = {key: str(table.get(key) or "") for key in ("statement", "unit", "side", "evidence")}
+    value = table.get("value")
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return StatedClaim(**texts, value=None if number is None else float(number))
 
 
 def _texts(text: str) -> list[ModelEvent]:

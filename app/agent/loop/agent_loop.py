@@ -24,7 +24,12 @@ from app.agent.answers.evidence import MARK, Evidence, texts_beside_calls
 from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import summarise
 from app.agent.context.context_window import ContextWindow
-from app.agent.context.model_messages import NOTES, image_notes_text, planning_text
+from app.agent.context.model_messages import (
+    NOTES,
+    image_notes_text,
+    memory_text,
+    planning_text,
+)
 from app.agent.context.read_result_tool import ReadResult
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
@@ -62,6 +67,7 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import CancelToken, Tool
+from app.tools.memory import ABOUT as ABOUT_NOTES
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _LONGEST_PROMPT = 4_000  # characters of a pack's own instructions
@@ -85,6 +91,7 @@ class AgentLoop:
             otherwise that is held back.
         profile: How many turns there are, and which tools end the run; None for the usual way.
         tool_model: The model that tools ask; None for `model`.
+        memory: Returns the user's notes as a language model is told them.
     """
 
     def __init__(
@@ -104,6 +111,7 @@ class AgentLoop:
         clean_notes: bool = False,
         profile: AgentProfile | None = None,
         tool_model: LanguageModel | None = None,
+        memory: Callable[[], str] = str,
     ) -> None:
         self.profile = profile
         self.tool_model = tool_model
@@ -120,6 +128,7 @@ class AgentLoop:
         self.audit = audit
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
+        self.memory = memory
         self.told_left_out: set[str] = set()
         """The conversations that were told of tools that do not fit."""
         self._window = ContextWindow(model_info(model))
@@ -318,8 +327,11 @@ class _Run:
         claims = Claims(self.director, self.request.thread.history, self.agent.plans)
         lines = dict.fromkeys(line for text in said for line in claims.marked(text).splitlines())
         early = [f"\n- {line.strip().removeprefix('- ')}" for line in lines if MARK.search(line)]
-        head = "\n\n**No result supports:**" if early else ""
         own = claims.answer(self.written) if self.written else ""
+        listed = self.answers.claims if self.written else ()
+        wrong = claims.wrong_claims(listed, own, self.calls.evidence.marked)
+        early += [f"\n- {line}" for line in wrong]
+        head = "\n\n**No result supports:**" if early else ""
         return own + answer[len(self.written) :], head + "".join(early)
 
     def _streamed_marks(self) -> StreamedMarks | None:
@@ -461,8 +473,10 @@ class _Run:
         several = len(self.request.image_notes) > 1
         idle = without_record(intent) | (set() if several else {REPEATED})
         if agent.profile is None:
-            specs = (tool.spec for tool in agent.tools.all())
+            notes = info.rules or ABOUT_NOTES.search(self.request.question)
+            specs = [tool.spec for tool in agent.tools.all()]
             idle |= {one.name for one in specs if one.for_profiles} - set(intent.named)
+            idle |= {one.name for one in specs if one.memory and not notes}
         schemas = [s for s in self.calls.tools.schemas() if s.name not in idle]
         schemas = schemas if info.rules else may_need(intent, schemas)
         texts = agent.tool_texts
@@ -480,11 +494,13 @@ class _Run:
             return ready.told_after("\n\n".join(filter(None, parts)).strip(), related)
 
         if not info.rules:
+            self.answers.memory = agent.memory()
+            kept = memory_text(self.answers.memory)
             notes = self.request.image_notes
             asked = f"{intent.question}\n{image_notes_text(notes, NOTES) if notes else ''}"
             window, number = self.answers.window, len(schemas)
             schemas = that_fit(
-                intent, schemas, lambda some: window.leaves_room(prompt(some), some, asked)
+                intent, schemas, lambda some: window.leaves_room(prompt(some) + kept, some, asked)
             )
             self._tell_left_out(number - len(schemas), number)
         self.director.offered = frozenset(item.name for item in schemas)

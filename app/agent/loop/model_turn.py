@@ -17,17 +17,19 @@ from uuid import uuid4
 
 from app.agent.answers.claims import StreamedMarks
 from app.agent.context.context_window import ContextWindow, Prompt
-from app.agent.context.model_messages import OWN_WORDS
+from app.agent.context.model_messages import OWN_WORDS, memory_text
 from app.agent.context.shortening import text_tokens
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.llm.base import (
     Call,
+    Claimed,
     LanguageModel,
     ModelEvent,
     ModelFailed,
     Note,
     Plan,
     Reasoning,
+    StatedClaim,
     Text,
     Tokens,
     ToolSchema,
@@ -74,6 +76,7 @@ class Reply:
         quiet: Whether it answers a tool, so that nobody is shown it while it comes.
         stream: Puts the record's dates and names back into the text.
         marks: Marks what no result supports before it is shown; None for no marks.
+        claims: The statements of the text as the model lists them, if it was asked to.
     """
 
     text: str = ""
@@ -86,6 +89,7 @@ class Reply:
     quiet: bool = False
     stream: RestoredStream | None = None
     marks: StreamedMarks | None = None
+    claims: tuple[StatedClaim, ...] = ()
 
     @property
     def streamed(self) -> bool:
@@ -104,7 +108,9 @@ class ModelTurns:
         told_shortened: Whether the user has been told that the context was shortened.
         redactor: Removes identifiers for a remote model; None until the first request.
         offered: The tool schemas as they are sent, with identifiers removed for a remote model.
+        claims: The statements of the last answer as the model listed them.
         refused: Answers of this run that were not accepted, which the user has read.
+        memory: The user's notes, a line each; identifiers in them are removed for a remote model.
     """
 
     request: RunRequest
@@ -125,6 +131,8 @@ class ModelTurns:
     system: str = ""
     offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
     refused: list[str] = field(default_factory=list[str])
+    memory: str = ""
+    claims: tuple[StatedClaim, ...] = ()
     _urged: list[Message] = field(default_factory=list[Message])
     _record_allowed: bool = True
     _told_full: bool = False
@@ -258,7 +266,8 @@ class ModelTurns:
 
     def _built(self, history: Sequence[Message]) -> Prompt:
         told = self.redactor is not None and self.redactor.placeholders is not None
-        system = f"{self.system}\n\n{RULES}" if told else self.system
+        notes = self.redactor.text(self.memory) if self.redactor else self.memory
+        system = "\n\n".join(filter(None, (self.system, memory_text(notes), RULES if told else "")))
         return self.window.build(
             system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )
@@ -360,6 +369,9 @@ class ModelTurns:
                 reply.calls.append(call)
             case Tokens():
                 reply.tokens = event
+            case Claimed(claims):
+                # What stands for a record's dates and names is put back into the text alone.
+                reply.claims = claims if reply.stream is None else ()
             case Note(text, passing) if not reply.streamed:
                 self.emitter.emit(Noted, text=text, passing=passing)
             case Note(passing=True):
@@ -438,6 +450,7 @@ class ModelTurns:
         known = {item.call_id for item in self.request.thread.history}
         calls = [_named(call, known, self.redactor) for call in reply.calls]
         message = Message(role="assistant", text=reply.text, tool_calls=calls)
+        self.claims = reply.claims
         self.reply, self._urged = Reply(), []
         return message
 

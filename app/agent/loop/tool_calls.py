@@ -52,6 +52,7 @@ from app.agent.past_results import PastResults, wrong_kind
 from app.agent.policy import Grants, Scope
 from app.agent.policy.approvals import Gate, PlanAnswers, WantedCall, ask
 from app.agent.policy.judgements import Judgement
+from app.agent.privacy.kept_notes import REFUSED, told_in, without_patients
 from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.redaction import clean_arguments
 from app.agent.privacy.send_consent import known_to
@@ -285,9 +286,14 @@ class ToolCalls:
         return None
 
     async def _cleaned(self, call: ToolCall) -> ToolCall:
-        """Return a call without identifiers if it leaves this machine, before the user is asked."""
+        """Return a call without identifiers if it leaves this machine, before the user is asked.
+
+        A call whose text would be kept for all conversations is not changed: it is not made if
+        there are any.
+        """
         tool = self.tools.get(call.name)
-        if tool is None or not tool.spec.cleaned:
+        keeps = tool is not None and tool.spec.memory == "keeps"
+        if tool is None or not (tool.spec.cleaned or keeps):
             return call
         try:
             known = await known_to(self.request, "a remote tool")
@@ -296,7 +302,10 @@ class ToolCalls:
             )
             history = [*self.request.thread.history, asked]
             thread_id, known_ids = self.request.thread.thread_id, self.request.identifiers
-            work = partial(clean_arguments, history, known_ids, call.arguments, thread_id)
+            if keeps:
+                work = partial(self._without_patients, history, call.arguments)
+            else:
+                work = partial(clean_arguments, history, known_ids, call.arguments, thread_id)
             arguments, error = await in_thread(work, "redaction")
         except ModelFailed as failure:
             self.unclean[call.id] = not_run(failure.text)
@@ -305,7 +314,23 @@ class ToolCalls:
             log_unexpected("Arguments could not be cleaned", cast("BaseException", error))
             self.unclean[call.id] = not_run("Its arguments could not be cleaned: nothing was sent.")
             return call
+        if keeps:
+            if arguments != call.arguments:
+                self.unclean[call.id] = not_run(f"{REFUSED.format(arguments.get('text', ''))}.")
+            return call
         return call.model_copy(update={"arguments": arguments})
+
+    def _without_patients(
+        self, history: Sequence[Message], arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        identifiers, texts = told_in(history)
+        known = [*identifiers, *self.request.identifiers]
+        return {
+            name: without_patients(value, known, texts, self.request.records)
+            if isinstance(value, str)
+            else value
+            for name, value in arguments.items()
+        }
 
     def tell_plan(self) -> None:
         """Emit the plan if it has changed."""

@@ -5,7 +5,7 @@ The pages of the limits and of privacy are here, the others in files of their ow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as made_by
 from functools import cached_property, partial
@@ -29,10 +29,12 @@ from app.agent.llm.probe import Probe
 from app.agent.llm.providers import endpoint_url
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
+from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
 from app.tools.mcp.servers import McpServers
+from app.tools.memory import Memory, Note
 from app.views.background import DaemonTasks
 from app.views.icons import icon
 from app.views.layouts import column, row
@@ -45,6 +47,7 @@ from app.views.settings.fields import (
     wrapped_label,
 )
 from app.views.settings.mcp_page import McpPage
+from app.views.settings.memory_page import MemoryPage
 from app.views.settings.model_page import PROVIDERS, ModelPage, host_of, where_it_runs
 from app.views.settings.tools_page import ToolsPage
 from app.views.text_view import TextView
@@ -60,6 +63,7 @@ _PAGES = (
     (translatable("Limits"), "clock", "limits"),
     (translatable("Tools"), "wrench", "tools"),
     (translatable("MCP servers"), "link", "mcp"),
+    (translatable("Memory"), "pin", "memory"),
     (translatable("Privacy"), "shield-check", "privacy"),
     (translatable("Appearance"), "contrast", "appearance"),
 )
@@ -68,6 +72,7 @@ _PAGES = (
 _SENT = (
     translatable("Your questions and the earlier ones of the conversation, with their answers"),
     translatable("Names and descriptions of the tools, and the tools' results"),
+    translatable("Your notes that are ticked on the page Memory, and your administrator's"),
     translatable(
         "Pictures of what the viewer shows: only to models that are set to receive pictures, after "
         "you have seen them and agreed, and once more where they may identify the patient"
@@ -91,6 +96,8 @@ class SettingsSources:
         show_audit: Opens the audit window; if None, there is no button for it.
         show_models: Opens the models window; if None, there is no button for it.
         site_rules: This computer's rules for tools, which apply in addition to the user's own.
+        memory: The user's notes.
+        without_patients: Returns a note without what names a patient; slow, called on a thread.
     """
 
     keys: Secrets
@@ -103,6 +110,8 @@ class SettingsSources:
     site_rules: tuple[Policy, ...] = ()
     packs: tuple[tuple[str, str], ...] = ()
     mcp: McpServers = made_by(default_factory=lambda: McpServers(list, lambda _name: ""))
+    memory: Memory = made_by(default_factory=Memory)
+    without_patients: Callable[[str], str] = str
 
 
 class SettingsDialog(QDialog):
@@ -164,6 +173,11 @@ class SettingsDialog(QDialog):
         )
 
     @cached_property
+    def memory(self) -> MemoryPage:
+        memory = self._sources.memory
+        return MemoryPage(memory.notes(), memory.site_notes())
+
+    @cached_property
     def privacy(self) -> PrivacyPage:
         sources = self._sources
         return PrivacyPage(
@@ -175,7 +189,7 @@ class SettingsDialog(QDialog):
         return AppearancePage(self._settings.theme, self._settings.reviewer)
 
     def show_page(self, name: str) -> None:
-        """Show a page: "model", "limits", "tools", "mcp", "privacy" or "appearance"."""
+        """Show a page: "model", "limits", "tools", "mcp", "memory", "privacy" or "appearance"."""
         self.list.setCurrentRow([page for _title, _icon, page in _PAGES].index(name))
 
     def current(self) -> Settings:
@@ -201,11 +215,16 @@ class SettingsDialog(QDialog):
         changed, typed = self.current(), dict([self.model.typed_key()])
         if "mcp" in self.__dict__:
             typed |= self.mcp.typed_keys()
+        before = notes = ()
+        if "memory" in self.__dict__:
+            before, notes = self.memory.before, self.memory.notes()
         self.save_button.setEnabled(False)
         self._show_text(tr("Saving…"))
         keys, apply, applied = self._sources.keys, self._apply, self._applied
+        sources = self._sources
 
         def work(_cancel: object) -> Any:
+            _keep_notes(sources, before, notes)
             for name, value in typed.items():
                 if name:
                     keys.set(name, value)
@@ -288,6 +307,25 @@ class SettingsDialog(QDialog):
         """Set a size that reads well and fits on the screen."""
         room = self.screen().availableGeometry().size() - QSize(40, 60)
         self.resize(_SIZE.boundedTo(room))
+
+
+def _keep_notes(sources: SettingsSources, before: Sequence[Note], notes: Sequence[Note]) -> None:
+    """Keep changed notes; raise SightlineError if one names a patient or cannot be written."""
+    for note in notes:
+        if note.text not in {one.text for one in before}:
+            left = sources.without_patients(note.text)
+            if left != note.text:
+                text = tr(
+                    "A note seems to name a patient, and nothing about patients is kept. Without "
+                    "that it is: “{left}”"
+                )
+                raise SightlineError(text.format(left=left))
+    try:
+        sources.memory.replace(before, notes)
+    except OSError as error:
+        raise SightlineError(
+            tr("The notes cannot be written: {reason}").format(reason=error.strerror or "")
+        ) from error
 
 
 class LimitsPage(SettingsPage):

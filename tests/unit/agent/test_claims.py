@@ -12,7 +12,7 @@ import pytest
 
 from app.agent.answers.evidence import MARK, unmarked
 from app.agent.events import PlanUpdated, RunFinished, TextDelta
-from app.agent.llm.base import Text
+from app.agent.llm.base import Claimed, StatedClaim, Text
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.messages import Message
@@ -257,3 +257,28 @@ def test_marks_stand_in_the_text_when_it_is_first_shown(tmp_path: Path):
     told = next(piece for piece in shown if "pneumothorax" in piece)
     assert "no evidence" in told, "not shown without its mark for a moment"
     assert len(shown) > 5, "what needs no mark is not held back"
+
+
+def test_claims_that_a_model_lists_are_checked_like_its_text(tmp_path: Path):
+    claims = (
+        StatedClaim("The ratio is 0.503", 0.503, evidence="1.1"),
+        StatedClaim("The ratio", 0.61, evidence="1"),
+        StatedClaim("The heart is 1203 px wide", 1203.0, "px", evidence="1.9"),
+        StatedClaim("There is a pneumothorax", side="left"),
+    )
+    turn: Turn = [Text("The ratio is about one half [1]."), Claimed(claims)]
+    told = ask(tmp_path, [call(CTR, image_path="image-1")], turn)[-1].answer
+    text, _, behind = told.partition("\n\n**No result supports:**\n")
+    assert text == "The ratio is about one half [1]."
+    assert behind.splitlines() == [
+        "- The ratio: 0.61 [check: result 1 says 0.503] [1].",
+        "- The heart is 1203 px wide [1.9: no such item].",
+        "- There is a pneumothorax (left) [check: no evidence in this session].",
+    ]
+
+
+def test_a_claim_that_the_text_has_a_mark_for_is_not_told_twice(tmp_path: Path):
+    claim = StatedClaim("The ratio", 0.61, evidence="1")
+    turn: Turn = [Text("The ratio is 0.61 [1]."), Claimed((claim,))]
+    told = ask(tmp_path, [call(CTR, image_path="image-1")], turn)[-1].answer
+    assert told == "The ratio is 0.61 [check: result 1 says 0.503] [1]."

@@ -8,13 +8,15 @@ from datetime import date
 from enum import Enum
 from typing import Any, Literal
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
+from app.agent.llm.base import Call, Claimed, ModelEvent, StatedClaim, Text, ToolSchema
 from app.agent.llm.schema_calls import (
+    CLAIMS_INSTRUCTION,
     INSTRUCTION,
     SchemaReader,
     as_plain,
@@ -279,3 +281,43 @@ def test_a_tool_without_arguments():
     tool = ToolSchema("beep", "Beeps.", {"type": "object", "properties": {}})
     shape = response_format([tool])["json_schema"]["schema"]["anyOf"][0]
     assert shape["properties"]["arguments"] == {"type": "object", "properties": {}}
+
+
+CLAIM = {
+    "statement": "The heart is wide",
+    "value": 843,
+    "unit": "px",
+    "side": "",
+    "evidence": "1.2",
+}
+
+
+def test_claims_are_asked_for_beside_an_answer_once_there_are_results():
+    shape = response_format(TOOLS, claims=True)["json_schema"]["schema"]["anyOf"][-1]
+    assert shape["required"] == ["answer", "claims"]
+    one = shape["properties"]["claims"]["items"]
+    assert one["required"] == ["statement", "value", "unit", "side", "evidence"]
+    jsonschema.validate({"answer": "a", "claims": [CLAIM, CLAIM | {"value": None}]}, shape)
+    assert CLAIMS_INSTRUCTION in instruction(TOOLS, claims=True)
+    assert CLAIMS_INSTRUCTION not in instruction(TOOLS)
+
+
+@pytest.mark.parametrize("step", [1, 7, 400])
+def test_claims_are_read_and_are_no_part_of_the_text(step: int):
+    written = json.dumps({"answer": 'It is "wide" [1.2].', "claims": [CLAIM, "x", {"value": 1}]})
+    reader = SchemaReader(TOOLS)
+    events = [
+        e for at in range(0, len(written), step) for e in reader.take(written[at : at + step])
+    ]
+    events += reader.end(complete=True)
+    assert "".join(e.text for e in events if isinstance(e, Text)) == 'It is "wide" [1.2].'
+    claimed = [event for event in events if isinstance(event, Claimed)]
+    assert claimed == [Claimed((StatedClaim("The heart is wide", 843.0, "px", "", "1.2"),))]
+
+
+@pytest.mark.parametrize("behind", [', "claims": [{"stat', ', "claims": 3}', ', "claims"', "}"])
+def test_claims_that_are_cut_off_or_none_at_all_leave_the_text_as_it_is(behind: str):
+    reader = SchemaReader(TOOLS)
+    events = [*reader.take('{"answer": "Fine."' + behind), *reader.end(complete=False)]
+    assert "".join(e.text for e in events if isinstance(e, Text)).startswith("Fine.")
+    assert not any(isinstance(event, Claimed) for event in events)
