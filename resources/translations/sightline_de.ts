@@ -10392,6 +10392,11 @@
             <translation>Eingereihte Fragen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Queued until the question about the other study is answered.</source>
+            <translation>Wartet, bis die Frage zur anderen Untersuchung beantwortet ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Quit</source>
@@ -11757,6 +11762,11 @@
             <translation>Taste</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Show</source>
+            <translation>Zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_opening.py" />
             <source>Show all</source>
             <translation>Alle zeigen</translation>
@@ -12673,6 +12683,16 @@
             <location filename="../../app/views/chat/conversation.py" />
             <source>The assistant answers from the record, and each value links to its entry.</source>
             <translation>Der Assistent antwortet aus der Akte, und jeder Wert führt zu seinem Eintrag.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The assistant asks something</source>
+            <translation>Der Assistent fragt etwas</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The assistant has finished</source>
+            <translation>Der Assistent ist fertig</translation>
         </message>
         <message>
             <location filename="../../app/views/agent_thread.py" />
@@ -13689,6 +13709,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The question was about the study “{study}”.</source>
+            <translation>Die Frage betraf die Untersuchung „{study}“.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
