@@ -184,7 +184,9 @@ def test_an_answer_links_to_the_entry_that_it_cites_and_back(
 ):
     open_record(window, wait_until)
     wanted = window.workspace.record.entry_wanted
-    answer = AnswerView(wanted.emit, lambda _number: None, wanted.emit)
+    answer = AnswerView(
+        lambda target: wanted.emit(target.partition(":")[2] or target), lambda _target: None
+    )
     answer.resize(300, 100)
     answer.show()
     answer.writer.append("Creatinine 1.4 mg/dL [Observation/creatinine-2026-03-02].")

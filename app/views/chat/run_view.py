@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -49,6 +50,7 @@ from app.views.widgets import IconLabel, label, tool_button
 from app.views.wording import sentence
 
 _CHARS = 400
+_ITEM = re.compile(r"(?<=[\[ ])(\d{1,3})\.(\d{1,3})(?=[,\]])")  # cited, "[3.2]" or "[3.1, 3.2]"
 
 
 class NoteLine(QWidget):
@@ -69,7 +71,8 @@ class ActivityBar(QWidget):
     def __init__(self, *, live: bool) -> None:
         super().__init__()
         self._live = live
-        self.setVisible(live)
+        if not live:
+            self.hide()  # shown without a parent it would be a window for a moment
         bar = ThinProgress()
         bar.setFixedWidth(36)
         self._label = label(tr("Thinking…"), "caption", wrap=True)
@@ -414,7 +417,7 @@ class RunView(QWidget):
             thought.finish()
 
     def _add_crops(self, event: RunFinished) -> None:
-        """Show where the findings of cited results lie that the answer names, in its order."""
+        """Show where findings of cited results lie that the answer names or cites, in its order."""
         cards = (self.card_of_result(number) for number in event.cited)
         findings = [one for card in cards if card is not None for one in card.findings]
         text = event.answer.casefold()
@@ -423,6 +426,12 @@ class RunView(QWidget):
         for one in findings:
             names = filter(None, (one.label, german.get(one.label)))
             places[one.id] = max(text.find(name.casefold()) for name in names) if one.label else -1
+        for found in _ITEM.finditer(event.answer):  # the first items of a result are its findings
+            card = self.card_of_result(int(found[1]))
+            if card is not None and 0 < int(found[2]) <= len(card.findings):
+                cited = card.findings[int(found[2]) - 1].id
+                if places.get(cited, 0) < 0:
+                    places[cited] = found.start()
         named = [one for one in findings if places[one.id] >= 0]
         crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
         if crops is not None and self._stream.open is not None:
