@@ -3643,6 +3643,16 @@
             <translation>{name} nicht anhängen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Do this step earlier</source>
+            <translation>Diesen Schritt früher ausführen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Do this step later</source>
+            <translation>Diesen Schritt später ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/diagnosis/session_page.py" />
             <source>Doctors' sessions</source>
@@ -3981,6 +3991,11 @@
             <location filename="../../app/views/review_menu.py" />
             <source>Edit finding</source>
             <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Edit plan</source>
+            <translation>Plan bearbeiten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4920,6 +4935,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>Give the patient's id or medical record number.</source>
             <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Go on</source>
+            <translation>Fortfahren</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8408,6 +8428,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No findings yet</source>
             <translation>Noch keine Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>No further step begins until you go on. What has begun is finished.</source>
+            <translation>Kein weiterer Schritt beginnt, bis Sie fortfahren. Was begonnen hat, wird beendet.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -12502,6 +12527,11 @@
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Take this step out of the plan</source>
+            <translation>Diesen Schritt aus dem Plan nehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
@@ -15890,6 +15920,11 @@
             <location filename="../../app/imaging/guards.py" />
             <source>you may not read it (permission denied)</source>
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>you took it out of the plan</source>
+            <translation>von Ihnen aus dem Plan genommen</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />

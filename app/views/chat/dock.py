@@ -103,6 +103,7 @@ class ChatDock(QWidget):
             open_models=self.models_wanted.emit,
             open_limits=self.limits_wanted.emit,
             answer=agent.resolve,
+            edit_plan=agent.edit_plan,
             ask_again=self.submit,
             branch=self._branch,
             edit=self._edit,

@@ -315,7 +315,8 @@ class RunView(QWidget):
         if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
-            self.plan = PlanView(self._actions.texts)
+            edit = self._actions.edit_plan if self._live else None
+            self.plan = PlanView(self._actions.texts, edit)
             # Above the cards, even if the plan comes after the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -389,6 +390,7 @@ class RunView(QWidget):
         for request in self.approvals.values():
             request.expire()
         if self.plan is not None:
+            self.plan.end_editing()
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
