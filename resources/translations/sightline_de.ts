@@ -1905,6 +1905,11 @@
             <translation>Assistent</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Assistant memory</source>
+            <translation>Gedächtnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>Assistant's answer</source>
             <translation>Antwort des Assistenten</translation>
@@ -2335,7 +2340,6 @@
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
-            <location filename="../../app/views/settings/memory_page.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
         </message>
@@ -8044,7 +8048,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
-            <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
         </message>
@@ -8953,7 +8956,6 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
-            <location filename="../../app/views/settings/memory_page.py" />
             <source>Note</source>
             <translation>Anmerkung</translation>
         </message>
@@ -10819,6 +10821,7 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
         </message>
@@ -12600,6 +12603,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
             <translation>Text</translation>
@@ -15973,14 +15977,14 @@
             <translation>Ihre Notizen</translation>
         </message>
         <message>
-            <location filename="../../app/agent/privacy/consents.py" />
-            <source>Your notes that are switched on in Settings &gt; Memory, and your administrator's</source>
-            <translation>Ihre Notizen, die unter Einstellungen &gt; Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your notes that are ticked on the page Assistant memory, and your administrator's</source>
+            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Your notes that are ticked on the page Memory, and your administrator's</source>
-            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your notes under Settings &gt; Assistant memory, and your administrator's</source>
+            <translation>Ihre Notizen unter Einstellungen &gt; Gedächtnis und die Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
