@@ -138,14 +138,20 @@ def test_a_model_that_counts_is_not_made_to_crop(laboratory: Laboratory):
 )
 def test_a_full_analysis_goes_all_the_way_to_the_caption(laboratory: Laboratory, question: str):
     run = laboratory.ask(question)
-    assert run.tools == CHAIN
+    assert in_chain(run.tools) == CHAIN
     assert run.output(CROPPER)["crops"] == 6
     assert run.output(ANALYZER)["states"] == 2
     assert run.plan.goal == "done"
 
 
+def in_chain(tools: tuple[str, ...]) -> tuple[str, ...]:
+    """The tools with the caption last: it waits for none of them, so it may end before any."""
+    return (*(one for one in tools if one != CHAIN[-1]), *(set(tools) & {CHAIN[-1]}))
+
+
 def test_the_segmenter_of_a_full_analysis_is_the_one_that_is_spoken_of(laboratory: Laboratory):
-    assert laboratory.ask("Cluster the nuclei by phenotype.").tools == (NUCLEI, *CHAIN[1:])
+    tools = laboratory.ask("Cluster the nuclei by phenotype.").tools
+    assert in_chain(tools) == (NUCLEI, *CHAIN[1:])
 
 
 def test_a_preprocessor_that_is_asked_for_feeds_the_segmenter(laboratory: Laboratory):
