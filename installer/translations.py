@@ -105,7 +105,7 @@ REMARKS = {
         "Pictures are sent only if you allow that in a second question.",
         "Your question and the earlier ones of this conversation, with their answers",
         "The names and descriptions of the tools",
-        "Your notes that are switched on in Settings > Memory, and your administrator's",
+        "Your notes under Settings > Assistant memory, and your administrator's",
         "The tools' results, without names, ids, dates, institutions and file paths",
         "Send this conversation to {0}?",
         "{0} is outside this machine. {1} Write no patient data into the question. Your answer "

@@ -87,6 +87,29 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanEdit:
+    """What the user does to the plan of a run that goes on.
+
+    Attributes:
+        kind: "hold" lets no further step begin, "go" ends that; "remove", "up" and "down" are
+            for a step that has not begun.
+        index: The place of that step in the latest `PlanUpdated`, from 0.
+        tool: Its tool or title, so that a plan that has changed meanwhile is left alone.
+    """
+
+    kind: Literal["hold", "go", "remove", "up", "down"]
+    index: int = -1
+    tool: str = ""
+
+
+class PlanEdits:
+    """Hands the user's edits to the run; to be used on the thread of its loop."""
+
+    def __init__(self) -> None:
+        self.take: Callable[[PlanEdit], object] = lambda _edit: None
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """One question, with everything that may be used to answer it.
 
@@ -110,6 +133,7 @@ class RunRequest:
         record_unlinked: Whether the user chose that record though it is not the shown study's.
         viewer: The window that the viewer's tools work; None if there is none.
         shown: What the window showed when the question was asked (`Viewer.state`).
+        edits: Where the user's edits of the plan arrive.
     """
 
     run_id: str
@@ -131,6 +155,7 @@ class RunRequest:
     viewer: Viewer | None = None
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
+    edits: PlanEdits = field(default_factory=PlanEdits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +187,7 @@ class Question:
         approve: Approve,
         cancel: CancelToken | None = None,
         stop_after_tool: CancelToken | None = None,
+        edits: PlanEdits | None = None,
     ) -> RunRequest:
         """Return the request of the run that answers this question."""
         context: dict[str, Any] = {item.name: getattr(self, item.name) for item in fields(self)}
@@ -171,6 +197,7 @@ class Question:
             approve=approve,
             cancel=cancel or CancelToken(),
             stop_after_tool=stop_after_tool or CancelToken(),
+            edits=edits or PlanEdits(),
             **context,
         )
 

@@ -312,7 +312,9 @@ def run_tool(
             seen = RunImages(opened, out_dir, program.decoder)
             arguments = redactor_for(program, seen, run_id, arguments).value(arguments)
         if tool.spec.memory == "keeps":
-            raise UsageError("notes are kept in the window only", remedy="Use Settings > Memory.")
+            raise UsageError(
+                "notes are kept in the window only", remedy="Use Settings > Assistant memory."
+            )
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)

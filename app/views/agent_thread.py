@@ -26,7 +26,7 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
-from app.agent.request import Decision
+from app.agent.request import Decision, PlanEdit
 from app.errors import SightlineError
 from app.log import get_logger
 from app.views.translation import tr
@@ -47,6 +47,7 @@ class Runner(Protocol):
     def ask(self, question: Any) -> str: ...
     def cancel(self, run_id: str, *, after_tool: bool = False) -> object: ...
     def resolve(self, approval_id: str, decision: Decision | bool) -> None: ...
+    def edit_plan(self, run_id: str, edit: PlanEdit) -> None: ...
     def close(self) -> None: ...
 
 
@@ -164,6 +165,11 @@ class AgentThread(QObject):
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
         if not self._closed:
             self._runner.resolve(approval_id, decision)
+
+    def edit_plan(self, edit: PlanEdit) -> None:
+        """Change the plan of the run that goes on."""
+        if self._run_id and not self._closed:
+            self._runner.edit_plan(self._run_id, edit)
 
     def close(self) -> None:
         """Stop the run, clear the queue and end the runner; no event is delivered afterwards."""

@@ -334,6 +334,7 @@ class MainWindow(QMainWindow):
             self.findings_list.count_changed.connect(shown.set_count)
         if isinstance(self.chat, ChatDock):
             self.chat.attention_wanted.connect(made.mark_assistant)
+            self.chat.elsewhere.connect(self._tell_elsewhere)
             self._connect_attachments(self.chat)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
@@ -387,6 +388,29 @@ class MainWindow(QMainWindow):
         dock = self.docks["Record"]
         dock.show()
         dock.raise_()
+
+    def _tell_elsewhere(self, sop_instance_uid: str, asks: bool) -> None:
+        """Tell that a run about a study that is not shown has ended, or asks something."""
+        image = self.workspace.instance_of(sop_instance_uid)
+        study = self.workspace.studies.study_of(image) if image is not None else None
+        title = tr("The assistant asks something") if asks else tr("The assistant has finished")
+        about = tr("The question was about the study “{study}”.")
+        self.notices.show_notice(
+            "warning" if asks else "done",
+            title,
+            about.format(study=wording.one_line(study.title)) if study is not None else "",
+            (tr("Show"), lambda: self._show_asked_about(sop_instance_uid)),
+        )
+
+    def _show_asked_about(self, sop_instance_uid: str) -> None:
+        """Show the image that the last question was about, and its answer."""
+        image = self.workspace.instance_of(sop_instance_uid)
+        if image is not None:
+            self.workspace.viewport.show(image)
+        self.docks["Assistant"].show()
+        self.docks["Assistant"].raise_()
+        if isinstance(self.chat, ChatDock):
+            self.chat.show_run()
 
     def _show_study(self, study_uid: str) -> None:
         """Show the first image of an open study that an entry of the record names."""

@@ -38,6 +38,7 @@ _TONES = {
     "error": ("circle-alert", THEME.error),
     "warning": ("triangle-alert", THEME.warning),
     "info": ("info", THEME.accent),
+    "done": ("circle-check", THEME.ok),
 }
 
 
@@ -46,7 +47,7 @@ Action = tuple[str, Callable[[], object]]
 
 
 class Notice(QFrame):
-    """A message in plain text with an optional button; `tone` is "error", "warning" or "info"."""
+    """A message in plain text with an optional button; `tone` is a key of `_TONES`."""
 
     def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
         super().__init__()

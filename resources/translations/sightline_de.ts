@@ -1905,6 +1905,11 @@
             <translation>Assistent</translation>
         </message>
         <message>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Assistant memory</source>
+            <translation>Gedächtnis</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/answer.py" />
             <source>Assistant's answer</source>
             <translation>Antwort des Assistenten</translation>
@@ -2335,7 +2340,6 @@
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
-            <location filename="../../app/views/settings/memory_page.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
         </message>
@@ -3639,6 +3643,16 @@
             <translation>{name} nicht anhängen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Do this step earlier</source>
+            <translation>Diesen Schritt früher ausführen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Do this step later</source>
+            <translation>Diesen Schritt später ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
             <location filename="../../app/views/diagnosis/session_page.py" />
             <source>Doctors' sessions</source>
@@ -3977,6 +3991,11 @@
             <location filename="../../app/views/review_menu.py" />
             <source>Edit finding</source>
             <translation>Befund bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Edit plan</source>
+            <translation>Plan bearbeiten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -4916,6 +4935,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>Give the patient's id or medical record number.</source>
             <translation>Geben Sie die Kennung oder die Aktennummer des Patienten an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Go on</source>
+            <translation>Fortfahren</translation>
         </message>
         <message>
             <location filename="../../resources/tables/window.toml" />
@@ -8024,7 +8048,6 @@
         </message>
         <message>
             <location filename="../../app/views/models/models_window.py" />
-            <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
         </message>
@@ -8405,6 +8428,11 @@
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No findings yet</source>
             <translation>Noch keine Befunde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>No further step begins until you go on. What has begun is finished.</source>
+            <translation>Kein weiterer Schritt beginnt, bis Sie fortfahren. Was begonnen hat, wird beendet.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/study_hanging.py" />
@@ -8928,7 +8956,6 @@
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
-            <location filename="../../app/views/settings/memory_page.py" />
             <source>Note</source>
             <translation>Anmerkung</translation>
         </message>
@@ -10367,6 +10394,11 @@
             <translation>Eingereihte Fragen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/composer.py" />
+            <source>Queued until the question about the other study is answered.</source>
+            <translation>Wartet, bis die Frage zur anderen Untersuchung beantwortet ist.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/main_window.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Quit</source>
@@ -10789,6 +10821,7 @@
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
         </message>
@@ -11732,6 +11765,11 @@
             <translation>Taste</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Show</source>
+            <translation>Zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_opening.py" />
             <source>Show all</source>
             <translation>Alle zeigen</translation>
@@ -12499,6 +12537,11 @@
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>Take this step out of the plan</source>
+            <translation>Diesen Schritt aus dem Plan nehmen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>Takes effect at once, until Sightline is closed.</source>
             <translation>Wirkt sofort, bis Sightline geschlossen wird.</translation>
@@ -12560,6 +12603,7 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/drawing_tool.py" />
+            <location filename="../../app/views/settings/memory_page.py" />
             <location filename="../../app/workspace/drawing.py" />
             <source>Text</source>
             <translation>Text</translation>
@@ -12643,6 +12687,16 @@
             <location filename="../../app/views/chat/conversation.py" />
             <source>The assistant answers from the record, and each value links to its entry.</source>
             <translation>Der Assistent antwortet aus der Akte, und jeder Wert führt zu seinem Eintrag.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The assistant asks something</source>
+            <translation>Der Assistent fragt etwas</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The assistant has finished</source>
+            <translation>Der Assistent ist fertig</translation>
         </message>
         <message>
             <location filename="../../app/views/agent_thread.py" />
@@ -13659,6 +13713,11 @@
             <location filename="../../app/views/chat/consent.py" />
             <source>The question is waiting for your answer.</source>
             <translation>Die Frage wartet auf Ihre Antwort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The question was about the study “{study}”.</source>
+            <translation>Die Frage betraf die Untersuchung „{study}“.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -15888,6 +15947,11 @@
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/plan_view.py" />
+            <source>you took it out of the plan</source>
+            <translation>von Ihnen aus dem Plan genommen</translation>
+        </message>
+        <message>
             <location filename="../../app/settings.py" />
             <source>Your hanging protocols</source>
             <translation>Ihre Hängeprotokolle</translation>
@@ -15913,14 +15977,14 @@
             <translation>Ihre Notizen</translation>
         </message>
         <message>
-            <location filename="../../app/agent/privacy/consents.py" />
-            <source>Your notes that are switched on in Settings &gt; Memory, and your administrator's</source>
-            <translation>Ihre Notizen, die unter Einstellungen &gt; Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
+            <location filename="../../app/views/settings/settings_dialog.py" />
+            <source>Your notes that are ticked on the page Assistant memory, and your administrator's</source>
+            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>Your notes that are ticked on the page Memory, and your administrator's</source>
-            <translation>Ihre Notizen, die auf der Seite Gedächtnis angekreuzt sind, und die Ihrer Administration</translation>
+            <location filename="../../app/agent/privacy/consents.py" />
+            <source>Your notes under Settings &gt; Assistant memory, and your administrator's</source>
+            <translation>Ihre Notizen unter Einstellungen &gt; Gedächtnis und die Ihrer Administration</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />

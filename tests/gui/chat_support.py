@@ -13,7 +13,7 @@ from PIL import Image
 from PySide6.QtWidgets import QWidget
 
 from app.agent.events import RunCancelled, RunEvent, RunFinished, RunStarted
-from app.agent.request import Decision
+from app.agent.request import Decision, PlanEdit
 from app.agent.sessions import SessionStore, Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
@@ -46,6 +46,7 @@ class FakeRunner:
     asked: list[tuple[str, Asked]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     answers: list[tuple[str, Decision]] = field(default_factory=list)
+    edits: list[PlanEdit] = field(default_factory=list)
     started: int = 0
     closed: int = 0
     obeys: bool = True
@@ -74,6 +75,9 @@ class FakeRunner:
     def resolve(self, approval_id: str, decision: Decision | bool) -> None:
         assert isinstance(decision, Decision)
         self.answers.append((approval_id, decision))
+
+    def edit_plan(self, run_id: str, edit: PlanEdit) -> None:
+        self.edits.append(edit)
 
     def close(self) -> None:
         self.closed += 1

@@ -106,6 +106,25 @@ def test_a_mark_that_is_deleted_is_attached_no_more(window: MainWindow, wait_unt
     wait_until(lambda: not chat.attachments.isVisible())
 
 
+def test_a_finding_that_is_cited_by_its_item_is_shown_too(
+    window: MainWindow, wait_until: WaitUntil
+):
+    runner, chat, frame = answered_by_hand(window), dock(window), window.canvas.frame
+    assert frame is not None
+    chat.submit("Was ist hell?")
+    wait_until(lambda: runner.asked and chat.conversation.runs[-1].run_id)
+    boxes = (Box(100, 50, 160, 90), Box(5, 5, 20, 20))
+    found = [finding(frame.ref, box, f"Thing {n}", id=f"f{n}") for n, box in enumerate(boxes)]
+    runner.say(ToolStarted, call_id="c1", tool="t", arguments={})
+    runner.say(
+        ToolFinished, call_id="c1", tool="t", status="ok", summary="s", findings=found, evidence=1
+    )
+    runner.say(RunFinished, answer="Es misst 12.1 mm [1.2, 1.3].", cited=[1])
+    wait_until(lambda: chat.conversation.runs[-1].ended and chat.is_idle())
+    crops = chat.conversation.runs[-1].answers[-1].findChildren(PictureButton)
+    assert [crop.accessibleName() for crop in crops] == ["Show Thing 1 on the image"]
+
+
 @pytest.mark.parametrize("good", [True, False])
 def test_a_file_is_opened_and_named_in_the_question(
     window: MainWindow,
@@ -170,7 +189,7 @@ def test_a_cited_finding_is_shown_below_the_answer_and_leads_to_the_image(
     wait_until(lambda: chat.conversation.runs[-1].ended and chat.is_idle())
     view = chat.conversation.runs[-1].answers[-1]
     crops = view.findChildren(PictureButton)
-    assert len(crops) == 1, "only what the answer names"
+    assert len(crops) == 1, "only what the answer names or cites"
     wait_until(lambda: crops[0].image is not None)
     image = crops[0].image
     assert image is not None

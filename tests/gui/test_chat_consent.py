@@ -83,7 +83,8 @@ def test_host_model_and_kinds_of_data_are_shown(chat: Chat, wait_until: Wait):
     facts = {name: view.plain() for name, view in dialog.view.facts.items()}
     assert facts["Host"] == HOST
     assert facts["Model"] == "gpt-x"
-    assert len(facts["What"].splitlines()) == 3
+    assert len(facts["What"].splitlines()) == 4
+    assert "Your notes" in facts["What"]
     assert "Your question" in facts["What"]
     assert dialog.windowTitle() == "Send to another computer?"
     assert dialog.no.isDefault()

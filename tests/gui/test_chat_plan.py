@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta, ToolStarted
+from app.agent.request import PlanEdit
 from app.views.chat.plan_view import PlanView
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.test_chat_threads import recorded
@@ -298,3 +299,48 @@ def test_a_long_plan_that_changes_often_costs_little(chat: Chat, wait_until: Wai
         chat.runner.say(PlanUpdated, steps=list(steps), overrides=[DEPENDENCY] * (place % 5))
     wait_until(lambda: plan.head.text() == "Plan · 25 of 25 done")
     assert len(plan.steps.changes) == 4
+
+
+def test_a_plan_is_edited_by_mouse(chat: Chat, wait_until: Wait):
+    steps = [step("a", "running"), step("b", "pending"), step("c", "pending", by="enforced")]
+    plan = plan_of(chat, wait_until, *steps, step("d", "pending"))
+    assert plan.edit.isVisible()
+    assert plan.edit.text().strip() == "Edit plan"
+    QTest.mouseClick(plan.edit, LEFT)
+    assert chat.runner.edits == [PlanEdit("hold")]
+    assert plan.hint.isVisible()
+    rows = plan.steps.rows
+    offered = [[k for k, b in r.edits.items() if b.isVisible() and b.isEnabled()] for r in rows]
+    assert offered == [[], ["down", "remove"], [], ["up", "remove"]]
+    wait_until(lambda: rows[3].edits["up"].width() > 5)
+    QTest.mouseClick(rows[3].edits["up"], LEFT)
+    QTest.mouseClick(rows[1].edits["remove"], LEFT)
+    assert chat.runner.edits[1:] == [PlanEdit("up", 3, "d"), PlanEdit("remove", 1, "b")]
+    out = step("b", "skipped", verdict="you took it out of the plan")
+    plan_of(chat, wait_until, step("a", "done"), out, step("d", "pending"))
+    assert rows[1].details.full == "you took it out of the plan"
+    assert not any(button.isVisible() for button in rows[1].edits.values())
+    assert cut_off(plan) == []
+    QTest.mouseClick(plan.edit, LEFT)
+    assert chat.runner.edits[-1] == PlanEdit("go")
+    assert not plan.hint.isVisible()
+
+
+def test_a_plan_is_edited_by_keys_and_not_after_its_end(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "running"), step("b", "pending"))
+    plan.edit.setFocus()
+    QTest.keyClick(plan.edit, Qt.Key.Key_Return)
+    remove = plan.steps.rows[1].edits["remove"]
+    remove.setFocus()
+    QTest.keyClick(remove, Qt.Key.Key_Space)
+    assert chat.runner.edits == [PlanEdit("hold"), PlanEdit("remove", 1, "b")]
+    end(chat, wait_until)
+    assert plan.edit.isHidden()
+    assert plan.hint.isHidden()
+
+
+def test_a_plan_of_one_step_or_without_open_steps_is_not_edited(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "pending"))
+    assert plan.edit.isHidden()
+    plan_of(chat, wait_until, step("a", "done"), step("b", "running"))
+    assert plan.edit.isHidden()

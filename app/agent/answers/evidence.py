@@ -63,6 +63,13 @@ class Evidence:
         self.known = known_items(history)
         """The number of items of each result, by the result's number."""
         self._last = max(self.known, default=0)
+        self._reserved: dict[str, int] = {}
+
+    def reserve(self, call_ids: Iterable[str]) -> None:
+        """Give calls that run side by side their numbers in this order, whichever ends first."""
+        for call_id in call_ids:
+            self._last += 1
+            self._reserved[call_id] = self._last
 
     def take(self, message: Message, items: Sequence[Item] = ()) -> Message:
         """Return a copy of a message with the next result number; a failed call is unchanged.
@@ -71,11 +78,12 @@ class Evidence:
         """
         if not message.ok or message.role != "tool":
             return message
-        self._last += 1
-        self.known[self._last] = len(items)
-        changed: dict[str, object] = {"evidence": self._last}
+        number = self._reserved.pop(message.call_id, 0) or self._last + 1
+        self._last = max(self._last, number)
+        self.known[number] = len(items)
+        changed: dict[str, object] = {"evidence": number}
         if items:
-            data = {**message.data, "items": told(self._last, items)}
+            data = {**message.data, "items": told(number, items)}
             changed |= {"data": data, "text": to_text(data)}
         return message.model_copy(update=changed)
 

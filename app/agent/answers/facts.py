@@ -412,7 +412,9 @@ def shared(words: str, item: str) -> int:
 
 
 def _near(value: float, values: Iterable[float]) -> bool:
-    return any(abs(abs(value) - abs(one)) <= 0.005 * abs(one) + 1e-9 for one in values)
+    """Return whether one of the values is the one that is written, rounded as it is."""
+    decimals = len(f"{value:.9g}".partition(".")[2])
+    return any(abs(abs(value) - abs(one)) <= 0.5001 * 10.0**-decimals for one in values)
 
 
 # -- words of the field

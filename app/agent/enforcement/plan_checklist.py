@@ -21,6 +21,7 @@ from app.tools.api import ToolRetry
 from app.tools.pack_plan import Plans, Priority
 
 ENFORCED = "enforced"
+TAKEN_OUT = "you took it out of the plan"
 NOTHING_RAN = "none of its tools gave a result"
 
 
@@ -63,6 +64,8 @@ class _Step:
     tools: tuple[str, ...] = ()
     after: tuple[int, ...] = ()
     titled: bool = False
+    number: int = 0  # among the planner's steps, from 1
+    removed: bool = False  # by the user
     found: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
 
     def event_steps(self) -> dict[str, Any]:
@@ -90,6 +93,8 @@ class PlanState:
         self._calls: dict[str, _Step] = {}
         self._tools: dict[str, str] = {}
         self._current: int | None = None
+        self._taken_out: set[str] = set()
+        self._notes: list[str] = []
         self.changed = False
         self.overrides: list[Override] = []
         self.goal = ""
@@ -99,10 +104,16 @@ class PlanState:
         """Return whether there is anything to show."""
         return bool(self._steps or self.overrides)
 
-    def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
+    def set(
+        self,
+        steps: Iterable[tuple[str, str]],
+        by: str = "",
+        after: Sequence[Sequence[int]] = (),
+    ) -> None:
         """Replace the plan with a planner's steps, given as (tool, why).
 
-        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`.
+        Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`; `after`
+        are for each step the numbers, from 1, of those that it waits for.
         """
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
@@ -110,6 +121,10 @@ class PlanState:
         for index, old in enumerate(kept[: len(planned)]):
             if old.tool == planned[index].tool:
                 planned[index] = old  # the same object: the call that runs still finds it
+        for number, step in enumerate(planned, start=1):
+            step.number = number
+        for step, numbers in zip(planned, after, strict=False):
+            step.after = tuple(len(forced) + number for number in numbers)
         self._steps = [*forced, *planned]
         self._current = self._first("running")
         self.changed = True
@@ -118,6 +133,12 @@ class PlanState:
         """Replace the plan with the model's steps. Results and steps inserted by rules are kept."""
         before = {step.tool: step for step in self._steps if step.titled}
         own = [_written(item, before.get(item.title)) for item in steps]
+        for step in own:  # what the user took out stays out, whatever the model writes
+            gone = before.get(step.tool)
+            if (gone is not None and gone.removed) or (
+                step.tools and self._taken_out.issuperset(step.tools)
+            ):
+                step.state, step.verdict, step.removed = "skipped", TAKEN_OUT, True
         named = {name for step in own for name in step.tools}
         kept = [step for step in self._steps if self._stays(step, named)]
         for step in own:
@@ -148,7 +169,8 @@ class PlanState:
         if index is not None:
             if made.by != ENFORCED:
                 for passed in self._steps[:index]:
-                    if passed.state == "pending" and not passed.titled:
+                    waits = any(self._is_open(number) for number in passed.after)
+                    if passed.state == "pending" and not passed.titled and not waits:
                         passed.state = "skipped"
             self._begin(call_id, index, made)
         elif self._live and (made.by == ENFORCED or not self._titled_current()):
@@ -177,6 +199,62 @@ class PlanState:
         elif verdict and step.verdict != verdict:
             step.verdict = verdict
             self.changed = True
+
+    def edit(self, kind: str, index: int, tool: str) -> bool:
+        """Change the plan for the user: "remove" a step that has not begun, move it "up" or "down".
+
+        `index` is its place from 0, `tool` its tool or title. Return whether it could be done.
+        """
+        step = self._steps[index] if 0 <= index < len(self._steps) else None
+        if step is None or step.tool != tool or not _can_be_edited(step):
+            return False
+        if kind == "remove":
+            step.state, step.verdict, step.removed = "skipped", TAKEN_OUT, True
+            others = [one for one in self._steps if one.state in ("pending", "running")]
+            kept = {name for one in others for name in (one.tool, *one.tools)}
+            self._taken_out |= {*(step.tools if step.titled else (step.tool,))} - kept
+            self._notes.append(f'The user took "{tool}" out of the plan: leave it out.')
+        else:
+            places = [i for i, one in enumerate(self._steps) if _can_be_edited(one)]
+            place = places.index(index) + (1 if kind == "down" else -1)
+            if not 0 <= place < len(places):
+                return False
+            self._swap(index, places[place])
+            order = ", ".join(one.tool for one in self._steps if _can_be_edited(one))
+            self._notes.append(f"The user wants the remaining steps in this order: {order}.")
+        self.changed = True
+        return True
+
+    def is_taken_out(self, call_number: int, tool: str) -> bool:
+        """Return whether the user took a call's step out of the plan.
+
+        `call_number` is the number of the planner's step that it is for; 0 for none.
+        """
+        if tool in self._taken_out:
+            return True
+        return any(
+            step.removed and step.number == call_number for step in self._steps if call_number
+        )
+
+    def order(self) -> list[int]:
+        """Return the numbers of the planner's steps in their order, without those taken out."""
+        return [step.number for step in self._steps if step.number and not step.removed]
+
+    def take_notes(self) -> str:
+        """Return what the user changed since the last time, for the model."""
+        notes, self._notes = self._notes, []
+        return " ".join(notes)
+
+    def _swap(self, one: int, other: int) -> None:
+        steps = self._steps
+        steps[one], steps[other] = steps[other], steps[one]
+        moved = {one + 1: other + 1, other + 1: one + 1}
+        for step in steps:
+            step.after = tuple(moved.get(number, number) for number in step.after)
+
+    def _is_open(self, number: int) -> bool:
+        there = number <= len(self._steps)
+        return there and self._steps[number - 1].state in ("pending", "running")
 
     def recommend(self, tool: str, why: str) -> bool:
         """Add a step for a tool that packs recommend; return False if the plan already has one."""
@@ -312,6 +390,10 @@ class PlanState:
             ),
             None,
         )
+
+
+def _can_be_edited(step: _Step) -> bool:
+    return step.state == "pending" and step.by != ENFORCED
 
 
 def _written(item: PlannedStep, before: _Step | None) -> _Step:

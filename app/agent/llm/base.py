@@ -121,9 +121,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The steps that the model plans, each as (tool, why)."""
+    """The steps that the model plans, each as (tool, why).
+
+    `after` holds for each the numbers, from 1, of the steps that it waits for; () if none waits.
+    """
 
     steps: tuple[tuple[str, str], ...]
+    after: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ from app.agent.privacy.record_content import WatchedRecords
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.profiles import AgentProfile
 from app.agent.repeated_calls import NAME as REPEATED
-from app.agent.request import Approve, Limits, RunRequest
+from app.agent.request import Approve, Limits, PlanEdit, RunRequest
 from app.errors import Cancelled, SightlineError, unexpected
 from app.tools.api import CancelToken, Tool
 from app.tools.memory import ABOUT as ABOUT_NOTES
@@ -198,6 +198,9 @@ class _Run:
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
         self.ruled = False
+        self.free = asyncio.Event()  # cleared while the user edits the plan
+        self.free.set()
+        request.edits.take = self._edit_plan
         self.turns = 0
         self.said_by_tool = False
         self.plain = agent.profile is not None and agent.profile.max_turns > 0
@@ -374,7 +377,7 @@ class _Run:
         model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
         if isinstance(model, OfflineModel):
             intent = self.director.begin(model.planner, schemas, self._lacks)
-            self.answers.model = model.following(intent)
+            self.answers.model = model.following(intent, self.plan.order, self._runs_alone)
         else:
             intent = self.director.begin(self.agent.planner, schemas, self._lacks)
         self._offer_tools(intent)
@@ -390,6 +393,7 @@ class _Run:
         else:
             self.director.model_sees = await self.asking.ask(intent.images)
         while True:
+            await self._while_held()
             try:
                 message = await self.answers.process()
             except ModelFailed as error:
@@ -534,6 +538,7 @@ class _Run:
         try:
             await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
             while waiting and stop is None:
+                await self._while_held()
                 turn = self.director.turn(waiting)
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
                 text = ""
@@ -617,8 +622,26 @@ class _Run:
 
     def _set_plan(self, plan: Plan) -> None:
         self.director.by_rules = True
-        self.plan.set(plan.steps, by="rules" if self.agent.plans else "")
+        self.plan.set(plan.steps, by="rules" if self.agent.plans else "", after=plan.after)
         self.calls.tell_plan()
+
+    def _runs_alone(self, name: str) -> bool:
+        tool = self.agent.tools.get(name)
+        return tool is not None and tool.spec.sequential
+
+    def _edit_plan(self, edit: PlanEdit) -> None:
+        if edit.kind == "hold":
+            self.free.clear()
+        elif edit.kind == "go":
+            self.free.set()
+        elif self.plan.edit(edit.kind, edit.index, edit.tool):
+            self.calls.tell_plan()
+
+    async def _while_held(self) -> None:
+        """Let nothing more begin while the user edits the plan."""
+        if not self.free.is_set():
+            with self.clock.paused():
+                await self.free.wait()
 
     def _end_plan(self, *, ok: bool) -> None:
         self.plan.close(ok)

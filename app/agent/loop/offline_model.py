@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from app.agent.answers.german import in_german, is_german
 from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.director import Director
+from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.enforcement.rulings import BY_RULE, INSERTED
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
@@ -27,13 +28,16 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
+_ID_CHARS = 40
+"""Longer ids of calls are replaced, since endpoints refuse them."""
 _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
 
 class OfflineModel:
-    """Takes the place of a language model: follows a plan made by rules, one tool call at a time.
+    """Takes the place of a language model: follows a plan made by rules.
 
-    Each call can thus use the results of earlier ones. `following` makes an instance for a run.
+    A message has the calls that wait for no other; each later one can use their results.
+    `following` makes an instance for a run.
     """
 
     name = "offline"
@@ -44,10 +48,27 @@ class OfflineModel:
     def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
         self.planner = Planner(plans)
         self._intent = intent or Intent()
+        self._announced = False
+        self._order: Callable[[], Sequence[int]] = tuple
+        self._alone: Callable[[str], bool] = lambda _: False
 
-    def following(self, intent: Intent) -> OfflineModel:
-        """Return an offline model for one run, which follows the plan in `intent`."""
-        return OfflineModel(self.planner.plans, intent)
+    def following(
+        self,
+        intent: Intent,
+        order: Callable[[], Sequence[int]] = tuple,
+        alone: Callable[[str], bool] = lambda _: False,
+    ) -> OfflineModel:
+        """Return an offline model for one run, which follows the plan in `intent`.
+
+        Args:
+            intent: What the question asks for.
+            order: Returns the numbers of the steps to make, in their order, once the plan was
+                announced: the user may have taken some out.
+            alone: Returns whether a tool, by its name, may not run beside another.
+        """
+        model = OfflineModel(self.planner.plans, intent)
+        model._order, model._alone = order, alone
+        return model
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
@@ -57,7 +78,13 @@ class OfflineModel:
         intent = self._intent
         german = is_german([item.text for item in messages if item.role == "user"])
         if isinstance(intent.plan, ToolPlan):
-            async for event in _work(intent, intent.plan, messages[start + 1 :], start, german):
+            plan, turn = intent.plan, messages[start + 1 :]
+            if not self._announced and plan.steps:
+                told = tuple((step.tool, step.skip or step.why) for step in plan.steps)
+                yield Plan(told, tuple(step.after() for step in plan.steps))
+            wanted = self._order() if self._announced else range(1, len(plan.steps) + 1)
+            self._announced = True
+            async for event in _work(intent, plan, turn, start, german, wanted, self._alone):
                 yield event
             return
         text = intent.plan.text
@@ -66,28 +93,54 @@ class OfflineModel:
 
 
 async def _work(
-    intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int, german: bool
+    intent: Intent,
+    plan: ToolPlan,
+    turn: Sequence[Message],
+    start: int,
+    german: bool,
+    wanted: Sequence[int],
+    alone: Callable[[str], bool],
 ) -> AsyncIterator[ModelEvent]:
-    """Yield the first call of the plan that has not been made, or the answer.
+    """Yield the next calls of the plan that wait for no other, or the answer.
 
-    `start` is the number of the question's message, for the ids of its calls.
+    `start` is the number of the question's message, for the ids of its calls. `wanted` are the
+    numbers of the steps to make, in their order; `alone` is as for `OfflineModel.following`.
     """
     scene = intent.scene
     results = _results(turn)
-    if not results and plan.steps:
-        yield Plan(tuple((step.tool, step.skip or step.why) for step in plan.steps))
     notes = list(plan.notes)
     skipped: list[Skipped] = []
+    open_: set[int] = set()
+    calls: dict[int, Call] = {}
     for number, step in enumerate(plan.steps, start=1):
+        if number not in wanted and number not in results:
+            skipped.append(Skipped(number, step.tool, TAKEN_OUT))
+            continue
+        if not open_.isdisjoint(step.after()):
+            open_.add(number)
+            continue
         ready = resolve(step, plan.steps, results, scene)
         if isinstance(ready, BlockedStep):
             skipped.append(Skipped(number, step.tool, ready.reason))
             continue
         notes += [f"{step.tool}: {note}." for note in ready.notes]
         if number not in results:
-            call_id = f"offline-{start}-{number}-{step.tool}"
-            yield Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
-            return
+            open_.add(number)
+            call_id = f"offline-{start}-{number}-{step.tool}"[:_ID_CHARS]
+            calls[number] = Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
+    batch: list[Call] = []
+    for number in (number for number in wanted if number in open_):
+        single = alone(plan.steps[number - 1].tool)
+        if single and batch:
+            break  # nothing overtakes it, and it overtakes nothing
+        if number in calls:
+            batch.append(calls[number])
+            if single:
+                break
+    if batch:
+        for call in batch:
+            yield call
+        return
     # What the packs' rules put in stands where it ran: behind what it followed.
     steps = {id(item) for item in results.values()}
     found = [item for item in turn if id(item) in steps or item.call_id.startswith(INSERTED)]
@@ -97,6 +150,12 @@ async def _work(
     text = write_summary(found, skipped, notes, plan.topics, intent.targets, scene.plans)
     async for event in _spoken(in_german(text) if german else text):
         yield event
+
+
+def step_number(call_id: str) -> int:
+    """Return the number of the planner's step that a call is for; 0 for other calls."""
+    match = _CALL_ID.fullmatch(call_id)
+    return int(match.group(2)) if match else 0
 
 
 def _results(turn: Sequence[Message]) -> dict[int, Message]:

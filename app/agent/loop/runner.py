@@ -14,7 +14,7 @@ from app.agent.events import TERMINAL, ApprovalRequested, RunCancelled, RunEvent
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import utc_now
 from app.agent.loop.tool_execution import log_unexpected
-from app.agent.request import Decision, Question
+from app.agent.request import Decision, PlanEdit, PlanEdits, Question
 from app.errors import unexpected
 from app.tools.api import CancelToken
 
@@ -29,6 +29,7 @@ class _Job:
     loop: AgentLoop
     cancel: CancelToken = field(default_factory=CancelToken)
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
+    edits: PlanEdits = field(default_factory=PlanEdits)
 
 
 class AgentRunner:
@@ -108,6 +109,16 @@ class AgentRunner:
 
         self._on_loop(answer)
 
+    def edit_plan(self, run_id: str, edit: PlanEdit) -> None:
+        """Edit the plan of the run in progress; does nothing if that is another or none."""
+
+        def take() -> None:
+            job = self._current
+            if job is not None and job.run_id == run_id:
+                job.edits.take(edit)
+
+        self._on_loop(take)
+
     @property
     def running(self) -> str:
         """Return the id of the run in progress, or "" if there is none."""
@@ -164,7 +175,7 @@ class AgentRunner:
         watcher = asyncio.create_task(self._watch_queue())
         seq, ended = 0, False
         stops = (job.cancel, job.stop_after_tool)
-        request = job.question.request(job.run_id, self._approve, *stops)
+        request = job.question.request(job.run_id, self._approve, *stops, job.edits)
         try:
             async for event in job.loop.run(request):
                 seq, ended = event.seq + 1, event.kind in TERMINAL

@@ -32,6 +32,7 @@ from app.agent.loop.available_tools import READ_RESULT
 from app.agent.loop.emitter import Emitter, ProgressGate, utc_now
 from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.loop.limits import Meter, Stop, WaitClock, WallClock
+from app.agent.loop.offline_model import step_number
 from app.agent.loop.tool_execution import (
     Outcome,
     Tools,
@@ -367,6 +368,10 @@ class ToolCalls:
         call this need not be found out beforehand.
         """
         order = self.director.order(call)
+        if self._is_taken_out(call):
+            why = "The user took this step out of the plan."
+            outcome = not_run(why, "Go on without it.", "You took it out of the plan.")
+            return Ready(call, outcome=outcome, order=order)
         if call.id in self.unclean:
             return Ready(call, outcome=self.unclean[call.id], order=order)
         if order.outcome is not None:
@@ -384,6 +389,9 @@ class ToolCalls:
         asks = beside and self.approvals.needs_question(spec, args, thread_id, self._scope())
         return Ready(call, tool, args, alone=spec.sequential or asks, order=order)
 
+    def _is_taken_out(self, call: ToolCall) -> bool:
+        return self.plan.is_taken_out(step_number(call.id), call.name)
+
     def _wrong_kind(self, spec: ToolSpec, args: BaseModel) -> str:
         notes = self.request.image_notes
         names = [str(note.get(key)) for note in notes for key in ("id", "path")]
@@ -391,9 +399,9 @@ class ToolCalls:
         return wrong_kind(spec, schema, args, self.past, names, self.director.plans)
 
     def _within_task(self, ready: Ready) -> Ready:
-        if ready.own:
-            return ready
         call = ready.call
+        if ready.own or self._is_taken_out(call):
+            return ready
         refusal = self.meter.task_call(self.plan.start(call.id, call.name, ready.order.made))
         if not refusal:
             return ready
@@ -402,6 +410,8 @@ class ToolCalls:
 
     async def _together(self, group: Sequence[Ready]) -> None:
         gate = asyncio.Semaphore(TOGETHER)
+        if self.director.by_rules:  # the same question gets the same answer
+            self.evidence.reserve(one.call.id for one in group if one.outcome is None)
 
         async def one(ready: Ready) -> None:
             async with gate:
@@ -516,8 +526,10 @@ class ToolCalls:
             # A page of a result may be of one that holds a patient's record.
             message = message.model_copy(update={"record": RecordContent()})
         judged = self.director.judge_result(call, message)
-        if judged.note or judged.advice:
-            message = with_note(message, judged.note, judged.advice)
+        edited = "" if self.director.by_rules else self.plan.take_notes()
+        if judged.note or judged.advice or edited:
+            advice = " ".join(filter(None, (judged.advice, edited)))
+            message = with_note(message, judged.note, advice)
         if not ready.own:
             self.results.append(message)
         # On disk before anything is told: a crash in between loses nothing.

@@ -74,6 +74,10 @@ class Step:
     skip: str = ""
     target: Source | None = None
 
+    def after(self) -> tuple[int, ...]:
+        """Return the numbers, from 1, of the steps whose outputs this one takes."""
+        return tuple(sorted({one.step for one in self.sources() if isinstance(one, Output)}))
+
     def sources(self) -> Iterator[Source]:
         """Yield the sources among the arguments' values, including those inside lists."""
         for value in self.arguments.values():

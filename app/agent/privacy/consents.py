@@ -164,7 +164,7 @@ def consent_request(
         "sent": [
             "Your question and the earlier ones of this conversation, with their answers",
             "The names and descriptions of the tools",
-            "Your notes that are switched on in Settings > Memory, and your administrator's",
+            "Your notes under Settings > Assistant memory, and your administrator's",
             "The tools' results, without names, ids, dates, institutions and file paths",
         ],
         "warning": "" if encrypted else NOT_ENCRYPTED.format(host=host),

@@ -128,7 +128,7 @@ class Remember:
         if text.casefold() not in {note.text.casefold() for note in kept}:
             _write((), (Note(text, args.kind),))
         return _result(
-            f"Kept as a {args.kind}: “{text}”. {_UNUSED} Edit notes in Settings > Memory."
+            f"Kept as a {args.kind}: “{text}”. {_UNUSED} Edit notes in Settings > Assistant memory."
         )
 
 
@@ -157,7 +157,9 @@ class Remembered:
             for note in listed.output["notes"]
         ]
         told = f"Kept for all conversations: {'; '.join(lines)}." if lines else "No note is kept."
-        return ToolResult(f"{told} {_UNUSED} Edit notes in Settings > Memory.", listed.output, {})
+        return ToolResult(
+            f"{told} {_UNUSED} Edit notes in Settings > Assistant memory.", listed.output, {}
+        )
 
 
 class Forget:

@@ -251,12 +251,21 @@ class PendingList(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName(tr("Queued questions"))
-        self._layout = column(spacing=SPACE.xs, parent=self)
+        self.why = label(
+            tr("Queued until the question about the other study is answered."), "caption", wrap=True
+        )
+        self.why.hide()
+        self._layout = column(self.why, spacing=SPACE.xs, parent=self)
         self._numbers: list[int] = []
         self._rows: list[QWidget] = []
         self.hide()
 
-    def show_questions(self, questions: Sequence[Question]) -> None:
+    def tell(self, *, elsewhere: bool) -> None:
+        """Tell that the questions wait for one about another study than the shown one."""
+        self.why.setVisible(elsewhere)
+
+    def show_questions(self, questions: Sequence[Question], *, elsewhere: bool = False) -> None:
+        self.tell(elsewhere=elsewhere)
         numbers = [item.number for item in questions]
         if numbers == self._numbers:
             return

@@ -65,6 +65,7 @@ class ChatDock(QWidget):
 
     run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     attention_wanted = Signal()  # a question to the user, or an answer
+    elsewhere = Signal(str, bool)  # a run about a study not shown: its image's UID; asks or ended
     model_settings_wanted = Signal()
     limits_wanted = Signal()
     models_wanted = Signal(str)  # name of the model to choose there
@@ -91,6 +92,7 @@ class ChatDock(QWidget):
         self._workspace = workspace
         self._waiting: list[str] = []  # questions asked before their thread was made
         self._live: RunView | None = None
+        self._about = ""  # SOP Instance UID of the image that the run is about
         self._background = Background(1, self)  # files and thumbnails, one at a time
         self._threads = Threads(store, self._background, self)
         self._store = store
@@ -103,6 +105,7 @@ class ChatDock(QWidget):
             open_models=self.models_wanted.emit,
             open_limits=self.limits_wanted.emit,
             answer=agent.resolve,
+            edit_plan=agent.edit_plan,
             ask_again=self.submit,
             branch=self._branch,
             edit=self._edit,
@@ -267,7 +270,7 @@ class ChatDock(QWidget):
     # -- runs
 
     def _on_asked(self, question: Question) -> None:
-        self._live = None
+        self._live, self._about = None, question.about
         if question.thread is not self.thread:
             return  # it was queued before the user opened another thread
         self._live = RunView(question.text, self._services)
@@ -278,6 +281,23 @@ class ChatDock(QWidget):
             self._live.handle(event)
         if isinstance(event, ApprovalRequested):
             self.attention_wanted.emit()
+            if self._is_elsewhere():
+                self.elsewhere.emit(self._about, True)
+
+    def _is_elsewhere(self) -> bool:
+        """Return whether the run is about a study that no viewport shows."""
+        workspace = self._workspace
+        about = workspace.study_key_at(self._about) if self._about else ""
+        images = [one.acquired for one in workspace.layout.visible]
+        here = {workspace.study_key_at(one.sop_instance_uid) for one in images if one is not None}
+        return bool(about) and about not in here
+
+    def show_run(self) -> None:
+        """Scroll to the latest run, or to what it asks."""
+        if self.conversation.runs:
+            run = self.conversation.runs[-1]
+            asked = [card for card in run.approvals.values() if not card.answered]
+            self.conversation.reveal(asked[-1] if asked else run.open_answer or run)
 
     def _on_run_ended(self, run_id: str, kind: str) -> None:
         unsaved = self.thread.take_notice() if self.thread is not None else ""
@@ -285,11 +305,13 @@ class ChatDock(QWidget):
             self.conversation.add_note(Notice(unsaved, tone="warning"))
         self.run_ended.emit(run_id, kind)
         self.attention_wanted.emit()
+        if self._live is not None and self._is_elsewhere():
+            self.elsewhere.emit(self._about, False)
 
     def _show_state(self) -> None:
         self.composer.set_busy(self._agent.busy, self._agent.stopping)
         mine = [item for item in self._agent.pending if item.thread is self.thread]
-        self.pending.show_questions(mine)
+        self.pending.show_questions(mine, elsewhere=self._agent.busy and self._is_elsewhere())
         self.header.set_has_thread(self.thread is not None)
         if self._agent.stopping and self._live is not None:
             self._live.stopping(self._agent.stopping)
@@ -308,6 +330,7 @@ class ChatDock(QWidget):
 
     def _show_image(self) -> None:
         instance = self._workspace.acquired  # the image that a question is about
+        self.pending.tell(elsewhere=self._agent.busy and self._is_elsewhere())
         self.composer.set_can_mark(instance is not None)
         record = self._workspace.record.is_open
         self.empty.set_image(instance, record=record)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
 
+from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.events import Override, PlanUpdated
+from app.agent.request import PlanEdit
 from app.views.chat import missing_models
 from app.views.chat.widgets import WrappedText, link_button, show_open
 from app.views.icons import icon
-from app.views.layouts import Flow, column
+from app.views.layouts import Flow, column, row
 from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.translation import tr, tr_n, translatable
-from app.views.widgets import IconLabel, label
+from app.views.widgets import IconLabel, label, tool_button
 from app.views.wording import PackTexts
 
 _LONGEST = 2_000  # characters of a reason: it is shown in full
@@ -41,6 +44,12 @@ _PLANNERS = {
 """What is said of who planned all steps, and of who planned one."""
 
 _ENFORCED = "enforced"
+EditKind = Literal["up", "down", "remove"]
+_EDITS: dict[EditKind, tuple[str, str]] = {
+    "up": ("chevron-up", translatable("Do this step earlier")),
+    "down": ("chevron-down", translatable("Do this step later")),
+    "remove": ("x", translatable("Take this step out of the plan")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +74,12 @@ class PlanLine:
 class PlanView(QWidget):
     """Shows a plan, folded at the run's end; heading and missed goal stay visible."""
 
-    def __init__(self, texts: PackTexts) -> None:
+    def __init__(self, texts: PackTexts, edit: Callable[[PlanEdit], object] | None = None) -> None:
         super().__init__()
         self._texts = texts
+        self._edit = edit  # None for a run that has ended
+        self._event: PlanUpdated | None = None
+        self.editing = False
         self.head = link_button(tr("Plan"), action=self.toggle)
         show_open(self.head, True)
         self.changed = link_button("", "shield-check", lambda: self.fold(False))
@@ -75,13 +87,65 @@ class PlanView(QWidget):
         self.changed.setIcon(icon("shield-check", THEME.warning))
         self.changed.setToolTip(tr("What the packs' rules changed, and why"))
         self.changed.hide()
-        heads = Flow(SPACE.s, self.head, self.changed)
+        self.edit = link_button("", action=self._toggle_editing)
+        self.edit.hide()
+        self.hint = label(
+            tr("No further step begins until you go on. What has begun is finished."),
+            "caption",
+            wrap=True,
+        )
+        self.hint.hide()
+        heads = Flow(SPACE.s, self.head, self.changed, self.edit)
         self.goal = PlanLineView()
         self.goal.hide()
         self.steps = Checklist()
-        column(heads, self.goal, self.steps, spacing=SPACE.xs, parent=self)
+        column(heads, self.hint, self.goal, self.steps, spacing=SPACE.xs, parent=self)
+
+    def end_editing(self) -> None:
+        """Offer no more changes, since the run has ended."""
+        self._edit, self.editing = None, False
+        if self._event is not None:
+            self.show_plan(self._event)
+
+    def _toggle_editing(self) -> None:
+        self.editing = not self.editing
+        self.fold(False)
+        if self._edit is not None:
+            self._edit(PlanEdit("hold" if self.editing else "go"))
+        if self._event is not None:
+            self.show_plan(self._event)
+
+    def _show_editing(self, event: PlanUpdated) -> None:
+        """Offer to edit steps that have not begun; rules decide on those that they put in."""
+        open_ = [
+            index
+            for index, step in enumerate(event.steps)
+            if step.get("state") == "pending" and step.get("by") != _ENFORCED
+        ]
+        offered = self._edit is not None and (self.editing or (len(event.steps) > 1 and open_))
+        self.edit.setVisible(bool(offered))
+        text = tr("Go on") if self.editing else tr("Edit plan")
+        self.edit.setText(f" {text}")
+        self.edit.setAccessibleName(text)
+        self.edit.setIcon(icon("play" if self.editing else "pen-line"))
+        self.hint.setVisible(self.editing)
+        for index, view in enumerate(self.steps.rows):
+            kinds: list[EditKind] = []
+            if self.editing and index in open_:
+                if index != open_[0]:
+                    kinds.append("up")
+                if index != open_[-1]:
+                    kinds.append("down")
+                kinds.append("remove")
+            tool = str(event.steps[index].get("tool", "")) if kinds else ""
+            view.offer(kinds, partial(self._change, index, tool))
+
+    def _change(self, index: int, tool: str, kind: EditKind) -> None:
+        if self._edit is not None:
+            self._edit(PlanEdit(kind, index, tool))
 
     def show_plan(self, event: PlanUpdated) -> None:
+        self._event = event
         reader = _Reader(event, self._texts)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
@@ -102,6 +166,7 @@ class PlanView(QWidget):
         self.goal.show_line(PlanLine(unreached, icon="triangle-alert"))
         self.goal.setVisible(bool(unreached))
         self.steps.show_lines(reader.planned_by, steps, changes)
+        self._show_editing(event)
         goal = tr("Goal reached") if event.goal == "done" else unreached
         whole = [*(line.text for line in (*steps, *changes)), *([goal] if goal else [])]
         self.steps.text = "\n".join(whole)
@@ -174,6 +239,28 @@ class PlanLineView(QWidget):
         grid.addWidget(self.title, 0, 1)
         grid.addWidget(self.word, 0, 2, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.details, 1, 1, 1, 2)
+        self.edits: dict[EditKind, QToolButton] = {}
+        self._act: Callable[[EditKind], object] = lambda _kind: None
+        self._grid = grid
+
+    def offer(self, kinds: Sequence[EditKind], act: Callable[[EditKind], object]) -> None:
+        """Show a button for each change of the step that is possible."""
+        self._act = act
+        if kinds and not self.edits:
+            for kind, (name, text) in _EDITS.items():
+                button = tool_button(name, tr(text), partial(self._press, kind), 14)
+                button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+                self.edits[kind] = button
+            buttons = QWidget()
+            row(*self.edits.values(), spacing=0, parent=buttons)
+            self._grid.addWidget(buttons, 0, 3, Qt.AlignmentFlag.AlignTop)
+            buttons.show()  # now, not with the next event: Tab goes to them
+        for kind, button in self.edits.items():
+            button.setVisible(bool(kinds))
+            button.setEnabled(kind in kinds)
+
+    def _press(self, kind: EditKind) -> None:
+        self._act(kind)
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
         self.setAccessibleName(f"{number}{line.text}")
@@ -233,6 +320,7 @@ class _Reader:
         # Why a step was not run stands in full at the rule's change, so not here as well.
         at_change = {f"Not run: {item.reason}" for item in self._event.overrides}
         reasons = [str(step.get(key) or "") for key in ("why", "verdict")]
+        reasons = [tr("you took it out of the plan") if r == TAKEN_OUT else r for r in reasons]
         details = [self._sentence(text) for text in reasons if text not in at_change]
         if state == "pending":
             details.append(self._waits_for(step.get("after") or ()))

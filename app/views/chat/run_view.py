@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -49,6 +50,7 @@ from app.views.widgets import IconLabel, label, tool_button
 from app.views.wording import sentence
 
 _CHARS = 400
+_ITEM = re.compile(r"(?<=[\[ ])(\d{1,3})\.(\d{1,3})(?=[,\]])")  # cited, "[3.2]" or "[3.1, 3.2]"
 
 
 class NoteLine(QWidget):
@@ -313,7 +315,8 @@ class RunView(QWidget):
         if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
-            self.plan = PlanView(self._actions.texts)
+            edit = self._actions.edit_plan if self._live else None
+            self.plan = PlanView(self._actions.texts, edit)
             # Above the cards, even if the plan comes after the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -387,6 +390,7 @@ class RunView(QWidget):
         for request in self.approvals.values():
             request.expire()
         if self.plan is not None:
+            self.plan.end_editing()
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
@@ -415,7 +419,7 @@ class RunView(QWidget):
             thought.finish()
 
     def _add_crops(self, event: RunFinished) -> None:
-        """Show where the findings of cited results lie that the answer names, in its order."""
+        """Show where findings of cited results lie that the answer names or cites, in its order."""
         cards = (self.card_of_result(number) for number in event.cited)
         findings = [one for card in cards if card is not None for one in card.findings]
         text = event.answer.casefold()
@@ -424,6 +428,12 @@ class RunView(QWidget):
         for one in findings:
             names = filter(None, (one.label, german.get(one.label)))
             places[one.id] = max(text.find(name.casefold()) for name in names) if one.label else -1
+        for found in _ITEM.finditer(event.answer):  # the first items of a result are its findings
+            card = self.card_of_result(int(found[1]))
+            if card is not None and 0 < int(found[2]) <= len(card.findings):
+                cited = card.findings[int(found[2]) - 1].id
+                if places.get(cited, 0) < 0:
+                    places[cited] = found.start()
         named = [one for one in findings if places[one.id] >= 0]
         crops = self._actions.crops(sorted(named, key=lambda one: places[one.id]))
         if crops is not None and self._stream.open is not None:

@@ -20,6 +20,7 @@ from shiboken6 import isValid
 from app.agent.answers.items import Item
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
+from app.agent.request import PlanEdit
 from app.imaging.findings import Finding
 from app.paths import shipped_table
 from app.tools.api import Artifact
@@ -71,6 +72,7 @@ class ChatServices:
     pin: Callable[[Any, bool], object]  # pins or unpins a RunView's answer
     dress: Callable[[Any], object]  # shows versions and pin of a RunView
     crops: Callable[[Sequence[Finding]], QWidget | None]  # pictures of findings on shown images
+    edit_plan: Callable[[PlanEdit], object]  # of the run that goes on
     result: Callable[[int], ToolCard | None]  # the card of a result among all runs shown
     follow: Callable[[str], object]  # shows what a link of an answer leads to
     point_at: Callable[[str], object]  # highlights it while the pointer is on the link

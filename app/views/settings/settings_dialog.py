@@ -63,7 +63,7 @@ _PAGES = (
     (translatable("Limits"), "clock", "limits"),
     (translatable("Tools"), "wrench", "tools"),
     (translatable("MCP servers"), "link", "mcp"),
-    (translatable("Memory"), "pin", "memory"),
+    (translatable("Assistant memory"), "pin", "memory"),
     (translatable("Privacy"), "shield-check", "privacy"),
     (translatable("Appearance"), "contrast", "appearance"),
 )
@@ -72,7 +72,9 @@ _PAGES = (
 _SENT = (
     translatable("Your questions and the earlier ones of the conversation, with their answers"),
     translatable("Names and descriptions of the tools, and the tools' results"),
-    translatable("Your notes that are ticked on the page Memory, and your administrator's"),
+    translatable(
+        "Your notes that are ticked on the page Assistant memory, and your administrator's"
+    ),
     translatable(
         "Pictures of what the viewer shows: only to models that are set to receive pictures, after "
         "you have seen them and agreed, and once more where they may identify the patient"
