@@ -135,7 +135,8 @@ async def _work(
             break  # nothing overtakes it, and it overtakes nothing
         if number in calls:
             batch.append(calls[number])
-            if single:
+            # What follows a tool by its pack's rules comes before the next step, as in the answer.
+            if single or scene.plans.successors(plan.steps[number - 1].tool, intent.kinds):
                 break
     if batch:
         for call in batch:
