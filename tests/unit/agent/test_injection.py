@@ -115,6 +115,9 @@ class NoPolicy:
     async def admit(self, spec: ToolSpec, call: Any, arguments: Any, **_: Any) -> PolicyVerdict:
         return PolicyVerdict(True, allowed=fingerprint(spec, arguments))
 
+    async def ask_together(self, *_: Any, **__: Any) -> None:
+        return
+
 
 @pytest.fixture(scope="module")
 def decoder() -> Iterator[Decoder]:
