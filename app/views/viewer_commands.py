@@ -88,7 +88,8 @@ class ViewerCommands(QObject):
         self._caught_up = caught_up
         self._window = window
         self._workspace = window.workspace
-        self._runs: set[str] = set()
+        self._runs: dict[str, set[str]] = {}
+        """The studies that each run's last command showed."""
         self._closed = False
         window.closing.connect(self._close)
         self._do: dict[str, Callable[[JsonDict, ToolContext], ViewerAnswer | None]] = {
@@ -151,6 +152,7 @@ class ViewerCommands(QObject):
             return
         workspace, before, told = self._workspace, self._view(), self._told()
         try:
+            self._check_study(context)
             with workspace.commands.of_run(context.run_id):
                 made = self._do[command](arguments, context)
         except SightlineError as error:
@@ -160,9 +162,32 @@ class ViewerCommands(QObject):
             _log.exception("a command of the assistant failed")
             answer.set_exception(unexpected(error))
             return
-        self._runs.add(context.run_id)
+        self._runs[context.run_id] = self._studies_shown()
         stepless = arguments.get("command") in ("undo", "redo")
         self._when_shown(partial(self._finish, before, told, made, stepless, context, answer))
+
+    def _check_study(self, context: ToolContext) -> None:
+        """Leave the window alone while the user reads another study than the one asked about.
+
+        Raises:
+            ToolFailed: Neither that study is shown, nor what the run itself has shown since.
+        """
+        asked = next(iter(context.images.instances().values()), None)
+        shown = self._studies_shown()
+        if asked is None or not shown:
+            return
+        mine = {self._workspace.study_uid_of(asked.sop_instance_uid)}
+        mine |= self._runs.get(context.run_id, set())
+        if not shown & mine:
+            raise ToolFailed(
+                tr("another study is shown now, and stays as it is"),
+                remedy=tr("Show the study that you asked about, and ask again."),
+            )
+
+    def _studies_shown(self) -> set[str]:
+        images = (viewport.acquired for viewport in self._workspace.layout.visible)
+        uids = {self._workspace.study_uid_of(one.sop_instance_uid) for one in images if one}
+        return uids - {""}
 
     def _finish(
         self,
@@ -184,6 +209,7 @@ class ViewerCommands(QObject):
                 commands.push(step)
         if not stepless:
             commands.join_run(context.run_id, tr("What the assistant did"))
+        self._runs[context.run_id] = self._studies_shown()
         if made is None:
             now = self._told()
             changed = [text for key, text in now.items() if told.get(key) != text]
@@ -195,7 +221,7 @@ class ViewerCommands(QObject):
     def end_run(self, run_id: str) -> None:
         """Join what a run did to one step, with the findings that came after its last command."""
         if run_id in self._runs:
-            self._runs.discard(run_id)
+            del self._runs[run_id]
             self._workspace.commands.join_run(run_id, tr("What the assistant did"))
 
     def _when_shown(self, then: Callable[[], object], left: float = _LONGEST_S) -> None:

@@ -1449,6 +1449,11 @@
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>another study is shown now, and stays as it is</source>
+            <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
+        </message>
+        <message>
             <location filename="../../app/records/record_index.py" />
             <source>another version of {0}, which is there more than once; only one is shown</source>
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
@@ -11893,6 +11898,11 @@
             <location filename="../../app/views/record/record_panel.py" />
             <source>Show the study</source>
             <translation>Studie zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>Show the study that you asked about, and ask again.</source>
+            <translation>Zeigen Sie die Studie, nach der Sie gefragt haben, und fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />

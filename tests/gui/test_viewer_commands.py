@@ -305,6 +305,33 @@ def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
         room.close()
 
 
+def test_a_run_in_the_background_leaves_the_study_alone_that_is_read_meanwhile(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        viewer = room.program.viewer
+        images = RunImages(room.workspace.open_images(), tmp_path, room.program.decoder, ())
+        context = replace(room.program.tool_context("run", "call", images, tmp_path), viewer=viewer)
+        other = room.workspace.studies.all[0].series[0].instances[0]
+        room.workspace.viewport.show(other)
+        room.settle()
+        before = look(room)
+        tool = next(one for one in TOOLS if one.spec.name == "viewer_command")
+        done: list[str] = []
+        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+        assert done == []
+        assert look(room) == before
+        room.begin({})
+        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+        assert done == ["viewer_command"]
+        assert room.window.canvas.model.display.invert
+    finally:
+        room.close()
+
+
 def test_what_is_shown_is_told_and_changes_with_it(
     qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
