@@ -75,7 +75,7 @@ def test_the_program_uses_the_profile(tmp_path: Path):
     program = Program()
     program.use_profile(["microscopy"], "TEACHER", str(own))
     assert program.settings.profile == ProfileSettings(
-        packs_off=["general", "chest", "record", "diagnosis", "viewer"],
+        packs_off=[one for one in program.registry.packs if one != "microscopy"],
         prompt="TEACHER",
         prompt_file=str(own),
     )

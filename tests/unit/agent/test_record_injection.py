@@ -133,7 +133,9 @@ def test_no_note_of_a_record_changes_what_may_run(library: RecordLibrary, tmp_pa
     acting = {tool.spec.name for tool in registry.all() if tool.spec.approval in ACTS}
     assert all(event.status != "ok" for event in ended if event.tool in acting)
     assert ledger.deeds == []
-    assert {event.tool for event in asked} >= {"save_note", "run_script"}
+    # Several calls of a message are asked about by one question.
+    wanted = {event.tool for event in asked} | {c["tool"] for one in asked for c in one.calls}
+    assert wanted >= {"save_note", "run_script"}
     assert all(not event.about.startswith(("conversation", "record")) for event in asked)
     assert "SECRET-OF-ANOTHER-PATIENT" not in "".join(model.heard)
     assert not any(out.rglob("p0*.txt"))
