@@ -28,7 +28,7 @@ from app.views.canvas.corner_text import Detail
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
 from tests.gui.viewer_scenes import Room
-from tests.gui.viewer_support import WaitUntil
+from tests.gui.viewer_support import WaitUntil, activate
 
 pytestmark = pytest.mark.gui
 
@@ -293,6 +293,7 @@ def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
         assert made.state.value == "proposed"
         assert made.provenance.tool == "viewer_measure"
         assert now.steps == 1
+        activate(room.window, wait_until)
         QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         room.settle()
         room.wait(lambda: abs(room.window.canvas.zoom - before.zoom) < 0.01)

@@ -35,6 +35,7 @@ def test_each_plan_of_the_microscopy_pack_runs_and_nothing_else(tmp_path: Path):
         folder = tmp_path / row.id
         folder.mkdir()
         may = tuple(t for t in planned if plans.rule(t).priority is not Priority.EXCLUDED)
-        if ran(row, folder, picture) != may:
+        # Steps that wait for no other run together, and end in any order.
+        if sorted(ran(row, folder, picture)) != sorted(may):
             wrong.append(row.id)
     assert not wrong

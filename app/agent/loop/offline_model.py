@@ -130,13 +130,14 @@ async def _work(
             calls[number] = Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
     batch: list[Call] = []
     for number in (number for number in wanted if number in open_):
-        single = alone(plan.steps[number - 1].tool)
+        tool = plan.steps[number - 1].tool
+        single = alone(tool) or intent.in_order  # "first ..., then ..."
         if single and batch:
             break  # nothing overtakes it, and it overtakes nothing
         if number in calls:
             batch.append(calls[number])
             # What follows a tool by its pack's rules comes before the next step, as in the answer.
-            if single or scene.plans.successors(plan.steps[number - 1].tool, intent.kinds):
+            if single or scene.plans.successors(tool, intent.kinds):
                 break
     if batch:
         for call in batch:
