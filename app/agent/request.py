@@ -88,7 +88,7 @@ class ImageNotes(Sequence[Mapping[str, Any]]):
 
 @dataclass(frozen=True, slots=True)
 class PlanEdit:
-    """What the user does to the plan of a run that goes on.
+    """The user's changes to the plan of a running run.
 
     Attributes:
         kind: "hold" lets no further step begin, "go" ends that; "remove", "up" and "down" are

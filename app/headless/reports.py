@@ -36,7 +36,7 @@ from app.workspace.report import reportable
 
 @dataclass(frozen=True, slots=True)
 class ReportOfImages:
-    """What a report is made of.
+    """The parts from which a report is made.
 
     Attributes:
         studies: All studies of the source; those of one patient that are earlier are compared.

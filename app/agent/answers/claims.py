@@ -118,7 +118,7 @@ _BOUND = re.compile(
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
-"""What stands before a number with which another one is compared."""
+"""Words before a number with which another one is compared."""
 _EARLIER = re.compile(
     r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",

@@ -1,4 +1,4 @@
-"""What a result says, sentence by sentence, and what contradicts it: side, negation, comparison.
+"""Reads a result's text sentence by sentence and finds contradictions: side, negation, comparison.
 
 Texts are compared by the words that they share, in English and German, and never understood: where
 a sentence shares too little with a result, nothing is said of it. The words of the field are in
@@ -96,7 +96,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a result says, as a whole; `named` are its numbers with the words of their names."""
+    """The statements of one result; `named` are its numbers with the words of their names."""
 
     said: tuple[Fact, ...] = ()
     named: tuple[tuple[frozenset[str], float, str], ...] = field(default=())

@@ -102,7 +102,7 @@ class Director:
 
     @property
     def asked_in_german(self) -> bool:
-        """Whether the question, or where it does not show the last before it, is in German."""
+        """Return whether the question, or else the last one that shows it, is in German."""
         said = [item.text for item in self._request.thread.history if item.role == "user"]
         return is_german([*said, self._request.question])
 

@@ -158,7 +158,7 @@ class WantedCall:
 
 @dataclass(slots=True)
 class PlanAnswers:
-    """What the user answered in one run about calls asked about together.
+    """The user's answers in one run about calls that were asked about together.
 
     Attributes:
         allowed: How often each exact call, by its fingerprint with what it reaches, may be made.

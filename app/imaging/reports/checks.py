@@ -18,7 +18,7 @@ from app.paths import shipped_table
 
 
 class Fault(StrEnum):
-    """What may be wrong in a report."""
+    """The kinds of fault that a check finds in a report."""
 
     MISSING = "missing"  # a finding is accepted, and no sentence rests on it
     STRUCK = "struck"  # its finding is no longer accepted
