@@ -6,9 +6,11 @@ The environment variable SIGHTLINE_HOME puts all folders in one place, for tests
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import tomllib
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,16 @@ def resources_dir() -> Path:
     if frozen:
         return Path(frozen) / "resources"
     return Path(__file__).resolve().parent.parent / "resources"
+
+
+def build_facts() -> dict[str, str]:
+    """Return the packaged program's version, flavour, commit and date; {} when run from source."""
+    path = resources_dir() / "build.json"
+    if not path.is_file():
+        return {}
+    facts = json.loads(path.read_text("utf-8"))
+    date = datetime.fromtimestamp(facts["time"], UTC).date().isoformat()
+    return {"flavour": facts["flavour"], "commit": facts["commit"][:12], "date": date}
 
 
 @cache
