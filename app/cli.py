@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _escape_unprintable()
     try:
         log.set_up(paths.log_dir())
+        paths.add_pack_folders()
         command = arguments[0] if arguments else ""
         if command in _COMMANDS:
             return _COMMANDS[command](arguments[1:])

@@ -122,6 +122,14 @@ def models_dir() -> Path:
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
 
 
+def add_pack_folders() -> None:
+    """Let Python find tool packs of others in the site's folder `packs` and in the user's.
+
+    They are installed there with `pip install --target`; a packaged program has no other place.
+    """
+    sys.path += [str(folder / "packs") for folder in (_site_dir(), data_dir())]
+
+
 def sessions_dir() -> Path:
     """Return the folder with one subfolder per conversation; it is created if it is missing."""
     return _created(data_dir() / "sessions")

@@ -2,7 +2,7 @@
 
     python3 installer/bootstrap.py run [--viewer-only] [--] [ARGS]
     python3 installer/bootstrap.py test [--all] [PYTEST ARGS]
-    python3 installer/bootstrap.py package [--viewer-only] [--out DIR] [--sign KEY]
+    python3 installer/bootstrap.py package [--viewer-only] [--out DIR] [--sign KEY] [--bundle DIR]
 
 `run` makes .venv with the locked packages, then starts `python -m app ARGS`; where ARGS name
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves

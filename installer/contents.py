@@ -56,11 +56,12 @@ FLAVOURS = {
 @cache
 def _files() -> dict[str, str]:
     """Return the path of each installed file -> the name of its distribution."""
-    return {
-        str(Path(str(file.locate())).resolve()): found.name
-        for found in importlib.metadata.distributions()
-        for file in found.files or ()
-    }
+    owners: dict[str, str] = {}
+    for found in importlib.metadata.distributions():
+        root = os.path.realpath(str(found.locate_file("")))
+        for file in found.files or ():
+            owners[os.path.normpath(f"{root}/{file}")] = found.name
+    return owners
 
 
 def _locked(sets: Iterable[str]) -> set[str]:
@@ -114,7 +115,7 @@ def drop(analysis: Any) -> None:
     kept = [entry for entry in analysis.binaries if not _DROPPED.search(entry[0])]
     if sys.platform.startswith("linux"):
         needed = _linked(entry[1] for entry in kept if not _is_library(entry))
-        kept = [entry for entry in kept if not _is_library(entry) or entry[1] in needed]
+        kept = [e for e in kept if not _is_library(e) or os.path.realpath(e[1]) in needed]
     left = {entry[0] for entry in kept}
     datas = [entry for entry in analysis.datas if not _DROPPED.search(entry[0])]
     # The folder of the program has a link to each library that lies further down.
@@ -137,9 +138,9 @@ def _is_library(entry: tuple[str, str, str]) -> bool:
 
 def _linked(paths: Iterable[str]) -> set[str]:
     """Return the paths of all libraries that these files are linked to, directly or not."""
-    from PyInstaller.depend.bindepend import get_imports
-
-    return {library for path in set(paths) for _, library in get_imports(path) if library}
+    # One process for all; where a library of them is found, it says "name => path (address)".
+    done = subprocess.run(["ldd", *sorted(set(paths))], capture_output=True, text=True, check=False)
+    return set(map(os.path.realpath, re.findall(r"=> (/.+) \(0x", done.stdout)))
 
 
 def record(analysis: Any, target: Path) -> None:
@@ -148,7 +149,7 @@ def record(analysis: Any, target: Path) -> None:
     system: set[str] = set()
     for kind in ("pure", "binaries", "datas"):
         for _, source, form in getattr(analysis, kind):
-            path = str(Path(source).resolve()) if source and form != "SYMLINK" else ""
+            path = os.path.realpath(source) if source and form != "SYMLINK" else ""
             if owner := _files().get(path):
                 names.add(owner)
             elif form == "BINARY" and not Path(path).is_relative_to(sys.base_prefix):

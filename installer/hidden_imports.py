@@ -14,9 +14,9 @@ PLUGINS = ("jpeg_ls", "openjpeg", "data_store")
 
 CODECS = (
     *("deflate", "htj2k", "imcd", "jpeg2k", "jpeg8", "jpegls", "jpegsof3", "jpegxl", "jpegxr"),
-    *("lerc", "ljpeg", "lzma", "png", "webp", "zlib", "zstd"),
+    *("lerc", "ljpeg", "lzma", "png", "shared_cython", "webp", "zlib", "zstd"),
 )
-"""Parts of imagecodecs, each for a compression of DICOM, PNG or TIFF; loaded at the first use."""
+"""Parts of imagecodecs: what all need, and each for a compression of DICOM, PNG or TIFF."""
 
 ENDPOINTS = ("anthropic", "openai")
 """Packages that the endpoints' code imports by name."""

@@ -1,6 +1,7 @@
 """Makes the package of the system that this runs on; `bootstrap.py package` sets up and calls it.
 
     python installer/package.py [--viewer-only] [--out DIR] [--sign KEY]
+    python installer/package.py --bundle DIR [--models PACK.zip ...] [--out DIR]
 
 Writes to DIR (`dist` if not given), where PLATFORM is such as linux-x86_64:
 
@@ -9,6 +10,9 @@ Writes to DIR (`dist` if not given), where PLATFORM is such as linux-x86_64:
 - Linux: `.tar.gz` of it, with `install.sh`, and a `.deb`; Windows: an installer, by Inno Setup;
   macOS: `Sightline.app` and a `.dmg`;
 - `SHA256SUMS`.
+
+`--bundle` makes nothing new: it copies the packages in DIR, model packs, the demo study and the docs to
+a stick, with SHA256SUMS, for machines without a network.
 
 From the same commit and the same packages the same files come, but for PyInstaller's own changes.
 """
@@ -29,6 +33,7 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO))
 
 from app import __version__
+from app.imaging.demo import demo_paths
 from installer import contents, linux_packages, macos_packages, windows_packages
 from installer.console import Console, SetupError
 
@@ -39,9 +44,15 @@ def main() -> int:
     parser.add_argument("--viewer-only", action="store_true", help="leave out torch and its kin")
     parser.add_argument("--out", type=Path, default=REPO / "dist", help="where to write (dist)")
     parser.add_argument("--sign", default="", metavar="KEY", help="sign with this key or identity")
+    parser.add_argument("--bundle", type=Path, metavar="DIR", help="fill a stick from --out")
+    parser.add_argument("--models", type=Path, nargs="+", default=[], metavar="PACK")
     options = parser.parse_args()
     console = Console()
     try:
+        if options.bundle:
+            bundle(options.out, options.models, options.bundle)
+            print(options.bundle)
+            return 0
         made = make("viewer" if options.viewer_only else "full", options.out, options.sign, console)
     except SetupError as error:
         console.problem(error)
@@ -128,6 +139,7 @@ def freeze(flavour: str, work: Path, facts: dict[str, str | int]) -> None:
         "SOURCE_DATE_EPOCH": str(facts["time"] or 1),
         "PYTHONHASHSEED": "1",
         "QT_QPA_PLATFORM": "offscreen",
+        "PYTHONPATH": str(REPO),
     }
     command = [sys.executable, "-P", "-m", "PyInstaller", str(REPO / "installer/sightline.spec")]
     command += ["--noconfirm", "--distpath", str(work), "--workpath", str(work / "pyinstaller")]
@@ -154,6 +166,41 @@ def icon(work: Path) -> str:
     target = picture.with_suffix(".ico" if sys.platform == "win32" else ".icns")
     Image.open(picture).save(target)
     return str(target)
+
+
+def bundle(out: Path, models: list[Path], stick: Path) -> None:
+    """Copy packages, model packs, the demo study and the docs to a folder, with SHA256SUMS.
+
+    Raises:
+        SetupError: No package is there, or one of the files is damaged or missing.
+    """
+    sums = out / "SHA256SUMS"
+    if not sums.is_file():
+        raise SetupError(f"no package is in {out}", "make one first: bootstrap.py package")
+    for line in sums.read_text(encoding="utf-8").splitlines():
+        known, _, name = line.partition("  ")
+        if not (out / name).is_file() or digest(out / name) != known:
+            raise SetupError(f"{out / name} is not as it was made", "make the package again")
+        _copy(out / name, stick / name)
+    for path in models:
+        if not path.is_file():
+            raise SetupError(f"the model pack {path} is missing", "see `sightline models pack`")
+        _copy(path, stick / "models" / path.name)
+    for path in demo_paths():
+        _copy(path, stick / "demo" / path.name)
+    for path in (REPO / "docs").rglob("*"):
+        if path.is_file():
+            _copy(path, stick / "docs" / path.relative_to(REPO / "docs"))
+    for name in ("README.md", "LICENSE"):
+        _copy(REPO / name, stick / name)
+    files = sorted(path for path in stick.rglob("*") if path.is_file() and path != stick / sums.name)
+    lines = [f"{digest(path)}  {path.relative_to(stick).as_posix()}\n" for path in files]
+    (stick / sums.name).write_text("".join(lines), encoding="utf-8", newline="\n")
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
 
 
 def write_sums(out: Path, made: list[Path]) -> None:
