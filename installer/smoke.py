@@ -155,9 +155,12 @@ def demo_question(place: Place) -> None:
     plain, asked = place.work / "plain.png", place.work / "asked.png"
     place.run("--demo", "--screenshot", plain)
     place.run("--demo", "--ask", QUESTION, "--screenshot", asked)
-    before, after = (np.asarray(Image.open(path).convert("RGB")).astype(int) for path in (plain, asked))
+    pictures = (Image.open(path).convert("RGB") for path in (plain, asked))
+    before, after = (np.asarray(picture).astype(int) for picture in pictures)
     assert before.std() > 10, "the window is blank"
     assert before.shape == after.shape
+    if place.facts["flavour"] == "viewer":
+        return  # what outlines lungs and heart needs torch; `ask` tells whether that is said
     # Masks are coloured, the radiograph is grey: count in the middle, where the image is.
     height, width = before.shape[:2]
     middle = np.s_[height // 4 : -height // 4, width // 4 : width // 2]
@@ -167,13 +170,14 @@ def demo_question(place: Place) -> None:
 
 @check
 def ask(place: Place) -> None:
-    """answers on the command line, and writes findings"""
-    out, _ = place.run("ask", QUESTION, "--image", place.demo, "--json", "--out", place.work / "out")
-    events = [json.loads(line) for line in out.splitlines()]
-    (place.work / "findings.json").write_text(out, "utf-8")
-    text = json.dumps(events)
-    assert "left_lung" in text or "Left lung" in text, "the lungs were not found"
-    assert "ardiothoracic" in text
+    """answers on the command line, or says what this flavour lacks"""
+    question = ["ask", QUESTION, "--image", place.demo, "--json", "--out", place.work / "out"]
+    if place.facts["flavour"] == "viewer":
+        out, _ = place.run(*question, code=1)
+        assert "install the full build" in out, out[-600:]
+        return
+    out, _ = place.run(*question)
+    assert "Left lung" in out and "ardiothoracic" in out, out[-600:]
 
 
 @check
@@ -181,7 +185,8 @@ def export(place: Place) -> None:
     """writes findings as DICOM objects, and reports, which others can read"""
     import pydicom
 
-    common = ["--findings", place.work / "findings.json", "--image", place.demo, "--proposed"]
+    findings = make_findings(place)
+    common = ["--findings", findings, "--image", place.demo, "--proposed"]
     for form, name in (("seg", "Segmentation Storage"), ("sr", "Comprehensive 3D SR Storage")):
         target = place.work / f"{form}.dcm"
         place.run("export", *common, "--as", form, "--out", target)
@@ -325,7 +330,7 @@ def visible_window(place: Place) -> None:
             find = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "Sightline"]
             environment = {**os.environ, "DISPLAY": display}
             try:
-                subprocess.run(find, env=environment, check=True, capture_output=True, timeout=60)
+                subprocess.run(find, env=environment, check=True, capture_output=True, timeout=120)
                 time.sleep(2)
                 assert program.poll() is None, "the program has ended"
             finally:
@@ -453,6 +458,21 @@ def make_volume_and_pdf(folder: Path) -> tuple[list[Path], Path]:
     return paths, pdf
 
 
+def make_findings(place: Place) -> Path:
+    """Return the findings of the source program on the demo study, as `ask --json` writes them."""
+    from app.imaging.demo import demo_paths
+
+    target = place.work / "source" / "findings.json"
+    home = {**os.environ, "SIGHTLINE_HOME": str(place.work / "source-home"), "PYTHONPATH": str(REPO)}
+    command = [sys.executable, "-P", "-m", "app", "ask", QUESTION, "--json"]
+    command += ["--image", str(demo_paths()[0]), "--out", str(target.parent)]
+    done = subprocess.run(command, env=home, check=True, capture_output=True, cwd=place.work)
+    target.write_bytes(done.stdout)
+    for path in (target.parent, *target.parent.rglob("*")):
+        path.chmod(0o777)
+    return target
+
+
 def make_model(folder: Path) -> Path:
     """Write a small DenseNet with random weights, of the class of the published one."""
     from app.tools.models.store import ModelStore
@@ -491,7 +511,7 @@ def make_pack(folder: Path) -> None:
         "    spec = ToolSpec('smoke_tool', 'A tool for a test.', Arguments, Answer, pack='smoke')\n"
         "    def run(self, args, context):\n"
         "        return ToolResult({'said': 'smoke tool ran'})\n"
-        "def register(registry):\n    registry.add(Smoke())\n"
+        "def register(registry):\n    registry.register(Smoke())\n"
     )
     facts = folder / "smoke_pack-1.dist-info"
     facts.mkdir()
