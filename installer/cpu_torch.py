@@ -4,9 +4,8 @@ On Linux x86-64 the package index has torch only in its CUDA build. Its librarie
 without them not even the CPU parts load, though on a machine without a GPU not one of their
 functions is ever called. There, stand-ins are written instead: shared libraries of a few kilobytes
 with the same names, versions and functions, each of which returns an error. triton, which only
-`torch.compile` uses, is left out with them. torch then says that CUDA is not available.
-
-libcudart, in which torch asks for the number of GPUs, stays the real one.
+`torch.compile` uses, is left out with them. torch then says that CUDA is not available, with a
+driver too.
 
 Format: System V ABI, chapters 4 and 5; its AMD64 supplement; symbol versions of the Linux Standard
 Base Core Specification 5.0, chapter 10.7.
@@ -28,7 +27,7 @@ from pathlib import Path
 VARIABLE = "SIGHTLINE_TORCH"
 """Environment variable: `cpu` or `cuda`, in place of looking for a driver."""
 
-PACKAGES = re.compile(r"(nvidia-(?!cuda-runtime)|cuda-|triton)")
+PACKAGES = re.compile(r"(nvidia-|cuda-|triton)")
 """Start of the names of the locked packages that are left out without a driver."""
 
 MARK = b"Sightline stand-in for "
@@ -36,8 +35,13 @@ MARK = b"Sightline stand-in for "
 
 # A driver's traces: on Linux itself, and in the Windows Subsystem for Linux.
 DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidia0", "/usr/lib/wsl/lib/libcuda.so.1")
-# NVIDIA's libraries but the runtime, those of the driver, and those that a wheel brings itself.
-_REPLACED = re.compile(r"lib(cu(?!da\.|dart)|nccl|nv(?!idia-))\w*\.so")
+# NVIDIA's libraries but those of the driver, and those that a wheel brings itself.
+_REPLACED = re.compile(r"lib(cu(?!da\.)|nccl|nv(?!idia-))\w*\.so")
+# Functions that return a text.
+_TELLS = re.compile(r".*(String|ErrorName|StatusName)|ncclGetLastError")
+# What the others return: an error in all these libraries, and in the runtime cudaErrorNoDevice,
+# which torch takes for an answer and not for a fault.
+_ERROR, _NO_DEVICE = 1, 100
 # Opened by name, beside those that torch or another of them links to.
 _OPENED = re.compile(r"libcudnn_|libnvrtc-builtins\.so")
 _LIBRARIES = ("torch/lib/*.so", "torch/_C.*.so", "torchvision/*.so")
@@ -88,9 +92,6 @@ def stand_ins(site_packages: Path, target: Path | None = None) -> list[Path]:
         names = [name for name in library.needed if _REPLACED.match(name)]
         functions.update({name: {} for name in names if name not in functions})
         for file, version, function in library.undefined:
-            # Names that begin with "_" are of C++, which may share them between all libraries.
-            if function.startswith("_"):
-                continue
             if not file:
                 # Without a version only the prefix tells: cusparseLtInit is in libcusparseLt.
                 likely = [name for name in names if function.lower().startswith(_stem(name))]
@@ -101,7 +102,8 @@ def stand_ins(site_packages: Path, target: Path | None = None) -> list[Path]:
     for name in sorted(functions):
         path = (target or site_packages) / _folder_of(name, folders) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(shared_library(name, functions[name]))
+        error = _NO_DEVICE if name.startswith("libcudart") else _ERROR
+        path.write_bytes(shared_library(name, functions[name], error))
         written.append(path)
     return written
 
@@ -124,8 +126,13 @@ def cuda_files(site_packages: Path) -> list[Path]:
     Unpacked over a bundle they replace the stand-ins. They are what torch, or one of them, links to
     or opens by name; not headers, tools, static libraries, and libraries for several machines.
     triton is not among them: only `torch.compile` imports it, which Sightline does not call.
+
+    Raises:
+        LookupError: There are stand-ins here, not the real ones.
     """
-    real = {p.name: p for p in site_packages.glob("nvidia/*/lib/*.so*") if not is_stand_in(p)}
+    real = {path.name: path for path in site_packages.glob("nvidia/*/lib/*.so*")}
+    if not real or any(map(is_stand_in, real.values())):
+        raise LookupError(f"torch has no CUDA libraries here; set it up with {VARIABLE}=cuda")
     found = {name for name in real if _OPENED.match(name)}
     new = {name for library in _torch(site_packages) for name in library.needed} | found
     while new := new & real.keys():
@@ -223,21 +230,20 @@ class Library:
         return self._data[offset : self._data.find(b"\0", offset)].decode()
 
 
-def shared_library(name: str, functions: Mapping[str, str]) -> bytes:
-    """Return a shared library (ELF64, x86-64) whose functions return 1, an error.
-
-    Functions that return a text (`...String`, `...LastError`) tell what the library is.
+def shared_library(name: str, functions: Mapping[str, str], error: int = _ERROR) -> bytes:
+    """Return a shared library (ELF64, x86-64) whose functions return an error.
 
     Args:
         name: Its SONAME.
         functions: Name of each function -> its version, "" for none.
+        error: The number that they return; those that return a text tell what the library is.
     """
     texts = _Strings()
     named = sorted({version for version in functions.values() if version})
     order = sorted(functions)
     told = MARK + name.encode() + b": NVIDIA's CUDA libraries are not installed\0"
-    # mov eax, 1; ret, padded to 8; and lea rax, [rip + 1], the text after it; ret.
-    code = bytes.fromhex("b801000000c39090 488d0501000000c3") + told
+    # mov eax, error; ret, padded to 8 bytes; lea rax, [rip + 1], which is the text; ret.
+    code = struct.pack("<BIB2x", 0xB8, error, 0xC3) + bytes.fromhex("488d0501000000c3") + told
     versions = [name, *named]  # The first is that of the file itself.
     defined = b"".join(
         struct.pack("<HHHHIII", 1, not n, n + 1, 1, _hash(v), 20, 28 * (n < len(named)))
@@ -277,7 +283,7 @@ def shared_library(name: str, functions: Mapping[str, str]) -> bytes:
         )
         file += data
     for n, (function, entry) in enumerate(zip(order, entries, strict=True), 1):
-        tells = function.endswith(("String", "LastError"))
+        tells = _TELLS.fullmatch(function) is not None
         place = address[".text"] + 8 * tells
         at = address[".dynsym"] + 24 * n
         struct.pack_into("<IBBHQQ", file, at, entry, 0x12, 0, 6, place, 8 - 2 * (not tells))

@@ -103,7 +103,7 @@ class Environment:
         return True
 
     def _digest(self, name: str, *, cuda: bool) -> str:
-        """Return what the stamp says of a set that is installed, with torch's CUDA libraries or not."""
+        """Return what the stamp says of a set, installed with torch's CUDA libraries or not."""
         path = self._locks / f"{name}.txt"
         content = path.read_bytes()
         if not cuda and any(map(cpu_torch.PACKAGES.match, read_locks([path]))):
@@ -234,9 +234,9 @@ class Environment:
     def _needed_space(
         self, sets: Sequence[str], wanted: Iterable[str], missing: Iterable[str]
     ) -> float:
-        """Return the GiB for what is missing, by the sets' sizes and the share of their packages."""
+        """Return the GiB for what is missing, by the sets' sizes and its share of them."""
         needed = 0.0
-        # Apart: a sixteenth of the packages, and half of the space.
+        # CUDA's few packages apart: they take half of the space.
         for cuda in (False, True):
             of, lack = (
                 sum(bool(cpu_torch.PACKAGES.match(name)) is cuda for name in names)
