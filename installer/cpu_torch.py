@@ -120,6 +120,11 @@ def is_stand_in(path: Path) -> bool:
     return path.stat().st_size < 2**18 and MARK in path.read_bytes()
 
 
+def of_cuda(place: str) -> bool:
+    """Return whether a file of a bundle is one of the CUDA libraries, triton's, or a link to one."""
+    return place.startswith(("nvidia/", "cuda/", "triton/")) or bool(_REPLACED.match(place))
+
+
 def cuda_files(site_packages: Path) -> list[Path]:
     """Return the real libraries of NVIDIA that torch needs on a GPU, as paths in `site_packages`.
 

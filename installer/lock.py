@@ -39,8 +39,8 @@ PLATFORMS = ("x86_64-manylinux_2_34", "aarch64-apple-darwin", "x86_64-pc-windows
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # Space needed, in GiB, as measured on Linux x86-64: what is installed, and the largest download on
 # top; and torch's CUDA libraries, which are left out on machines without an NVIDIA driver.
-SPACE = {"viewer": 1.8, "ai": 3.7, "test": 0.7, "package": 0.1}
-CUDA_SPACE = {"ai": 4.2}
+SPACE = {"viewer": 1.8, "ai": 2.8, "test": 0.7, "package": 0.1}
+CUDA_SPACE = {"ai": 4.1}
 # The exact versions that the bootstrap's own pip has been tried with need not follow the app's.
 PIP_REQUIREMENT = "pip>=26"
 
