@@ -45,7 +45,8 @@ _ERROR, _NO_DEVICE = 1, 100
 # Opened by name, beside those that torch or another of them links to.
 _OPENED = re.compile(r"libcudnn_|libnvrtc-builtins\.so")
 _LIBRARIES = ("torch/lib/*.so", "torch/_C.*.so", "torchvision/*.so")
-_HASH, _DYNSYM, _VERNEED, _VERDEF, _VERSYM = 5, 11, 0x6FFFFFFE, 0x6FFFFFFD, 0x6FFFFFFF
+# Kinds of sections.
+_DYNAMIC, _DYNSYM, _VERNEED, _VERDEF, _VERSYM = 6, 11, 0x6FFFFFFE, 0x6FFFFFFD, 0x6FFFFFFF
 _PAGE = 0x1000
 
 
@@ -102,6 +103,7 @@ def stand_ins(site_packages: Path, target: Path | None = None) -> list[Path]:
     for name in sorted(functions):
         path = (target or site_packages) / _folder_of(name, folders) / name
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # A program that has it open keeps the old one.
         error = _NO_DEVICE if name.startswith("libcudart") else _ERROR
         path.write_bytes(shared_library(name, functions[name], error))
         written.append(path)
@@ -121,7 +123,7 @@ def is_stand_in(path: Path) -> bool:
 
 
 def of_cuda(place: str) -> bool:
-    """Return whether a file of a bundle is one of the CUDA libraries, triton's, or a link to one."""
+    """Return whether a file of a bundle is a CUDA library, triton's, or a link to one."""
     return place.startswith(("nvidia/", "cuda/", "triton/")) or bool(_REPLACED.match(place))
 
 
@@ -193,13 +195,13 @@ class Library:
         heads = [self._at("<IIQQQQIIQQ", start + size * n) for n in range(count)]
         sections = {head[1]: head for head in heads}
         strings = {head[1]: heads[head[6]][4] for head in heads if head[6] < count}
-        dynamic, symbols = sections[6], sections[_DYNSYM]
+        dynamic, symbols = sections[_DYNAMIC], sections[_DYNSYM]
         for at in range(dynamic[4], dynamic[4] + dynamic[5], 16):
             tag, value = self._at("<QQ", at)
             if tag == 1:
-                self.needed.append(self._text(strings[6] + value))
+                self.needed.append(self._text(strings[_DYNAMIC] + value))
             elif tag in (15, 29):
-                self.folders += self._text(strings[6] + value).split(":")
+                self.folders += self._text(strings[_DYNAMIC] + value).split(":")
         versions = self._versions(sections, strings)
         indices = sections[_VERSYM][4] if _VERSYM in sections else None
         for n in range(symbols[5] // 24):
@@ -243,74 +245,74 @@ def shared_library(name: str, functions: Mapping[str, str], error: int = _ERROR)
         functions: Name of each function -> its version, "" for none.
         error: The number that they return; those that return a text tell what the library is.
     """
-    texts = _Strings()
-    named = sorted({version for version in functions.values() if version})
     order = sorted(functions)
+    named = sorted({version for version in functions.values() if version})
+    texts, labels = _Strings(), _Strings()
+    file = bytearray(64 + 4 * 56)  # The ELF header and four program headers, filled in at the end.
+    heads = [bytes(64)]
+
+    def add(
+        label: str, kind: int, flags: int, data: bytes,
+        *, link: int = 0, info: int = 0, align: int = 8, entry: int = 0,
+    ) -> int:  # fmt: skip
+        """Append a section, and return its address: its offset, on the next page if written to."""
+        file.extend(bytes(-len(file) % align))
+        at = len(file)
+        place = (at + _PAGE * (flags & 1)) if flags else 0
+        head = (labels.add(label), kind, flags, place, at, len(data), link, info, align, entry)
+        heads.append(struct.pack("<IIQQQQIIQQ", *head))
+        file.extend(data)
+        return place
+
+    # mov eax, error; ret, padded to 8 bytes; lea rax, [rip + 1], which is the text; ret; the text.
+    code = struct.pack("<BIB2x", 0xB8, error, 0xC3) + bytes.fromhex("488d0501000000c3")
     told = MARK + name.encode() + b": NVIDIA's CUDA libraries are not installed\0"
-    # mov eax, error; ret, padded to 8 bytes; lea rax, [rip + 1], which is the text; ret.
-    code = struct.pack("<BIB2x", 0xB8, error, 0xC3) + bytes.fromhex("488d0501000000c3") + told
+    text = add(".text", 1, 6, code + told, align=16)
+    symbols = bytearray(24)
+    for function in order:
+        place = text + 8 * bool(_TELLS.fullmatch(function))
+        symbols += struct.pack("<IBBHQQ", texts.add(function), 0x12, 0, 1, place, 8)
+    indices = [0, *(named.index(functions[f]) + 2 if functions[f] else 1 for f in order)]
     versions = [name, *named]  # The first is that of the file itself.
     defined = b"".join(
-        struct.pack("<HHHHIII", 1, not n, n + 1, 1, _hash(v), 20, 28 * (n < len(named)))
-        + struct.pack("<II", texts.add(v), 0)
-        for n, v in enumerate(versions)
+        struct.pack("<HHHHIII", 1, not n, n + 1, 1, _hash(version), 20, 28 * (n < len(named)))
+        + struct.pack("<II", texts.add(version), 0)
+        for n, version in enumerate(versions)
     )
-    indices = [0, *(named.index(functions[f]) + 2 if functions[f] else 1 for f in order)]
-    # name, type, flags, content or None, linked section, info, alignment, entry size
-    plan: list[tuple[str, int, int, bytes | None, int, int, int, int]] = [
-        (".hash", _HASH, 2, _hash_table(order), 2, 0, 8, 4),
-        (".dynsym", _DYNSYM, 2, bytes(24 * (len(order) + 1)), 3, 1, 8, 24),
-        (".dynstr", 3, 2, None, 0, 0, 1, 0),
-        (".gnu.version", _VERSYM, 2, struct.pack(f"<{len(indices)}H", *indices), 2, 0, 2, 2),
-        (".gnu.version_d", _VERDEF, 2, defined, 3, len(versions), 8, 0),
-        (".text", 1, 6, code, 0, 0, 16, 0),
-        (".dynamic", 6, 3, bytes(16 * 10), 3, 0, 8, 16),
-        (".shstrtab", 3, 0, None, 0, 0, 1, 0),
+    tags = [
+        (14, texts.add(name)),  # SONAME
+        (4, add(".hash", 5, 2, _hash_table(order), link=3, entry=4)),
+        (6, add(".dynsym", _DYNSYM, 2, bytes(symbols), link=4, info=1, entry=24)),
+        (5, add(".dynstr", 3, 2, bytes(texts), align=1)),
+        (10, len(bytes(texts))),
+        (11, 24),  # The size of a symbol.
+        (
+            0x6FFFFFF0,
+            add(".gnu.version", _VERSYM, 2, _words("H", indices), link=3, align=2, entry=2),
+        ),
+        (0x6FFFFFFC, add(".gnu.version_d", _VERDEF, 2, defined, link=4, info=len(versions))),
+        (0x6FFFFFFD, len(versions)),
+        (0, 0),
     ]
-    soname, entries = texts.add(name), [texts.add(function) for function in order]
-    section_names = _Strings()
-    labels = [section_names.add(one[0]) for one in plan]
-    content = {".dynstr": bytes(texts), ".shstrtab": bytes(section_names)}
-    # ELF header, 4 program headers; then the sections, each at its own offset in memory too, but
-    # for the dynamic one: the loader writes to it, so it gets a page of its own.
-    file = bytearray(64 + 4 * 56)
-    heads = [bytes(64)]
-    address: dict[str, int] = {}
-    for (label, kind, flags, given, link, info, align, size), at in zip(plan, labels, strict=True):
-        file += bytes(-len(file) % align)
-        data = content[label] if given is None else given
-        address[label] = len(file) + (_PAGE if label == ".dynamic" else 0)
-        place = address[label] if flags else 0
-        heads.append(
-            struct.pack(
-                "<IIQQQQIIQQ", at, kind, flags, place, len(file), len(data), link, info, align, size
-            )
-        )
-        file += data
-    for n, (function, entry) in enumerate(zip(order, entries, strict=True), 1):
-        tells = _TELLS.fullmatch(function) is not None
-        place = address[".text"] + 8 * tells
-        at = address[".dynsym"] + 24 * n
-        struct.pack_into("<IBBHQQ", file, at, entry, 0x12, 0, 6, place, 8 - 2 * (not tells))
-    dynamic, end = address[".dynamic"] - _PAGE, address[".text"] + len(code)
-    tags = {14: soname, 4: address[".hash"], 5: address[".dynstr"], 6: address[".dynsym"]}
-    tags |= {10: len(bytes(texts)), 11: 24, 0x6FFFFFF0: address[".gnu.version"]}
-    tags |= {0x6FFFFFFC: address[".gnu.version_d"], 0x6FFFFFFD: len(versions), 0: 0}
-    struct.pack_into("<20Q", file, dynamic, *(n for tag in tags.items() for n in tag))
-    file += bytes(-len(file) % 8)
-    ident = b"\x7fELF\x02\x01\x01" + bytes(9)
-    struct.pack_into(
-        "<16sHHIQQQIHHHHHH", file, 0,
-        ident, 3, 62, 1, 0, 64, len(file), 0, 64, 56, 4, 64, len(heads), len(heads) - 1,
-    )  # fmt: skip
+    end = len(file)
+    dynamic = add(
+        ".dynamic", _DYNAMIC, 3, _words("Q", [n for tag in tags for n in tag]), link=4, entry=16
+    )
+    labels.add(".shstrtab")
+    add(".shstrtab", 3, 0, bytes(labels), align=1)
+    file.extend(bytes(-len(file) % 8))
     segments = [
         (1, 5, 0, 0, end, _PAGE),
-        (1, 6, dynamic, dynamic + _PAGE, 160, _PAGE),
-        (2, 6, dynamic, dynamic + _PAGE, 160, 8),
+        (1, 6, dynamic - _PAGE, dynamic, len(table), _PAGE),  # The loader writes to it.
+        (2, 6, dynamic - _PAGE, dynamic, len(table), 8),
         (0x6474E551, 6, 0, 0, 0, 16),  # The stack is not executable.
     ]
-    for n, (kind, flags, offset, place, size, align) in enumerate(segments):
-        head = (kind, flags, offset, place, place, size, size, align)
+    ident = b"\x7fELF\x02\x01\x01"
+    # A shared object (3) for x86-64 (62); its section headers follow the sections.
+    form, sizes = "<16sHHIQQQIHHHHHH", (0, 64, 56, len(segments), 64, len(heads), len(heads) - 1)
+    struct.pack_into(form, file, 0, ident, 3, 62, 1, 0, 64, len(file), *sizes)
+    for n, (kind, flags, offset, place, length, align) in enumerate(segments):
+        head = (kind, flags, offset, place, place, length, length, align)
         struct.pack_into("<IIQQQQQQ", file, 64 + 56 * n, *head)
     return bytes(file) + b"".join(heads)
 
@@ -350,5 +352,8 @@ def _hash_table(names: list[str]) -> bytes:
         bucket = _hash(name) % len(buckets)
         chain.append(buckets[bucket])
         buckets[bucket] = number
-    words = [len(buckets), len(chain), *buckets, *chain]
-    return struct.pack(f"<{len(words)}I", *words)
+    return _words("I", [len(buckets), len(chain), *buckets, *chain])
+
+
+def _words(kind: str, numbers: list[int]) -> bytes:
+    return struct.pack(f"<{len(numbers)}{kind}", *numbers)

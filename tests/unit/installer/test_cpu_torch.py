@@ -133,7 +133,7 @@ def test_binutils_reads_the_same_and_finds_nothing_wrong(tmp_path: Path) -> None
     assert f"Library soname: [{NAME}]" in done.stdout
     assert re.search(r"GNU_STACK.* RW +0x10", done.stdout), "the stack cannot be executed"
     assert not re.search(r"LOAD.* RWE", done.stdout)
-    names = re.findall(r"FUNC +GLOBAL DEFAULT +6 (\S+)", done.stdout)
+    names = re.findall(r"FUNC +GLOBAL DEFAULT +1 (\S+)", done.stdout)
     assert set(names) == {f"{n}@@{v}" if v else n for n, v in FUNCTIONS.items()} or set(names) == {
         f"{n}@{v}" if v else n for n, v in FUNCTIONS.items()
     }
