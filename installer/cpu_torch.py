@@ -295,9 +295,8 @@ def shared_library(name: str, functions: Mapping[str, str], error: int = _ERROR)
         (0, 0),
     ]
     end = len(file)
-    dynamic = add(
-        ".dynamic", _DYNAMIC, 3, _words("Q", [n for tag in tags for n in tag]), link=4, entry=16
-    )
+    table = _words("Q", [number for tag in tags for number in tag])
+    dynamic = add(".dynamic", _DYNAMIC, 3, table, link=4, entry=16)
     labels.add(".shstrtab")
     add(".shstrtab", 3, 0, bytes(labels), align=1)
     file.extend(bytes(-len(file) % 8))
