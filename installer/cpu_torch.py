@@ -35,8 +35,10 @@ MARK = b"Sightline stand-in for "
 
 # A driver's traces: on Linux itself, and in the Windows Subsystem for Linux.
 DRIVER = ("/proc/driver/nvidia/version", "/dev/nvidia0", "/usr/lib/wsl/lib/libcuda.so.1")
-# NVIDIA's libraries but those of the driver, and those that a wheel brings itself.
-_REPLACED = re.compile(r"lib(cu(?!da\.)|nccl|nv(?!idia-))\w*\.so")
+# NVIDIA's libraries, but those of the driver, and those that a wheel brings itself.
+_REPLACED = re.compile(
+    r"lib(cu(blas|dart|dnn|dss|fft|file|pti|rand|solver|sparse)|nccl|nv(rtc|shmem|JitLink|tx))\w*\.so"
+)
 # Functions that return a text.
 _TELLS = re.compile(r".*(String|ErrorName|StatusName)|ncclGetLastError")
 # What the others return: an error in all these libraries, and in the runtime cudaErrorNoDevice,

@@ -162,9 +162,28 @@ def test_the_cuda_pack_unpacked_over_a_bundle_replaces_every_stand_in(
     written = cpu_torch.stand_ins(packages, tmp_path)
     pack = cpu_torch.cuda_files(packages)
     assert {path.relative_to(tmp_path) for path in written} <= set(pack)
+    with pytest.raises(LookupError, match="SIGHTLINE_TORCH=cuda"):
+        cpu_torch.cuda_files(tmp_path)
     for file in pack:
         shutil.copy(packages / file, tmp_path / file)
     assert answer_of(tmp_path) == "7890"
+
+
+@pytest.mark.parametrize(
+    ("place", "of_cuda"),
+    [
+        ("nvidia/cudnn/lib/libcudnn_ops.so.9", True),
+        ("libcublas.so.13", True),
+        ("triton/language/core.py", True),
+        ("torch/lib/libtorch_cuda.so", False),
+        ("torchvision.libs/libnvjpeg.4a0b5c81.so.13", False),
+        ("libnvjpeg.4a0b5c81.so.13", False),
+        ("libcups.so.2", False),
+        ("libcurl.so.4", False),
+    ],
+)
+def test_a_bundle_is_told_what_belongs_to_the_cuda_pack(place: str, *, of_cuda: bool) -> None:
+    assert cpu_torch.of_cuda(place) is of_cuda
 
 
 def test_a_driver_or_the_variable_decides(monkeypatch: pytest.MonkeyPatch) -> None:
