@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import sysconfig
+import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,22 +46,22 @@ class Flavour:
     as_source: tuple[str, ...] = ()
 
 
-_VIEWER_MODULES = ("data_store",)
 _VIEWER_METADATA = ("keyring", "pydicom-data", "pylibjpeg-openjpeg")
 
 FLAVOURS = {
-    "viewer": Flavour(("viewer",), _VIEWER_MODULES, _VIEWER_METADATA),
+    "viewer": Flavour(("viewer",), metadata=_VIEWER_METADATA),
 }
 
 
 @cache
 def _files() -> dict[str, str]:
     """Return the path of each installed file -> the name of its distribution."""
-    return {
-        str(Path(str(file.locate())).resolve()): found.name
-        for found in importlib.metadata.distributions()
-        for file in found.files or ()
-    }
+    owners: dict[str, str] = {}
+    for found in importlib.metadata.distributions():
+        root = os.path.realpath(str(found.locate_file("")))
+        for file in found.files or ():
+            owners[os.path.normpath(f"{root}/{file}")] = found.name
+    return owners
 
 
 def _locked(sets: Iterable[str]) -> set[str]:
@@ -93,32 +97,197 @@ def demo_files() -> list[tuple[str, str]]:
     ]
 
 
-# Qt's parts that nothing here imports, though a library that is imported links to them.
+# Qt's parts that nothing uses: the GTK theme alone brings 40 libraries of the system.
 _DROPPED = re.compile(
-    r"PySide6/Qt/(translations|qml)/|PySide6/Qt/plugins/(networkinformation|tls|qmltooling)/"
+    r"PySide6/Qt/(translations|qml)/"
+    r"|PySide6/Qt/plugins/(networkinformation|tls|qmltooling|virtualkeyboard|position|egldevice)"
+    r"|platforms/libq(eglfs|linuxfb|vnc|minimalegl)|plugins/egl|platformthemes/libqgtk3"
+    r"|imageformats/libqpdf|platforminputcontexts/libqtvirtualkeyboard"
 )
 
 
 def drop(analysis: Any) -> None:
-    """Take files that nothing opens out of a PyInstaller analysis."""
-    for name in ("binaries", "datas"):
-        kept = [entry for entry in getattr(analysis, name) if not _DROPPED.search(entry[0])]
-        setattr(analysis, name, kept)
+    """Take files that nothing opens out of a PyInstaller analysis.
+
+    PyInstaller collects each plug-in of a Qt module with all libraries it is linked to. Where some
+    plug-ins are left out, so are the libraries that only they are linked to.
+    """
+    kept = [entry for entry in analysis.binaries if not _DROPPED.search(entry[0])]
+    if sys.platform.startswith("linux"):
+        needed = _linked(entry[1] for entry in kept if not _is_library(entry))
+        kept = [e for e in kept if not _is_library(e) or os.path.realpath(e[1]) in needed]
+    left = {entry[0] for entry in kept}
+    datas = [entry for entry in analysis.datas if not _DROPPED.search(entry[0])]
+    # The folder of the program has a link to each library that lies further down.
+    analysis.datas = [e for e in datas if e[2] != "SYMLINK" or _target(e) in left]
+    analysis.binaries = [e for e in kept if e[2] != "SYMLINK" or _target(e) in left]
+
+
+def _target(link: tuple[str, str, str]) -> str:
+    return os.path.normpath(Path(link[0]).parent / link[1])
+
+
+def _is_library(entry: tuple[str, str, str]) -> bool:
+    """Return whether an entry of `binaries` is a library that others are linked to."""
+    inside = Path(entry[0])
+    folder = inside.parent.as_posix()
+    if entry[2] != "BINARY" or inside.name.startswith("libpython"):
+        return False
+    return folder in (".", "PySide6/Qt/lib") and ".cpython-" not in inside.name
+
+
+def _linked(paths: Iterable[str]) -> set[str]:
+    """Return the paths of all libraries that these files are linked to, directly or not."""
+    # One process for all; where a library of them is found, it says "name => path (address)".
+    done = subprocess.run(["ldd", *sorted(set(paths))], capture_output=True, text=True, check=False)
+    return set(map(os.path.realpath, re.findall(r"=> (/.+) \(0x", done.stdout)))
 
 
 def record(analysis: Any, target: Path) -> None:
-    """Write which distributions, and which of the system's libraries, an analysis holds."""
-    names: set[str] = set()
+    """Write which distributions, and which libraries of the system, an analysis holds."""
+    names: set[str] = {"pyinstaller"}  # its start-up code is in every package
     system: set[str] = set()
     for kind in ("pure", "binaries", "datas"):
-        for inside, source, _ in getattr(analysis, kind):
-            path = str(Path(source).resolve()) if source else ""
+        for _, source, form in getattr(analysis, kind):
+            path = os.path.realpath(source) if source and form != "SYMLINK" else ""
             if owner := _files().get(path):
                 names.add(owner)
-            elif kind == "binaries" and not _part_of_python(path):
-                system.add(f"{inside}\t{path}")
+            elif form == "BINARY" and not Path(path).is_relative_to(sys.base_prefix):
+                system.add(path)
     target.write_text(json.dumps({"distributions": sorted(names), "system": sorted(system)}))
 
 
-def _part_of_python(path: str) -> bool:
-    return Path(path).is_relative_to(sys.base_prefix)
+def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> None:
+    """Add licences, the list of contents and the facts of the build to a frozen program.
+
+    Args:
+        folder: The frozen program.
+        held: What `record` wrote.
+        facts: Facts of the build, kept in the program's resources: `sightline --version` tells.
+
+    Raises:
+        LookupError: A library belongs to no package, so its licence is not known.
+    """
+    text = json.dumps(facts, indent=1, sort_keys=True)
+    (folder / "lib" / "resources" / "build.json").write_text(text + "\n", encoding="utf-8")
+    packages = system_packages(held["system"])
+    _write_licences(folder / "THIRD-PARTY", held["distributions"], packages)
+    shutil.copy(REPO / "LICENSE", folder)
+    (folder / "sbom.cdx.json").write_text(
+        list_of_contents(held["distributions"], packages, facts), encoding="utf-8"
+    )
+    if sys.platform.startswith("linux") and shutil.which("strip"):
+        for library in (folder / "lib").glob("libpython*"):  # pyenv's has its debugging symbols
+            subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
+
+
+def system_packages(libraries: Iterable[str]) -> dict[str, str]:
+    """Return the Debian packages, with versions, that these libraries belong to.
+
+    Raises:
+        LookupError: A library belongs to none.
+    """
+    found: dict[str, str] = {}
+    for library in libraries:
+        path = library.removeprefix("/usr") if Path("/lib").is_symlink() else library
+        for one in (path, library, f"/usr{path}"):
+            done = subprocess.run(["dpkg", "-S", one], capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                name = done.stdout.split(":")[0]
+                found[name] = _debian_version(name)
+                break
+        else:
+            raise LookupError(f"{library} belongs to no package of this system")
+    return found
+
+
+@cache
+def _debian_version(name: str) -> str:
+    command = ["dpkg-query", "-W", "-f=${Version}\n", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
+
+
+_LICENCE = re.compile(r"(^|/)(licen[cs]e|copying|notice|copyright|authors)[^/]*$", re.IGNORECASE)
+
+
+def _write_licences(target: Path, names: Iterable[str], packages: dict[str, str]) -> None:
+    """Write each licence text, and a page that lists all parts with their licences."""
+    lines = ["Sightline contains these parts of others. Their licences lie in the folders.\n"]
+    target.mkdir()
+    python = Path(sysconfig.get_paths()["stdlib"], "LICENSE.txt")
+    if python.is_file():
+        (target / "Python").mkdir()
+        shutil.copy(python, target / "Python")
+    lines.append(f"Python {sys.version.split()[0]}: PSF-2.0")
+    for name in names:
+        found = importlib.metadata.distribution(name)
+        place = target / f"{found.name}-{found.version}"
+        texts = [file for file in found.files or () if _LICENCE.search(str(file))]
+        for text in texts:
+            if (source := Path(str(text.locate()))).is_file() and ".py" not in source.suffix:
+                place.mkdir(exist_ok=True)
+                shutil.copy(source, place / str(text).replace("/", "_").lstrip("._"))
+        lines.append(f"{found.name} {found.version}: {licence(found)}")
+    for name, version in sorted(packages.items()):
+        place = target / f"debian-{name}"
+        place.mkdir()
+        shutil.copy(f"/usr/share/doc/{name}/copyright", place)
+        lines.append(f"{name} {version} (Debian): see its folder")
+    (target / "README.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def licence(found: importlib.metadata.Distribution) -> str:
+    """Return what a distribution says of its licence, in a line."""
+    stated = found.metadata
+    named = stated.get("License-Expression") or ""
+    classifiers = [
+        c.split(" :: ")[-1] for c in stated.get_all("Classifier") or [] if "License" in c
+    ]
+    whole = (stated.get("License") or "").strip().partition("\n")[0]
+    return named or ", ".join(classifiers) or whole or "see its folder"
+
+
+def list_of_contents(names: Iterable[str], packages: dict[str, str], facts: dict[str, Any]) -> str:
+    """Return the software bill of materials, as CycloneDX 1.6 in JSON."""
+    from cyclonedx.model.bom import Bom
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.model.license import DisjunctiveLicense
+    from cyclonedx.output.json import JsonV1Dot6
+    from packageurl import PackageURL
+
+    title, version = "sightline", str(facts["version"])
+    bom = Bom()
+    bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(facts, sort_keys=True))
+    bom.metadata.timestamp = datetime.fromtimestamp(int(facts["time"]), UTC)
+    bom.metadata.component = Component(
+        name=title, version=version, type=ComponentType.APPLICATION, bom_ref=title
+    )
+    python = sys.version.split()[0]
+    bom.components.add(Component(name="python", version=python, bom_ref=f"python@{python}"))
+    for name in names:
+        found = importlib.metadata.distribution(name)
+        address = PackageURL("pypi", name=_normal(found.name), version=found.version)
+        terms = licence(found)
+        bom.components.add(
+            Component(
+                name=found.name,
+                version=found.version,
+                purl=address,
+                bom_ref=str(address),
+                licenses=[DisjunctiveLicense(name=terms)],
+            )
+        )
+    for name, package in packages.items():
+        address = PackageURL("deb", "debian", name, package)
+        bom.components.add(
+            Component(name=name, version=package, purl=address, bom_ref=str(address))
+        )
+    return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
+
+
+def version() -> str:
+    """Return the version of the program."""
+    from app import __version__
+
+    return __version__
