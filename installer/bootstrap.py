@@ -8,6 +8,9 @@
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
+On Linux without an NVIDIA driver, torch goes without its CUDA libraries (4.1 GiB), and gets them
+once a driver is there. SIGHTLINE_TORCH=cuda or SIGHTLINE_TORCH=cpu in the environment decides it.
+
 `test` adds the test tools, then runs ruff, the tests that measure how quickly a window answers, one
 by one with nothing beside them, and all others on all cores, with pyright and import-linter beside
 them. Slow tests (over about 5 s, or against rare faults) are left out: `--all` adds them, pyright

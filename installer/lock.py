@@ -37,9 +37,10 @@ ALONE = {"test": ["--group", "test-models", "--no-deps"]}
 # Every pair must find a wheel for every package. macOS 14 is the oldest that torch is built for.
 PLATFORMS = ("x86_64-manylinux_2_34", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# Space needed, in GiB, as measured on Linux x86-64 (where torch brings its CUDA libraries): what is
-# installed, and the largest download on top.
-SPACE = {"viewer": 1.8, "ai": 7.9, "test": 0.7, "package": 0.1}
+# Space needed, in GiB, as measured on Linux x86-64: what is installed, and the largest download on
+# top; and torch's CUDA libraries, which are left out on machines without an NVIDIA driver.
+SPACE = {"viewer": 1.8, "ai": 2.8, "test": 0.7, "package": 0.1}
+CUDA_SPACE = {"ai": 4.1}
 # The exact versions that the bootstrap's own pip has been tried with need not follow the app's.
 PIP_REQUIREMENT = "pip>=26"
 
@@ -72,7 +73,8 @@ def write_set(name: str, lines: list[str]) -> None:
             raise SystemExit(f"lock.py: an address got into the lock: {entry[:100]}")
     header = f"# The '{name}' set. Written by installer/lock.py from pyproject.toml; do not edit.\n"
     if name in SPACE:
-        header += f"# Takes {SPACE[name]} GiB of disk while it is installed.\n"
+        more = f", and {CUDA_SPACE[name]} GiB for CUDA" if name in CUDA_SPACE else ""
+        header += f"# Takes {SPACE[name]} GiB of disk while it is installed{more}.\n"
     target = FOLDER / f"{name}.txt"
     partial = target.with_suffix(".partial")
     partial.write_text(header + "\n".join(lines) + "\n", encoding="utf-8", newline="\n")
