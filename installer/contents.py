@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from installer.cpu_torch import of_cuda, stand_ins
 from installer.environment import read_locks
 
 REPO = Path(__file__).resolve().parents[1]
@@ -32,25 +34,27 @@ class Flavour:
 
     Attributes:
         sets: Sets of locked packages (`requirements/NAME.txt`) that may be in it.
-        modules: Modules that are imported by name, beyond those that the app's source tells of.
         metadata: Distributions whose metadata is read at run time: plug-ins by entry point, and
             packages that check each other's versions.
-        whole: Packages of which every module and data file is taken.
-        as_source: Packages whose source is read at run time (`inspect.getsource`, TorchScript).
+        submodules: Packages that import their own modules by name; all of them are taken.
     """
 
     sets: tuple[str, ...]
-    modules: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
-    whole: tuple[str, ...] = ()
-    as_source: tuple[str, ...] = ()
+    submodules: tuple[str, ...] = ()
 
 
 _VIEWER_METADATA = ("keyring", "pydicom-data", "pylibjpeg-openjpeg")
 
 FLAVOURS = {
-    "viewer": Flavour(("viewer",), metadata=_VIEWER_METADATA),
+    "viewer": Flavour(("viewer",), _VIEWER_METADATA),
+    "full": Flavour(
+        ("viewer", "ai"),
+        (*_VIEWER_METADATA, "diffusers", "torchxrayvision", "anndata", "umap-learn"),
+        ("transformers.models", "diffusers.pipelines.stable_diffusion", "xllamacpp", "torchvision"),
+    ),
 }
+"""The two packages: without torch, and with it."""
 
 
 @cache
@@ -119,6 +123,8 @@ def drop(analysis: Any) -> None:
     left = {entry[0] for entry in kept}
     datas = [entry for entry in analysis.datas if not _DROPPED.search(entry[0])]
     # The folder of the program has a link to each library that lies further down.
+    kept = [entry for entry in kept if not of_cuda(entry[0])]
+    datas = [entry for entry in datas if not of_cuda(entry[0])]
     analysis.datas = [e for e in datas if e[2] != "SYMLINK" or _target(e) in left]
     analysis.binaries = [e for e in kept if e[2] != "SYMLINK" or _target(e) in left]
 
@@ -176,6 +182,9 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
     (folder / "sbom.cdx.json").write_text(
         list_of_contents(held["distributions"], packages, facts), encoding="utf-8"
     )
+    torch = find_spec("torch") if facts["flavour"] == "full" else None
+    if torch is not None and torch.origin and system_name() == "linux-x86_64":
+        stand_ins(Path(torch.origin).parents[1], folder / "lib")
     if sys.platform.startswith("linux") and shutil.which("strip"):
         for library in (folder / "lib").glob("libpython*"):  # pyenv's has its debugging symbols
             subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
@@ -284,6 +293,12 @@ def list_of_contents(names: Iterable[str], packages: dict[str, str], facts: dict
             Component(name=name, version=package, purl=address, bom_ref=str(address))
         )
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
+
+
+def system_name() -> str:
+    """Return the system and processor as in the packages' names: "linux-x86_64"."""
+    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+    return f"{system}-{platform.machine().lower().replace('amd64', 'x86_64')}"
 
 
 def version() -> str:

@@ -1,7 +1,7 @@
 """Modules and files that are named in strings, and that a PyInstaller spec must list.
 
-Workers and model processes get their functions by name ("app.imaging.scanning.listing:list_entry"),
-readers and writers are imported when the first such file comes, and libraries find plug-ins by name.
+Workers and model processes get their functions by name ("app.imaging.scanning.listing:list_entry");
+readers and writers are imported when the first such file comes; libraries find plug-ins by name.
 """
 
 from __future__ import annotations

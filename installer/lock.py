@@ -4,9 +4,9 @@
 
 Needs `uv` (from the package registry) and the network. One universal resolution covers Linux
 x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets
-that are installed on top of each other: `viewer`, `ai`, `test` and `package` each hold only what the
-ones before do not. `test` also holds the group `test-models`, without what it depends on. `pip` holds
-the pip that installs them.
+that are installed on top of each other: `viewer`, `ai`, `test` and `package` each hold only what
+the ones before do not. `test` also holds the group `test-models`, without what it depends on. `pip`
+holds the pip that installs them.
 """
 
 from __future__ import annotations

