@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import uuid
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -266,6 +267,8 @@ def list_of_contents(names: Iterable[str], packages: dict[str, str], facts: dict
     from packageurl import PackageURL
 
     title, version = "sightline", str(facts["version"])
+    # It misses what depends on what; the lock files have that.
+    warnings.filterwarnings("ignore", message=".*no defined dependencies", category=UserWarning)
     bom = Bom()
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(facts, sort_keys=True))
     bom.metadata.timestamp = datetime.fromtimestamp(int(facts["time"]), UTC)

@@ -97,7 +97,7 @@ def _debian(folder: Path, out: Path, time: int) -> Path:
     )
     (control / "control").write_text(text, encoding="utf-8")
     target = out / f"{folder.name}.deb"
-    command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", str(root), str(target)]
+    command = ["dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", str(root), str(target)]
     variables = {**os.environ, "SOURCE_DATE_EPOCH": str(time)}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     shutil.rmtree(root)

@@ -65,8 +65,8 @@ cp -R "$here" "$partial"
 rm -rf "$folder"
 mv "$partial" "$folder"
 ln -sfn "$folder/sightline" "$link"
-sed "s|^Exec=sightline|Exec=$(printf '%s' "$link" | sed 's/[&|\\]/\\&/g')|" \
-    "$here/share/sightline.desktop" > "$share/applications/sightline.desktop"
+place=$(printf '%s' "$link" | sed 's/[&|\\]/\\&/g')  # as sed takes it
+sed "s|^Exec=sightline|Exec=\"$place\"|" "$here/share/sightline.desktop" > "$share/applications/sightline.desktop"
 cp "$here/share/sightline.xml" "$share/mime/packages/sightline.xml"
 cp "$here/share/sightline.svg" "$share/icons/hicolor/scalable/apps/sightline.svg"
 refresh

@@ -34,9 +34,9 @@ def named(repo: Path) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for path in (repo / "app").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if match := _NAMED.fullmatch(node.value):
-                    found.add((match[1], match[2]))
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and (match := _NAMED.fullmatch(text)):
+                found.add((match[1], match[2]))
     return found
 
 
