@@ -2554,11 +2554,6 @@
             <translation>Farbe wählen</translation>
         </message>
         <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>Choose a file in a folder with free space that you may write to.</source>
-            <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Choose a file…</source>
             <translation>Datei wählen…</translation>
@@ -2576,7 +2571,6 @@
         <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -2635,14 +2629,6 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <location filename="../../app/tools/kept_values.py" />
-            <location filename="../../app/tools/plots.py" />
-            <location filename="../../app/tools/tables.py" />
-            <source>Choose an output folder with free space that you may write to.</source>
-            <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -5664,9 +5650,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
-            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/models/sources.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
@@ -13039,11 +13023,6 @@
             <translation>Die genauen Argumente</translation>
         </message>
         <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>the export cannot be written ({0})</source>
-            <translation>der Export kann nicht geschrieben werden ({0})</translation>
-        </message>
-        <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the FHIR library refuses it ({0})</source>
             <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
@@ -13490,11 +13469,6 @@
             <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
         </message>
         <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <source>the mask cannot be written ({0})</source>
-            <translation>die Maske kann nicht geschrieben werden ({0})</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
             <source>the masks are empty</source>
             <translation>die Masken sind leer</translation>
@@ -13713,11 +13687,6 @@
             <location filename="../../app/tools/plots.py" />
             <source>the plot cannot be read</source>
             <translation>das Diagramm kann nicht gelesen werden</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/plots.py" />
-            <source>the plot cannot be written ({0})</source>
-            <translation>das Diagramm kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
@@ -14092,11 +14061,6 @@
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be read ({0})</source>
             <translation>die Tabelle kann nicht gelesen werden ({0})</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tables.py" />
-            <source>the table cannot be written ({0})</source>
-            <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
