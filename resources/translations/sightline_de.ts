@@ -10241,6 +10241,11 @@
             <translation>Preis</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>price not known</source>
+            <translation>Preis nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of answers</source>
             <translation>Preis der Antworten</translation>
