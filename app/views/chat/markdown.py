@@ -344,7 +344,8 @@ class MarkdownWriter:
                 if head:
                     rule = enumerate(_cells(following))
                     right = tuple(at for at, one in rule if one.endswith(":") and one[0] != ":")
-                self._write_row(cursor, cells, columns, right, head=head)
+                last = "|" not in following
+                self._write_row(cursor, cells, columns, right, head=head, last=last)
                 rows = 1 if head else state.rows + 1
                 columns = columns if rows < _MOST_ROWS else 0
                 shown = replace(state, fresh=True, gap=False, columns=columns, rows=rows)
@@ -353,9 +354,8 @@ class MarkdownWriter:
         item = None if state.fenced else _ITEM.match(line)
         block = QTextBlockFormat()
         block.setLineHeight(135, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        if cursor.position():  # also of the first line behind a table
-            apart = state.gap or heading or state.fresh
-            block.setTopMargin(SPACE.s if apart else SPACE.xs / 2)
+        if cursor.position():
+            block.setTopMargin(SPACE.s if state.gap or heading else SPACE.xs / 2)
         if item:
             level = min(_DEEPEST, len(item["indent"].expandtabs(4)) // 2)
             block.setLeftMargin(_INDENT * (level + 1))
@@ -382,6 +382,7 @@ class MarkdownWriter:
         right: Sequence[int],
         *,
         head: bool,
+        last: bool,
     ) -> None:
         """Write a row as a table of its own, so that the time does not grow with the rows."""
         percent = QTextLength.Type.PercentageLength
@@ -392,6 +393,7 @@ class MarkdownWriter:
         shape.setCellSpacing(0)
         shape.setCellPadding(2)
         shape.setTopMargin(SPACE.s if head else 0)
+        shape.setBottomMargin(SPACE.s if last else 0)
         table = cursor.insertTable(1, columns, shape)
         texts = [*cells[: columns - 1], " | ".join(cells[columns - 1 :])]
         for number, text in enumerate(texts):
