@@ -116,7 +116,8 @@ def report_file(given: ReportOfImages) -> bytes:
         from app.views.report.report_pictures import all_drawn, pictures_of
 
         known = {one.sop_instance_uid: one for one in images}
-        return report_pdf(report, all_drawn(pictures_of(report.findings, known.get), decoder))
+        pictures = pictures_of(report.findings, known.get)
+        return report_pdf(report, all_drawn(pictures, decoder, report.language))
 
     def write(job: ReportExport) -> bytes:
         return decoder.report_object(job).result()

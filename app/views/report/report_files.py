@@ -100,7 +100,7 @@ class ReportFiles:
         pictures = pictures_of(written.findings, with_uid, report.key_images(), colors)
 
         def pdf() -> bytes:
-            return report_pdf(written, all_drawn(pictures, decoder))
+            return report_pdf(written, all_drawn(pictures, decoder, written.language))
 
         def write(job: ReportExport) -> bytes:
             return decoder.report_object(job).result()
