@@ -18,11 +18,14 @@ from app.tools.pack_plan import phrases, word_lists
 
 _SIDES = {
     "left": re.compile(
-        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?)(?!\w)", re.I
+        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL))(?!\w)", re.I
     ),
-    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?)(?!\w)", re.I),
+    "right": re.compile(
+        r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL))(?!\w)", re.I
+    ),
 }
-_BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|sides)(?!\w)", re.I)
+_BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|(?<!opposite )sides)(?!\w)", re.I)
+_FREE = re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I)
 _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
@@ -96,10 +99,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The statements of one result; `named` are its numbers with the words of their names."""
+    """The statements of one result.
+
+    `named` are its numbers with the words of their names, `listed` the words of each of its items.
+    """
 
     said: tuple[Fact, ...] = ()
     named: tuple[tuple[frozenset[str], float, str], ...] = field(default=())
+    listed: tuple[frozenset[str], ...] = ()
 
 
 def facts_of(data: Mapping[str, Any]) -> Facts:
@@ -134,7 +141,8 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
         if len(said) > _MOST:
             break
     said += _rows(data.get("output") or {})
-    return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]))
+    listed = tuple(_row(text).words for text in items.values())
+    return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]), listed)
 
 
 def item_facts(texts: Sequence[str]) -> list[Fact]:
@@ -188,8 +196,7 @@ def _row(text: str) -> Fact:
     words = frozenset[str]().union(*(fact.words for fact in facts))
     denied = frozenset[str]().union(*(fact.denied for fact in facts))
     sides = frozenset[str]().union(*(fact.sides for fact in facts))
-    values = tuple(value for fact in facts for value in fact.values)
-    return Fact(text, words, denied, sides, values)
+    return Fact(text, words, denied, sides, _figures(text))
 
 
 @lru_cache(maxsize=1024)
@@ -229,6 +236,7 @@ def sides_of(text: str) -> frozenset[str]:
 
 def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
     """Yield the words of a clause that tell something: (word, concept or "", whether denied)."""
+    clause = _FREE.sub("no", clause)
     found = [*_WORD.finditer(clause)]
     low = [one[0].casefold() for one in found]
     concepts = _concepts_in(clause)
@@ -401,6 +409,10 @@ def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) ->
             counted = any(part in _COUNTS for part in key.casefold().split())
             if name and name <= words and (counted or value.is_integer()):
                 return f"result {number} says {key} {value:.6g}"
+    for number, one in facts:
+        alike = sum(words <= item for item in one.listed)
+        if 0 < alike < count and not any(count in fact.values for fact in one.said):
+            return f"result {number} says there are {alike}"
     return ""
 
 
@@ -440,7 +452,8 @@ def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)
-    ordered = sorted(found, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
+    # Findings replace organs, and a phrase its first word.
+    ordered = sorted(found, key=lambda one: (-ord(one.owner[0]), len(one.positions)))
     return {tokens[one.first].start: one.owner for one in ordered}
 
 
