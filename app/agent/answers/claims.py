@@ -370,8 +370,6 @@ class Claims:
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
         figures = _blanked(figures, _BRACKETS.finditer(figures))
-        if is_german([plain]):  # "1.612" is one thousand and so on: as long, with the other sign
-            figures = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), figures)
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
         for one in _NUMBER.finditer(figures):
@@ -925,9 +923,12 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
     """Return a text of the same length with numbers in words as digits, where they count.
 
     They count before a unit ("ten millimetres") and before a finding ("three small nodules").
+    Dots in German thousands become commas.
     """
     values = _number_words()
     text = _times_in_digits(text)
+    if _THOUSANDS.search(text) and is_german([text]):
+        text = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), text)
 
     def digits(found: re.Match[str]) -> str:
         behind = text[found.end() :]

@@ -452,8 +452,10 @@ def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)
-    # Findings replace organs, and a phrase its first word.
-    ordered = sorted(found, key=lambda one: (-ord(one.owner[0]), len(one.positions)))
+    whole = [  # what is no part of a longer phrase
+        one for one in found if not any(set(one.positions) < set(other.positions) for other in found)
+    ]
+    ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
     return {tokens[one.first].start: one.owner for one in ordered}
 
 
