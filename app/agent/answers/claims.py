@@ -36,6 +36,7 @@ from app.agent.answers.facts import (
     findings_in,
     item_facts,
     miscounted,
+    order_against,
     shared,
     sides_of,
 )
@@ -145,7 +146,7 @@ _CHANGE = re.compile(
 )
 _DERIVED = re.compile(
     rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
-    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b",
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b",
     re.IGNORECASE,
 )
 """Words of sentences in which a figure may be the sum or the difference of others."""
@@ -158,10 +159,13 @@ _MODALITIES = {
     r"(?-i:PET)": ("PT",),
 }
 """Words by which an image is spoken of, and the modalities that they mean."""
+_OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
+"""Units in which an item has one figure: another in them is not told beside its own."""
 _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
+_ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
@@ -369,7 +373,8 @@ class Claims:
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
-        figures = _blanked(figures, _BRACKETS.finditer(figures))
+        for pattern in (_BRACKETS, _ORDINAL):
+            figures = _blanked(figures, pattern.finditer(figures))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
         for one in _NUMBER.finditer(figures):
@@ -397,6 +402,9 @@ class Claims:
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
+        cited = self._texts_of(key for part in parts for key in part.ids)
+        if why := order_against(plain, cited):
+            yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
@@ -572,13 +580,16 @@ class Claims:
         own = [one for text in items.values() for one in _in_text(text)]
         if not said or not own:
             return ""
+        right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
         for one in said:
             value, decimals = _value(one)
             unit = _unit(one["unit"] or one["tight_unit"] or "")
-            if any(_same(value, decimals, unit, known, units=False) for known in own):
-                return ""
+            fits = any(_same(value, decimals, unit, known, units=False) for known in own)
+            right[unit] = right.get(unit, False) or fits
+        other = any(not fits and unit in _OWN and any(one.unit == unit for one in own)
+                    for unit, fits in right.items())
         key, text = next(iter(items.items()))
-        return f"{key} is {text}"
+        return f"{key} is {text}" if other or not any(right.values()) else ""
 
     def _is_derived(self, found: re.Match[str], figures: str, parts: Sequence[_Part]) -> bool:
         """Return whether a figure is the sum or difference of others that the sentence tells."""
@@ -599,6 +610,8 @@ class Claims:
             for other in values
             if other
         }
+        if percent:
+            made |= {100 * one / other for one in values for other in values if other}
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
