@@ -37,6 +37,7 @@ from app.agent.answers.facts import (
     item_facts,
     miscounted,
     order_against,
+    organs_in,
     shared,
     sides_of,
 )
@@ -165,6 +166,7 @@ _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
+_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
@@ -191,6 +193,7 @@ _DECLINED = re.compile(
     r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
     r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
@@ -301,6 +304,8 @@ class Claims:
         self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
         self._named: dict[int, frozenset[str]] = {}
         self._ours, self._theirs = self._words_of_images()
+        # Whether a heading, or the sentence before, speaks of another image than is asked about.
+        self._headed = self._carried = False
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -315,8 +320,13 @@ class Claims:
             return f"{told.rstrip()} {mark(self._unsupported())}"
         return told
 
-    def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after each figure or statement no result supports."""
+    def marked(self, text: str, *, goes_on: bool = False) -> str:
+        """Return a text with "[check: WHY]" after each figure or statement no result supports.
+
+        One that `goes_on` from that of the last call stands below the same heading.
+        """
+        self._headed &= goes_on
+        self._carried &= goes_on
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
         every = _blanked(every, _ADDRESS.finditer(every))
@@ -324,6 +334,9 @@ class Claims:
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
+            if _HEADING.fullmatch(text[part].strip()):
+                self._headed = max(self._images_named(text[part]), default=(0, False))[1]
+                self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
                 parts += [text[at:stop], f" {mark(why)}"]
@@ -377,12 +390,14 @@ class Claims:
             figures = _blanked(figures, pattern.finditer(figures))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        for one in _NUMBER.finditer(figures):
+        numbers = [*_NUMBER.finditer(figures)]
+        few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
+        for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
             why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
-            if why and self._is_derived(one, figures, parts):
+            if why and few and self._is_derived(one, figures, parts):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
@@ -395,6 +410,7 @@ class Claims:
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
+            self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
@@ -462,11 +478,13 @@ class Claims:
         if both and (_CHANGE.search(sentence) or sentence.lstrip().startswith("|")):
             return
         named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
-        earlier = max(named)[1] if named else None
+        earlier = max(named)[1] if named else self._headed or None
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                if not (earlier or _names(sentence, why)):
+                if earlier or (self._carried and not named) or _names(sentence, why):
+                    self._carried = True
+                else:
                     yield why
             elif earlier and self._elsewhere and self._results[number].images:
                 yield f"result {number} is of the image that is asked about"
@@ -552,15 +570,20 @@ class Claims:
         return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
-        """Return what the cited item is, if a sentence tells another one of its result instead."""
+        """Return what the cited item is, if a sentence tells another one of its result instead.
+
+        That is also one of another organ.
+        """
         if len(items) > 1:
             return ""
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = {one: shared(words, told) for one, told in every.items()}
-        if alike.get(key) or not any(alike.values()):
-            return ""
-        return f"{key} is {text}"
+        own, other = organs_in(text), organs_in(words)
+        elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
+        if any(alike.values()) and (elsewhere or not alike.get(key)):
+            return f"{key} is {text}"
+        return ""
 
     # -- figures
 
@@ -586,15 +609,15 @@ class Claims:
             unit = _unit(one["unit"] or one["tight_unit"] or "")
             fits = any(_same(value, decimals, unit, known, units=False) for known in own)
             right[unit] = right.get(unit, False) or fits
-        other = any(not fits and unit in _OWN and any(one.unit == unit for one in own)
-                    for unit, fits in right.items())
+        other = any(
+            not fits and unit in _OWN and any(one.unit == unit for one in own)
+            for unit, fits in right.items()
+        )
         key, text = next(iter(items.items()))
         return f"{key} is {text}" if other or not any(right.values()) else ""
 
     def _is_derived(self, found: re.Match[str], figures: str, parts: Sequence[_Part]) -> bool:
         """Return whether a figure is the sum or difference of others that the sentence tells."""
-        if not _DERIVED.search(figures):
-            return False
         said, decimals = _value(found)
         unit = _unit(found["unit"] or found["tight_unit"] or "")
         others = figures[: found.start()] + " " + figures[found.end() :]
@@ -611,7 +634,9 @@ class Claims:
             if other
         }
         if percent:
-            made |= {100 * one / other for one in values for other in values if other}
+            made |= {
+                100 * one / other for one in values for other in values | {sum(values)} if other
+            }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
@@ -864,7 +889,14 @@ def without_tricks(text: str) -> str:
     Code in it stays as it is.
     """
     if _HTML.search(text):
-        text = _HTML.sub(lambda one: one["code"] or one["cited"] or ("\n" if one["line"] else unescape(one["sign"] or "")), text)
+        text = _HTML.sub(
+            lambda one: (
+                one["code"]
+                or one["cited"]
+                or ("\n" if one["line"] else unescape(one["sign"] or ""))
+            ),
+            text,
+        )
     if text.isascii():
         return text
     return "".join(_plain_sign(sign) for sign in text)

@@ -169,12 +169,16 @@ def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
                 yield found
 
 
-_ABBREVIATION = re.compile(r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
+)
 """What a full stop ends and no sentence does; "der 7. Tag" is the seventh day in German."""
 _SENTENCE = re.compile(
     r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+(?=\s*\S)"
 )
-_WRAPPED = re.compile(r"[^\n#|>][^\n|]{39,}(?<![.!?:;\s])[ \t]*\n[ \t]*(?:[a-zäöüß(]|\[\d|\d+(?![\d.)]))")
+_WRAPPED = re.compile(
+    r"[^\n#|>][^\n|]{39,}(?<![.!?:;\s])[ \t]*\n[ \t]*(?:[a-zäöüß(]|\[\d|\d+(?![\d.)]))"
+)
 """A long line without an end, and the beginning of the next, in which its sentence goes on."""
 
 

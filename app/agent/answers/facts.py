@@ -20,11 +20,10 @@ _SIDES = {
     "left": re.compile(
         r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL))(?!\w)", re.I
     ),
-    "right": re.compile(
-        r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL))(?!\w)", re.I
-    ),
+    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL))(?!\w)", re.I),
 }
-_BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|(?<!opposite )sides)(?!\w)", re.I)
+_BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
+_BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
 _PHRASES = (
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
@@ -34,7 +33,9 @@ _PHRASES = (
 """What says in several words that something is there or not, and the word for it."""
 _PART = r"(?:lobe|zone|field|pole|third|quadrant)s?"
 _LEVELS = {
-    level: re.compile(rf"\b(?:(?:{word})\W{{1,3}}{_PART}|{_PART}\W{{1,3}}(?:{word})|{more})\b", re.I)
+    level: re.compile(
+        rf"\b(?:(?:{word})\W{{1,3}}{_PART}|{_PART}\W{{1,3}}(?:{word})|{more})\b", re.I
+    )
     for level, word, more in (
         ("upper", "upper|superior", r"apical|(?-i:[RL]UL)|ober(?:lappen|feld|geschoss|pol)\w*"),
         ("middle", "middle|mid", r"(?-i:RML)|mittel(?:lappen|feld|geschoss)\w*"),
@@ -42,8 +43,8 @@ _LEVELS = {
     )
 }
 _GRADES = {
-    "high": r"high|elevated|increased|raised|erhöht\w*|hoch",
-    "low": r"low|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig",
+    "high": r"high|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
+    "low": r"low|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig|hypo\w+(?:a?emia|ämie)",
     "normal": r"normal\w*|within (?:the )?(?:normal |reference )?(?:limits|range)|im normbereich",
 }
 _GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
@@ -264,9 +265,11 @@ def _figures(text: str) -> tuple[float, ...]:
 
 def sides_of(text: str) -> frozenset[str]:
     """Return which of "left" and "right" a text names; both for "bilateral" and the like."""
-    if _BOTH.search(text):
-        return frozenset(_SIDES)
-    return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
+    named = frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
+    both = _BOTH.search(text)
+    if both is None or (len(named) == 1 and not re.fullmatch(_BILATERAL, both[0], re.I)):
+        return named  # "both nodules are in the left lung"
+    return frozenset(_SIDES)
 
 
 def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
@@ -375,7 +378,11 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
         if len(sides) != 1 or not part.words:
             return ""
     sides = frozenset[str]().union(*(fact.sides for _, fact in found))
-    if part.sides <= sides or not sides:
+    if both and len(part.sides) == 1 and _BOTH.search(part.text):
+        found = [(number, fact) for number, fact in found if not part.sides <= fact.sides]
+    elif part.sides <= sides:
+        found = []
+    if not found or not sides:
         return ""
     number, fact = found[0]
     return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
@@ -552,11 +559,18 @@ def concepts_of(text: str) -> frozenset[str]:
     return named.union(*(_implied().get(one, _NONE) for one in named))
 
 
+def organs_in(text: str) -> set[str]:
+    """Return the organs that a text names."""
+    return {one for one in concepts_of(text) if one.startswith("O")}
+
+
 @lru_cache(maxsize=1)
 def _implied() -> Mapping[str, frozenset[str]]:
     """Return what concepts are by definition: cardiomegaly is an enlarged heart."""
     lines = [phrases(line) for line in word_lists("statements")["IMPLIED"].splitlines()]
-    named = [[concept for word in line for concept in _concepts_in(word).values()] for line in lines]
+    named = [
+        [concept for word in line for concept in _concepts_in(word).values()] for line in lines
+    ]
     return {one[0]: frozenset(one[1:]) for one in named}
 
 
@@ -566,7 +580,9 @@ def _concepts_in(text: str) -> Mapping[int, str]:
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)
     whole = [  # what is no part of a longer phrase
-        one for one in found if not any(set(one.positions) < set(other.positions) for other in found)
+        one
+        for one in found
+        if not any(set(one.positions) < set(other.positions) for other in found)
     ]
     ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
     return {tokens[one.first].start: one.owner for one in ordered}

@@ -86,7 +86,9 @@ def session(name: str) -> tuple[Claims, Evidence]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(Run, "__init__", kept)
         question = "What does image-1 show?"
-        asyncio.run(collect(loop, request(Path(folder), question, notes=SETS[name].get("film", FILMS))))
+        asyncio.run(
+            collect(loop, request(Path(folder), question, notes=SETS[name].get("film", FILMS)))
+        )
     run = made[0]
     for item in run.director.record.all():
         texts = {one["id"]: told(one) for one in results[item.message.evidence - 1]["items"]}
@@ -159,6 +161,19 @@ def test_scripted_answers_are_marked_as_they_should_be(name: str):
 def test_true_sentences_have_no_mark(name: str):
     failed = true_sentences_marked(name)
     assert len(failed) <= 3 * len(SETS[name]["true_sentence"]) // 100, failed
+
+
+SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (Path(__file__).parent / "blind_sentences.toml").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_false_sentences_are_marked_and_true_ones_not(name: str):
+    missed = [one for one in SENTENCES[name]["false"] if checked(name, one) == one]
+    marked = [one for one in SENTENCES[name]["true"] if checked(name, one) != one]
+    assert len(missed) <= 1, missed
+    assert len(marked) <= 1, marked
 
 
 def linker(name: str) -> tuple[Linker, dict[str, str]]:
