@@ -170,7 +170,8 @@ def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
 
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
+    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$"
+    r"|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
 )
 """What a full stop ends and no sentence does; "der 7. Tag" is the seventh day in German."""
 _SENTENCE = re.compile(
