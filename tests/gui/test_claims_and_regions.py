@@ -17,11 +17,13 @@ from app.agent.answers.items import items_of
 from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Box, Finding, Mask, Provenance, State
 from app.imaging.types import ImageRef, ScanResult, Series, Study
+from app.views.chat.threads import BATCH
 from app.views.main_window import MainWindow
 from app.views.text_view import TextView
 from app.workspace.studies import key_of
 from tests.gui.chat_support import Chat, make_chat
 from tests.gui.test_chat_links import click_link
+from tests.gui.test_chat_threads import add_answer, add_run
 from tests.gui.viewer_support import FakeDecoder, activate, instance
 
 pytestmark = pytest.mark.gui
@@ -368,3 +370,35 @@ def test_a_sentence_over_two_lines_is_linked_by_what_it_cites(desk: Desk):
     view = desk.answer(text, here, there)
     click_link(view, desk.wait_until, "Nodule")
     assert desk.workspace.annotations.selected == there.id
+
+
+def test_an_item_of_a_run_that_is_not_shown_is_found_by_its_link(desk: Desk):
+    one = nodule("now2")
+    desk.workspace.annotations.add([one])
+    thread = desk.chat.store.new_thread()
+    call = {"call_id": "call", "tool": "finder"}
+    done = {"status": "ok", "summary": "Found.", "findings": [one], "evidence": 1}
+    done |= {"items": items_of([one], {}), "output": {}}
+    add_run(
+        thread,
+        "run-1",
+        "q",
+        (ToolStarted, call | {"arguments": {}}),
+        (ToolFinished, call | done),
+        (RunFinished, {"answer": "Found."}),
+    )
+    for number in range(BATCH + 5):
+        add_answer(thread, f"r{number}", "q", "a")
+    text = "As said, there is a Nodule [1.1]."
+    said = (TextDelta, {"text": text})
+    add_run(thread, "last", "q", said, (RunFinished, {"answer": text, "cited": [1]}))
+    desk.chat.dock.open_thread(thread.thread_id)
+    conversation = desk.chat.dock.conversation
+    desk.wait_until(lambda: len(conversation.runs) == BATCH)
+    desk.wait_until(desk.chat.dock.is_idle)
+    view = conversation.runs[-1].answers[-1].view
+    desk.wait_until(lambda: view.width() > conversation.viewport().width() - 60)
+    assert not linked(view, "Nodule"), "what it is of is not known yet"
+    click_link(view, desk.wait_until, "[1.1]")
+    desk.wait_until(lambda: desk.workspace.annotations.selected == one.id)
+    assert desk.shown[0] == "now2"

@@ -42,7 +42,7 @@ from app.agent.answers.evidence import (
     wrapped,
 )
 from app.agent.answers.german import in_german
-from app.agent.answers.items import ENTRY_ID, Item
+from app.agent.answers.items import ENTRY_ID, MOST, Item
 from app.views.chat import formulas
 from app.views.plain_text import clean
 from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
@@ -126,7 +126,10 @@ class Linker:
         same_image: Callable[[str, str], bool] = lambda _one, _other: True,
     ) -> None:
         self._results = dict(results or {})
-        self._known = {number: len(result.items) for number, result in self._results.items()}
+        self._known = {
+            number: len(result.items) if result.shown else 3 * MOST
+            for number, result in self._results.items()
+        }
         self._unknown = frozenset(str(one) for one in unknown)
         self._same_image = same_image
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
@@ -238,7 +241,8 @@ class Linker:
         if number not in self._results or item > self._known[number]:
             return Span(text, style)
         result = self._results[number]
-        tip = f"{result.items[item - 1].text}\n{result.tip}" if item else result.tip
+        known = item and result.shown
+        tip = f"{result.items[item - 1].text}\n{result.tip}" if known else result.tip
         return Span(text, Style.CITATION, found["id"], tip)
 
 
