@@ -181,7 +181,7 @@ _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|
 _REACH = 80  # characters before a figure in which its name may stand
 _MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
-_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
+_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
