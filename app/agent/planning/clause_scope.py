@@ -22,7 +22,7 @@ ELSEWHERE = phrases(_SECTIONS["ELSEWHERE"])
 ERRANDS = phrases(_SECTIONS["ERRANDS"])
 RECORDED = frozenset((*phrases(_SECTIONS["RECORDED"]), *ELSEWHERE))
 """Of these entries, those that do not speak against a question about a patient's record."""
-_ENTRIES = phrases(_SECTIONS["ENTRIES"].format_map(_SECTIONS))
+_ENTRIES = phrases(_SECTIONS["ENTRIES"])
 _FRAMES = Vocabulary(
     [
         *(("world", entry) for entry in _ENTRIES),
