@@ -321,15 +321,15 @@ def test_a_link_leads_to_the_image_of_its_finding_in_any_layout(desk: Desk, layo
     study = Study("o", "CT chest", "Roe^Richard", "1", "20230101", (other,))
     desk.workspace.add(ScanResult((study,), ()))
     desk.window.actions_.layout_menu.choices[layout].trigger()
-    views = desk.workspace.layout.viewports
+    views = list(desk.workspace.layout.viewports)
     views[0].show(desk.workspace.studies.all[0].series[0].instances[0])  # the new study was shown
     if len(views) > 2:
         views[2].show(other.instances[0])
     desk.workspace.layout.activate(views[0])
-    here, before, there = nodule("now3"), nodule("before1"), nodule("other2")
-    desk.workspace.annotations.add([here, before, there])
-    view = desk.answer("Now [1.1], before [1.2], and elsewhere [1.3].", here, before, there)
-    for text, finding in (("[1.3]", there), ("[1.2]", before), ("[1.1]", here), ("[1.3]", there)):
+    here, earlier, there = nodule("now3"), nodule("before1"), nodule("other2")
+    desk.workspace.annotations.add([here, earlier, there])
+    view = desk.answer("Now [1.1], before [1.2], and elsewhere [1.3].", here, earlier, there)
+    for text, finding in (("[1.3]", there), ("[1.2]", earlier), ("[1.1]", here), ("[1.3]", there)):
         click_link(view, desk.wait_until, text)
         uid = finding.image.sop_instance_uid
         assert desk.workspace.viewport.instance is not None
@@ -338,10 +338,8 @@ def test_a_link_leads_to_the_image_of_its_finding_in_any_layout(desk: Desk, layo
         active = next(f for f in desk.frames if f.canvas.model is desk.workspace.viewport)
         desk.wait_until(lambda f=active, key=finding.id: f.canvas.findings_layer.has(key))
         for frame in desk.frames:  # each viewport draws the findings of its own image only
-            shown = frame.canvas.model.instance
-            drawn = {
-                item.finding.image.sop_instance_uid for item in frame.canvas.findings_layer.items
-            }
+            shown, items = frame.canvas.model.instance, frame.canvas.findings_layer.items
+            drawn = {item.finding.image.sop_instance_uid for item in items}
             assert drawn <= {shown.sop_instance_uid if shown else ""}
     if layout == "2x2":
         assert desk.shown == ["now3", "before1", "other2", ""]
@@ -352,7 +350,7 @@ def test_no_name_in_a_compound_or_in_the_list_of_what_was_not_looked_for_is_a_li
     desk.workspace.annotations.add([heart])
     text = (
         "Der Herz-Thorax-Quotient ist groß, das Herz auch.\n\n"
-        "**Wonach nicht gesucht wurde**\n- Herz-Stents: von keinem Werkzeug.\n- Das Herz selbst.\n\n"
+        "**Wonach nicht gesucht wurde**\n- Herz-Stents: nirgends.\n- Das Herz selbst.\n\n"
         "Das Herz wieder."
     )
     view = desk.answer(text, heart)
