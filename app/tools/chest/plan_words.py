@@ -6,7 +6,7 @@ noun ("*erguss", "lungen*").
 
 from __future__ import annotations
 
-from app.tools.pack_plan import ValueWords, phrases, word_lists
+from app.tools.pack_plan import ValueWords, phrases, value_lists, word_lists
 
 LISTS = word_lists("chest")
 WORDS = {section: phrases(words) for section, words in LISTS.items()}
@@ -43,27 +43,9 @@ SUBJECT = WORDS["SUBJECT"]
 WIDE_MEDIASTINUM = WORDS["WIDE_MEDIASTINUM"]
 WHERE = WORDS["WHERE"]
 OUTLINE = WORDS["OUTLINE"]
-_LUNG = WORDS["LUNG"]
-_CLAVICLE = ("clavicle", "clavicles", "collarbone*", "collar bone*", "*schluesselbein*")
-_CLAVICLE_LATIN = ("clavicula*", "claviculae", "klavikula*")
-_SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*", "skapula*")
-_HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
-_HEART = WORDS["HEART"]
-_SINGLE = (
-    ("Heart", _HEART),
-    ("Aorta", ("aorta", "aortic arch", "aortic knob", "aortenbogen", "aortensegment*")),
-    ("Facies Diaphragmatica", ("diaphragm*", "hemidiaphragm*", "zwerchfell*")),
-    ("Mediastinum", ("mediastin*",)),
-    ("Weasand", ("oesophagus", "esophagus", "gullet", "speiseroehre", "oesophag*")),
-    ("Spine", ("spine", "spinal column", "vertebral column", "wirbelsaeule*", "vertebrae")),
-)
-
-STRUCTURES = (
-    ValueWords("organs", "{side} Lung", _LUNG, sided=True),
-    ValueWords("organs", "{side} Clavicle", (*_CLAVICLE, *_CLAVICLE_LATIN), sided=True),
-    ValueWords("organs", "{side} Scapula", _SCAPULA, sided=True),
-    ValueWords("organs", "{side} Hilus Pulmonis", _HILUM, sided=True),
-    *(ValueWords("organs", name, words) for name, words in _SINGLE),
+STRUCTURES = tuple(
+    ValueWords("organs", name.replace("(side)", "{side}"), words, sided="(side)" in name)
+    for name, words in value_lists(LISTS["OUTLINED"]).items()
 )
 """User terms for the structures that the segmentation can outline."""
 
@@ -138,27 +120,7 @@ NOT_OUTLINED = WORDS["NOT_OUTLINED"]
 """Structures of the chest that the segmentation cannot outline."""
 
 LABELS = tuple(
-    ValueWords("labels", label, words)
-    for label, words in (
-        ("Atelectasis", ("atelecta*", "atelektas*", "collapse*", "*kollaps*", "collapsed")),
-        ("Consolidation", ("consolidat*", "konsolidi*", "konsolidation*")),
-        ("Infiltration", ("infiltrat*", "*infiltrat*")),
-        ("Pneumothorax", ("pneumothora*", "ptx", "pneu", "*pneumothora*")),
-        ("Edema", ("edema*", "oedema*", "*oedem*", "congestion", "lungenstauung")),
-        ("Emphysema", ("emphysem*",)),
-        ("Fibrosis", ("fibros*", "fibrotic", "*fibrose*")),
-        ("Effusion", ("effusion*", "eff", "*erguss*", "*erguesse*", "hydrothorax")),
-        ("Pneumonia", ("pneumoni*", "pna", "*lungenentzuendung*")),
-        ("Pleural_Thickening", ("pleural thickening", "pleuraverdickung*", "pleuraschwiele*")),
-        ("Cardiomegaly", ("cardiomegal*", "kardiomegali*")),
-        ("Nodule", ("nodul*", "*knoten", "rundherd*")),
-        ("Mass", ("mass", "masses", "raumforderung*")),
-        ("Hernia", ("hernia*", "*hernie*")),
-        ("Lung Lesion", ("lung lesion*",)),
-        ("Fracture", ("fractur*", "*fraktur*", "broken rib*", "*bruch", "*brueche")),
-        ("Lung Opacity", ("opacit*", "opacification*", "verschattung*")),
-        ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
-    )
+    ValueWords("labels", label, words) for label, words in value_lists(LISTS["LABELS"]).items()
 )
 """User terms for each label of the classifier."""
 
@@ -176,30 +138,7 @@ BEYOND_LABELS = WORDS["BEYOND_LABELS"]
 
 TARGETS = (
     *((item.value, item.words) for item in LABELS),
-    ("Cardiomegaly", ("enlarged heart",)),
-    ("Enlarged Cardiomediastinum", ("widen* mediastinum", "mediastin* .. widen*")),
-    (
-        "lesion",
-        phrases("""
-            tumor*, tumour*, lesion*, mass, masses, nodul*, cancer*, metasta*, cavit*, fractur*,
-            infiltrat*, opacit*, effusion*, consolidat*, pneumothora*
-        """),
-    ),
-    (
-        "size",
-        phrases("""
-            size, how many|much|big|large|long|wide, measure*, count, number of, largest, smallest,
-            diameter, segment*, outline*, contour*, delineate*, box, boxes
-        """),
-    ),
-    (
-        "part",
-        phrases("""
-            left, right, upper, lower, middle, lobe, lobar, bilateral*, unilateral*, apical, apex,
-            apices, basal, bases
-        """),
-    ),
-    ("volume", ("volume", "capacity")),
+    *value_lists(LISTS["TARGETS"]).items(),
     ("unscored", (*BEYOND_LABELS, *WORDS["UNSCORED"])),
 )
 """What the wordings of results distinguish: the classifier's labels, and what no tool finds."""
