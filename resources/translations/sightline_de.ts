@@ -8665,8 +8665,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
-            <source>No sentence of this conversation cites it</source>
-            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
+            <source>No sentence that is shown cites it</source>
+            <translation>Kein gezeigter Satz belegt sich damit</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -9463,6 +9463,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open its files again, and the link shows it.</source>
+            <translation>Öffnen Sie seine Dateien wieder, dann zeigt ihn der Link.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -13297,6 +13302,11 @@
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The image is of a microscope: at true size it would be too small to see.</source>
             <translation>Das Bild stammt von einem Mikroskop: In wahrer Größe wäre es zu klein, um etwas zu sehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The image of this finding is closed</source>
+            <translation>Das Bild dieses Befunds ist geschlossen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/true_size.py" />

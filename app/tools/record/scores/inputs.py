@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from app.paths import resources_dir
+from app.paths import resources_dir, shipped_table
 
 Kind = Literal["yes/no", "number", "choice"]
 
@@ -139,35 +139,7 @@ _NUMBER = re.compile(r"^([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*)$", re.IGNORECA
 
 _THOUSANDS = re.compile(r"\d[,'’ ]\d{3}(?!\d)|\.\d{3}[.,]")
 
-_SPELLINGS = {
-    "mg/dL": "mg/dl mg/100ml mgperdl mg_dl",
-    "µmol/L": "umol/l micromol/l mcmol/l umol_l",
-    "mmol/L": "mmol/l meq/l mmol_l meq_l",
-    "g/dL": "g/dl gm/dl g_dl",
-    "g/L": "g/l g_l",
-    "mmHg": "mmhg mm[hg] torr",
-    "kPa": "kpa",
-    "kg": "kg",
-    "lb": "lb lbs [lb_av] pound pounds",
-    "cm": "cm",
-    "m": "m metre metres meter meters",
-    "in": "in [in_i] inch inches [in_us]",
-    "mm": "mm",
-    "°C": "cel °c c degc celsius",
-    "°F": "[degf] °f f degf fahrenheit",
-    "%": "% percent",
-    "fraction": "fraction",
-    "/min": "/min 1/min {beats}/min {breaths}/min {counts}/min bpm beats/min breaths/min permin",
-    "10³/µL": "10*3/ul 10^3/ul k/ul x10^3/ul 10³/ul 10e3/ul thousand/ul 10*3/mm3 k/mm3",
-    "10⁹/L": "10*9/l 10^9/l 10⁹/l x10^9/l 10e9/l",
-    "/µL": "/ul /mm3 {cells}/ul cells/ul",
-    "mL/day": "ml/day ml/d ml/24h ml/(24.h) ml/24hr ml_day",
-    "L/day": "l/day l/d l/24h",
-    "µg/kg/min": "ug/kg/min mcg/kg/min ug/(kg.min) mcg/(kg.min) ug_kg_min",
-    "s": "s sec seconds second",
-    "years": "years year y yr yrs a",
-    "": "1 {inr} {ratio} ratio [score] {score} points",
-}
+_SPELLINGS: dict[str, str] = shipped_table("units", "spellings")
 _UNITS = {spelling: name for name, text in _SPELLINGS.items() for spelling in text.split()}
 UNIT_NAMES = frozenset(_SPELLINGS) - {""}
 
