@@ -7,6 +7,7 @@ names a patient before the user is asked (`ToolSpec.memory`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -29,16 +30,20 @@ _UNUSED = "Only language models use notes; the rules that answer offline do not.
 _KEEP = re.compile(
     r"(?:please |can you |could you |hey,? )?"
     r"(?:remember|keep in mind|don't forget|memori[sz]e)"
-    r"(?: that\b|:| for (?:me|later|next time)[:,]?)\s*(?P<a>.+)"
+    r"(?: that\b|:| for (?:me|later|next time)[:,]?|(?= (?:I|we|our|my)\b))\s*(?P<a>.+)"
     r"|(?:bitte )?(?:merke?|behalte?) (?:es )?dir(?: bitte)?(?:,? dass\b|[:,])\s*(?P<b>.+)"
     r"|(?:bitte )?(?:merken|nicht vergessen)(?:,? dass\b|:)\s*(?P<c>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _LIST = re.compile(
     r"what (?:do|did|have) you (?:remember(?:ed)?|noted?|kept|keep in mind)(?: (?:about|of) me)?"
+    r"|what do you know about me|what(?:'s| is) in your memory|do you remember anything about me"
     r"|(?:show|list)(?: me)? (?:your memory|(?:all )?(?:my|your|the) (?:notes|memories))"
-    r"|was (?:hast|weißt|weisst) du (?:dir )?(?:gemerkt|(?:noch )?(?:über|von) mir)"
-    r"|was merkst du dir|(?:zeig|liste)e?(?: mir)? (?:meine|deine|die) notizen(?: auf)?",
+    r"|forget everything|(?:forget|delete) all(?: my| your)? notes"
+    r"|vergiss alles|(?:vergiss|lösche) alle(?: meine| deine)? notizen"
+    r"|was (?:hast|weißt|weisst) du (?:dir )?(?:gemerkt|(?:noch )?(?:über mich|von mir))"
+    r"|was merkst du dir|was steht in deinem gedächtnis"
+    r"|(?:zeig|liste)e?(?: mir)? (?:meine|deine|die) notizen(?: auf)?",
     re.IGNORECASE,
 )
 _DROP = re.compile(
@@ -89,7 +94,7 @@ def _result(summary: str) -> ToolResult:
     return ToolResult(summary, {"notes": kept}, {})
 
 
-def _write(before: tuple[Note, ...], after: tuple[Note, ...]) -> None:
+def _write(before: Sequence[Note], after: Sequence[Note]) -> None:
     try:
         user_memory().replace(before, after)
     except OSError as error:
@@ -124,9 +129,8 @@ class Remember:
             raise ToolRetry("the note has no text")
         if (without := without_somebody(text, "…")) != text:
             raise ToolFailed(f"the note seems to be about a patient: “{without}” is what is left")
-        kept = user_memory().notes()
-        if text.casefold() not in {note.text.casefold() for note in kept}:
-            _write((), (Note(text, args.kind),))
+        same = [note for note in user_memory().notes() if note.text.casefold() == text.casefold()]
+        _write(same, (Note(text, args.kind),))
         return _result(
             f"Kept as a {args.kind}: “{text}”. {_UNUSED} Edit notes in Settings > Assistant memory."
         )
