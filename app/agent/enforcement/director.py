@@ -331,8 +331,13 @@ class Director:
         return call
 
     def _needed(self) -> Intent:
-        """Return what is asked, without the tools that a model with eyes can do without."""
-        return self.intent.with_eyes() if self.model_sees and not self.by_rules else self.intent
+        """Return what is asked, without what a model with eyes or the user can do without."""
+        needed = self.intent
+        if self.model_sees and not self.by_rules:
+            needed = needed.with_eyes()
+        if out := self._plan.taken_out:
+            needed = replace(needed, wanted=tuple(t for t in needed.wanted if t not in out))
+        return needed
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Return whether a call may run beside those of the turn, because they do not affect it."""
