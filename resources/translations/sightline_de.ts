@@ -741,8 +741,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -12705,6 +12705,11 @@
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
+            <source>The assistant could not finish</source>
+            <translation>Der Assistent konnte nicht fertig werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
             <source>The assistant has finished</source>
             <translation>Der Assistent ist fertig</translation>
         </message>
@@ -13638,6 +13643,11 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>The plan waits for you.</source>
+            <translation>Der Plan wartet auf Sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
