@@ -323,10 +323,13 @@ class Director:
         """Return the tool of that name, or None."""
         return self._tools.get(name)
 
-    def rules_call(self, step: Step) -> ToolCall:
-        """Return the call for a step that was decided by rules alone, without a model."""
-        name = f"{BY_RULE}{uuid4().hex[:20]}"
-        call = ToolCall(id=name, name=step.tool, arguments=step.arguments)
+    def rules_call(self, number: int, step: Step) -> ToolCall:
+        """Return the call for a step that was decided by rules alone, without a model.
+
+        `number` is its place in the rules' plan, from 1.
+        """
+        call_id = f"{BY_RULE}{number}-{uuid4().hex[:20]}"
+        call = ToolCall(id=call_id, name=step.tool, arguments=step.arguments)
         self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
@@ -450,8 +453,8 @@ class Director:
     def _follow(
         self, call: ToolCall, override: Override, looked: tuple[ToolRule, ToolCall] | None = None
     ) -> None:
-        # The offline planner knows a retry as its own step again; other ids may be too long.
-        again = call.id.startswith(OFFLINE) and call.id.endswith(AGAIN)
+        # Rules know a retry as their own step again; other ids may be too long.
+        again = call.id.startswith((OFFLINE, BY_RULE)) and call.id.endswith(AGAIN)
         ending = AGAIN if call.id.endswith(AGAIN) else LOOK
         known = call if again else call.model_copy(update={"id": f"{new_id()}{ending}"})
         self._insert(known, override)

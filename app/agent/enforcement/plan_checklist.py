@@ -312,9 +312,10 @@ class PlanState:
     def unreached(self) -> list[str]:
         """Return "TITLE: REASON" for each failed or incomplete step of the plan.
 
-        A tool's step does not count where rules had the call repeated and that was done.
+        A tool's step does not count where rules or a model repeated the call and that was done.
         """
-        mended = {step.tool for step in self._steps if step.by == ENFORCED and step.state == "done"}
+        besides = (entry for step in self._steps if not step.number for entry in step.found)
+        mended = {tool for tool, state, _ in besides if state == "done"}
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps

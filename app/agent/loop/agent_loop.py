@@ -230,6 +230,10 @@ class _Run:
             plans=agent.plans,
             director=self.director,
             work=self._work,
+            announce=self._set_plan,
+            ready=self._while_held,
+            order=self.plan.order,
+            alone=self._runs_alone,
             emitter=emitter,
             transcript=self.transcript,
         )

@@ -163,7 +163,8 @@ def run_of(tmp_path: Path, plans: Plans, tools: FakeRegistry, asked: Sequence[st
         thread, events = Thread.in_memory(), list[Any]()
         for text in asked:
             edits, events = PlanEdits(), list[Any]()
-            loop = AgentLoop(OfflineModel(plans), tools, plans=plans)
+            model = on.get("model") or OfflineModel(plans)
+            loop = AgentLoop(model, tools, plans=plans, rules_first=True)
             async for event in loop.run(request(tmp_path, text, thread=thread, edits=edits)):
                 events.append(event)
                 if event.kind == "tool_started" and "edit" in on:
@@ -187,6 +188,40 @@ def test_what_the_user_took_out_is_no_goal_missed(tmp_path: Path):
     events = run_of(tmp_path, *commands("go", "see"), ["do go town, see moon"], edit=out)
     last = [event for event in events if event.kind == "plan_updated"][-1]
     assert [item["state"] for item in last.steps] == ["done", "skipped"]
+    assert last.goal == "done"
+
+
+@pytest.mark.parametrize("certain", [False, True])
+def test_each_of_two_commands_of_one_tool_is_carried_out(tmp_path: Path, certain: bool):
+    """Also where rules answer in place of a language model, which shows their plan as well."""
+    plans, tools = commands("go")
+    said = ["do go town, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, plans, tools, said, model=model if certain else None)
+    assert [e.arguments["to"] for e in events if e.kind == "tool_started"] == ["town", "home"]
+    plan = next(event for event in events if event.kind == "plan_updated")
+    assert [item["state"] for item in plan.steps] == ["pending", "pending"]
+    assert events[-1].by_rules is certain
+
+
+def test_a_step_taken_out_of_a_plan_that_rules_follow_for_a_model_asks_no_model(tmp_path: Path):
+    out = PlanEdit("remove", 1, "see")
+    said = ["do go town, see moon, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, *commands("go", "see"), said, edit=out, model=model)
+    assert started(events) == ["go", "go"]
+    assert "**See** was not run: you took it out of the plan" in events[-1].answer
+
+
+def test_a_model_goes_on_where_rules_failed_and_its_success_is_the_goal_reached(tmp_path: Path):
+    turn = [call("go", to="town"), call("see", to="sun")]
+    with ScriptedModel(turn, says("There.")) as model:
+        said = ["do go moon, see sun"]
+        events = run_of(tmp_path, *commands("go", "see"), said, model=model)
+    assert started(events) == ["go", "go", "see"]
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    shown = {(item["tool"], item["state"]) for item in last.steps}
+    assert shown == {("go", "failed"), ("go", "done"), ("see", "done")}
     assert last.goal == "done"
 
 
