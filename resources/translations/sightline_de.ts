@@ -3434,11 +3434,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Delete a note</source>
-            <translation>Notiz löschen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Delete all findings</source>
             <translation>Alle Befunde löschen</translation>
@@ -3487,11 +3482,6 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>Deleted: {names}.</source>
             <translation>Gelöscht: {names}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Deletes one of the user's notes, only when the user asks to.</source>
-            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -7059,11 +7049,6 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
-            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -7451,11 +7436,6 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>List notes</source>
-            <translation>Notizen auflisten</translation>
-        </message>
-        <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
             <translation>Patienten auflisten</translation>
@@ -7479,11 +7459,6 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Lists the notes that are kept for all conversations.</source>
-            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -10741,11 +10716,6 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>relapse</source>
             <translation>Rückfall</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Remember a note</source>
-            <translation>Notiz merken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -104,18 +105,18 @@ def _write(before: Sequence[Note], after: Sequence[Note]) -> None:
         ) from error
 
 
+_spec = partial(ToolSpec, Output=NotesOutput, pack="notes")
+_writing = partial(_spec, approval=Approval.WRITE, sequential=True)
+
+
 class Remember:
     """Keeps a note."""
 
-    spec = ToolSpec(
+    spec = _writing(
         REMEMBER,
         "Keeps a note for all conversations, only when the user asks to remember a preference, a "
         "convention of the site or a style of reports; never anything about a patient.",
         RememberInput,
-        NotesOutput,
-        approval=Approval.WRITE,
-        pack="notes",
-        sequential=True,
         title="Remember a note",
         icon="pin",
         memory="keeps",
@@ -139,13 +140,11 @@ class Remember:
 class Remembered:
     """Lists the notes."""
 
-    spec = ToolSpec(
+    spec = _spec(
         REMEMBERED,
         "Lists the notes that are kept for all conversations.",
         RememberedInput,
-        NotesOutput,
         approval=Approval.READ,
-        pack="notes",
         title="List notes",
         icon="list",
         memory="uses",
@@ -169,14 +168,10 @@ class Remembered:
 class Forget:
     """Deletes a note."""
 
-    spec = ToolSpec(
+    spec = _writing(
         FORGET,
         "Deletes one of the user's notes, only when the user asks to.",
         ForgetInput,
-        NotesOutput,
-        approval=Approval.WRITE,
-        pack="notes",
-        sequential=True,
         title="Delete a note",
         icon="trash-2",
         memory="uses",

@@ -12,7 +12,7 @@ import pytest
 
 from app import paths
 from app.agent.context.model_messages import system_prompt
-from app.agent.events import ApprovalRequested, RunEvent, RunFinished, ToolFinished
+from app.agent.events import ApprovalRequested, Noted, RunEvent, RunFinished, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.policy import DEFAULTS, Policy, Rule
@@ -280,10 +280,12 @@ def test_a_model_is_told_the_notes_that_are_on_as_data(tmp_path: Path):
     assert memory.told() == "- site convention: Units are SI\n- preference: Be brief"
     user_memory().replace((), memory.notes())
     model = ScriptedModel(says("Nothing."), says("Nothing."))
-    ask(tmp_path, "What is a heart?", model)
+    events, _ = ask(tmp_path, "What is a heart?", model)
     system = model.requests[0][0].text
     assert "<data>\n- preference: Be brief\n</data>" in system
     assert "Be long" not in system
+    told_user = [one.text for one in events if isinstance(one, Noted)]
+    assert told_user == ["The model is told one kept note: see Settings > Assistant memory."]
     assert any("notes" in line for line in consent_request("gpt", "host")["sent"])
 
 
