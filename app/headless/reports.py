@@ -99,7 +99,7 @@ class ReportOfImages:
         draft = draft_report(subject, tuple(kept.values()), template_for(subject, known), language)
         if self.signed_by:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            draft = replace(draft, signature=Signature(self.signed_by, now))
+            draft = draft.signed(Signature(self.signed_by, now), kept)
         return subject, written_report(draft, subject, kept)
 
 

@@ -357,6 +357,7 @@ class MainWindow(QMainWindow):
         )
         chat.attachments.is_open = self._is_open
         chat.file_wanted.connect(self._attach_files)
+        chat.image_closed.connect(self._tell_closed_image)
         chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
 
     def _attach_files(self) -> None:
@@ -425,6 +426,13 @@ class MainWindow(QMainWindow):
             "info",
             tr("The study is not open"),
             tr("Open its files, and the record shows it from its imaging entry."),
+        )
+
+    def _tell_closed_image(self) -> None:
+        self.notices.show_notice(
+            "info",
+            tr("The image of this finding is closed"),
+            tr("Open its files again, and the link shows it."),
         )
 
     def _show_mention(self, entry_id: str) -> None:

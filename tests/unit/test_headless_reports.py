@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -119,6 +120,10 @@ def validated(data: bytes, folder: Path) -> pydicom.Dataset:
 
 
 def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
+    data = export("report-pdf", "Dr Roe")
+    assert re.search(
+        r"Signed by Dr Roe, \d{4}-\d\d-\d\d \d\d:\d\d \(UTC[+-]\d\d:\d\d\)", pdf_text(data)
+    )
     data = export("report-pdf")
     text = pdf_text(data)
     told(text)
@@ -127,6 +132,10 @@ def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
     wanted = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
     pictures = [one for page in document for one in page.get_objects(filter=wanted)]
     assert len(pictures) == 1
+    for number, page in enumerate(document, 1):
+        foot = page.get_textpage().get_text_range()[-80:]
+        assert "Müller, Änne" in foot
+        assert f"{number} / {len(document)}" in foot
     assert "Müller" not in str(document.get_metadata_dict())
 
 

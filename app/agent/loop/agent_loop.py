@@ -351,7 +351,7 @@ class _Run:
             return made[0]
 
         return StreamedMarks(
-            lambda text: self.calls.evidence.marked(claims().marked(text)),
+            lambda text: self.calls.evidence.marked(claims().marked(text, goes_on=True)),
             lambda text: bool(text) and claims().may_mark(text),
         )
 

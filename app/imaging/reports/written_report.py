@@ -114,13 +114,18 @@ def written_report(
     """Return what files hold of a report: no sentence whose finding is not accepted.
 
     Raises:
-        SightlineError: A finding of a signed report is not accepted any more; a signed text is not
-            changed.
+        SightlineError: A finding of a signed report is not accepted any more, or is not what it
+            was; a signed text is not changed.
     """
     if draft.signature is not None and any(is_struck(s, accepted) for _, _, s in draft.told()):
         raise SightlineError(
             "a finding that the signed report rests on is no longer accepted",
             remedy="Take the signature back and remove the struck sentence, or accept the finding.",
+        )
+    if draft.changed_since(accepted):
+        raise SightlineError(
+            "a finding of the signed report has changed since it was signed",
+            remedy="Take the signature back, look at the sentence and sign again; or undo it.",
         )
     kept = standing(draft, accepted)
     sections = tuple(

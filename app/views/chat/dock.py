@@ -73,6 +73,7 @@ class ChatDock(QWidget):
     models_wanted = Signal(str)  # name of the model to choose there
     file_wanted = Signal()  # to be opened, then given to `attachments`
     region_wanted = Signal()  # a box is to be drawn
+    image_closed = Signal()  # that of a finding that a link leads to
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class ChatDock(QWidget):
         self._background = Background(1, self)  # files and thumbnails, one at a time
         self._threads = Threads(store, self._background, self)
         self._store = store
-        self._links = FindingLinks(workspace)
+        self._links = FindingLinks(workspace, self.image_closed.emit)
         self._services = ChatServices(
             self._links,
             self._background,
@@ -514,15 +515,18 @@ class ChatDock(QWidget):
         elif f"{scheme}:" == ENTRY_SCHEME:
             self._links.show_entry(key)
         elif (card := self._result(int(number))) is None:
-            self._earlier.show_more()  # it belongs to an earlier run that is not shown
+            # It belongs to an earlier run that is not shown.
+            self._earlier.show_until(
+                lambda: self._result(int(number)) is not None, lambda: self._follow_link(target)
+            )
         elif not place:
             self._links.show_next(card.findings)
             self.show_card(card)
         else:
             item = card.item(int(place))
-            if item is not None and item.finding:
-                self._links.show(item.finding)
-            elif item is not None and item.entry:
+            if item is not None and item.finding and self._links.show(item.finding):
+                return
+            if item is not None and item.entry:
                 self._links.show_entry(item.entry)
             else:
                 self.show_card(card)

@@ -306,7 +306,7 @@ class RunView(QWidget):
             if number not in found:
                 card = self._actions.result(number)
                 earlier = tr("Result {number}, from earlier").format(number=number)
-                found[number] = card.cited if card else CitedResult(earlier)
+                found[number] = card.cited if card else CitedResult(earlier, shown=False)
         return found
 
     # -- tools
