@@ -117,8 +117,9 @@ class ReportStore:
         """Keep a study's report, or remove what is kept; raises OSError."""
         file = self.file(study)
         if draft is None:
-            with suppress(FileNotFoundError):
-                file.unlink()
+            for one in (file, *file.parent.glob(f".{file.name}.*")):  # and what a crash has left
+                with suppress(FileNotFoundError):
+                    one.unlink()
             return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         packed = json.dumps({"version": _VERSION, "report": pack(draft)}, ensure_ascii=False)
