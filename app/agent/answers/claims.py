@@ -34,6 +34,7 @@ from app.agent.answers.facts import (
     contradiction,
     facts_of,
     findings_in,
+    judges,
     item_facts,
     miscounted,
     order_against,
@@ -202,7 +203,11 @@ _DECLINED = re.compile(
 )
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
-    r"|too close|undecided|doubt",
+    r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
+    re.IGNORECASE,
+)
+_TRUSTED = re.compile(
+    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
@@ -580,6 +585,11 @@ class Claims:
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = {one: shared(words, told) for one, told in every.items()}
         own, other = organs_in(text), organs_in(words)
+        shown = _subjects(words, _statement_words(self._plans))
+        number = int(key.partition(".")[0])
+        doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
+        if not re.search(r"\d", words) and doubtful:
+            return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
         if any(alike.values()) and (elsewhere or not alike.get(key)):
             return f"{key} is {text}"
@@ -595,7 +605,7 @@ class Claims:
             figures[max(0, one.start() - _REACH) : one.start()] for one in _NUMBER.finditer(figures)
         ]
         said = [
-            one
+            (one, before)
             for one, before in zip(_NUMBER.finditer(figures), befores, strict=True)
             if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
             and not _YEAR.fullmatch(one[0])
@@ -604,8 +614,8 @@ class Claims:
         if not said or not own:
             return ""
         right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
-        for one in said:
-            value, decimals = _value(one)
+        for one, before in said:
+            value, decimals = _rounded(one, before)
             unit = _unit(one["unit"] or one["tight_unit"] or "")
             fits = any(_same(value, decimals, unit, known, units=False) for known in own)
             right[unit] = right.get(unit, False) or fits
@@ -678,9 +688,7 @@ class Claims:
         unit = _unit(found["unit"] or found["tight_unit"] or "")
         if _NAMED_BY_NUMBER.search(before) and not unit:
             return ""
-        said, decimals = _value(found)
-        if _ABOUT.search(before) and not decimals and said and not said % 10:
-            decimals = -1 if said % 100 else -2  # "about 840"
+        said, decimals = _rounded(found, before)
         own = self._of_key(before, cited)
         near = own or [*self._near(said, decimals)]
         alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
@@ -732,6 +740,12 @@ class Claims:
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
+        if _TRUSTED.search(words):
+            yield from (
+                f"result {number} is marked unreliable"
+                for number in cited
+                if self._results[number].message.output.get("reliable") is False
+            )
         yield from self._finding(words, cited)
         for index in sorted(_subjects(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
@@ -758,10 +772,16 @@ class Claims:
         }
         for place, key in findings_in(words).items():
             numbers = cited or self._results
-            if place in by_pack or any(key in self._concepts(number) for number in numbers):
+            if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+
+    def _speaks_of(self, number: int, concept: str) -> bool:
+        """Return whether a result names a finding, or judges an organ; see `findings_in`."""
+        if concept not in self._concepts(number):
+            return False
+        return not concept.startswith("O") or judges(self._facts(number), concept)
 
     def _concepts(self, number: int) -> frozenset[str]:
         """Return the findings and organs that a result, or the description of its tool, names."""
@@ -785,13 +805,17 @@ class Claims:
 
     def _shows(self, number: int, index: str) -> bool:
         """Return whether a result can support a statement: by its tool, or by its own words."""
-        item = self._results[number]
-        if item.call.name in self._plans.statements[int(index)].tools:
+        if self._by_tool(number, index):
             return True
+        item = self._results[number]
         if number not in self._said:
             said = " . ".join(_strings(item.message.data))
             self._said[number] = _subjects(said, _statement_words(self._plans))
         return index in self._said[number]
+
+    def _by_tool(self, number: int, index: str) -> bool:
+        name = self._results[number].call.name
+        return name in self._plans.statements[int(index)].tools
 
     def _unsupported(self) -> str:
         if self._director.model_sees:
@@ -962,6 +986,15 @@ def _value(found: re.Match[str]) -> tuple[float, int]:
     digits = digits.replace(",", "")
     sign = -1.0 if (found["sign"] or "+") in "-\u2212" else 1.0
     return sign * float(digits), len(digits.partition(".")[2])
+
+
+def _rounded(found: re.Match[str], before: str) -> tuple[float, int]:
+    """Return a number in a text and its decimals; these are less than 0 in "about 840"."""
+    said, decimals = _value(found)
+    if _ABOUT.search(before) and not decimals and said:
+        digits = f"{abs(said):.0f}"
+        decimals = max(len(digits.rstrip("0")) - len(digits), -3)
+    return said, decimals
 
 
 def _in_digits(text: str, subjects: Vocabulary) -> str:

@@ -55,6 +55,12 @@ _EXISTS = re.compile(
     r"liegt|findet|besteht)\b",
     re.IGNORECASE,
 )
+_STATE = re.compile(
+    r"\b(?:appears?|looks?|remains?|(?:is|are) (?:in the )?midline|well[ -]expanded|erscheint|wirkt|"
+    r"mittelständig|symmetri\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell the state of an organ."""
 _COURSE = re.compile(
     r"\b(?:from|von)\s+(?P<first>\d+(?:[.,]\d+)?)[^.;]{0,40}?\s(?:to|auf)\s+(?P<last>\d+(?:[.,]\d+)?)",
     re.IGNORECASE,
@@ -90,9 +96,9 @@ _GENERAL = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser)\s+than|"
+    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser)\s+(?:\([^()]*\)\s+)?than|"
     r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter)\s+than|"
+    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter)\s+(?:\([^()]*\)\s+)?than|"
     r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
     re.IGNORECASE,
 )
@@ -548,9 +554,16 @@ def findings_in(sentence: str) -> dict[int, str]:
 
     They are findings, and organs that are judged ("the spleen is enlarged", "normal").
     """
-    judged = any(any(_judged(one[0])) for one in _WORD.finditer(sentence))
+    judged = bool(_STATE.search(sentence)) or any(
+        any(_judged(one[0])) for one in _WORD.finditer(sentence)
+    )
     found = _concepts_in(sentence).items()
     return {place: key for place, key in found if judged or not key.startswith("O")}
+
+
+def judges(facts: Facts, organ: str) -> bool:
+    """Return whether a result says of an organ that it is normal, or not, or may be."""
+    return any({organ, _ABNORMAL} <= fact.words for fact in facts.said)
 
 
 def concepts_of(text: str) -> frozenset[str]:
