@@ -277,7 +277,12 @@ class Program:
         """Return `settings_notices`, then a sentence for each rule that names an unknown tool."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
-        return [*self.settings_notices, *unknown, *filter(None, [self._prompt_problem()])]
+        memory = user_memory()
+        memory.notes()
+        return [
+            *(*self.settings_notices, *unknown),
+            *filter(None, [self._prompt_problem(), memory.problem]),
+        ]
 
     @property
     def active(self) -> Registry:
