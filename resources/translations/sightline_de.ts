@@ -747,8 +747,8 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reports/checks.py" />
@@ -3441,11 +3441,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Delete a note</source>
-            <translation>Notiz löschen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Delete all findings</source>
             <translation>Alle Befunde löschen</translation>
@@ -3494,11 +3489,6 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>Deleted: {names}.</source>
             <translation>Gelöscht: {names}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Deletes one of the user's notes, only when the user asks to.</source>
-            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -7099,11 +7089,6 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
-            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -7491,11 +7476,6 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>List notes</source>
-            <translation>Notizen auflisten</translation>
-        </message>
-        <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
             <translation>Patienten auflisten</translation>
@@ -7519,11 +7499,6 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Lists the notes that are kept for all conversations.</source>
-            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -10247,6 +10222,11 @@
             <translation>Preis</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>price not known</source>
+            <translation>Preis nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of answers</source>
             <translation>Preis der Antworten</translation>
@@ -10796,11 +10776,6 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>relapse</source>
             <translation>Rückfall</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Remember a note</source>
-            <translation>Notiz merken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -12770,6 +12745,11 @@
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
+            <source>The assistant could not finish</source>
+            <translation>Der Assistent konnte nicht fertig werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
             <source>The assistant has finished</source>
             <translation>Der Assistent ist fertig</translation>
         </message>
@@ -13698,6 +13678,11 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>the places of {0} tiles in pixels and in mm disagree: drawn by their pixels</source>
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>The plan waits for you.</source>
+            <translation>Der Plan wartet auf Sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
