@@ -295,9 +295,8 @@ class OpenReport:
     def _drafted(
         self, template: Template, findings: Sequence[Finding] | None = None
     ) -> ReportDraft:
-        """Return a draft of findings, in the language of the one that is edited."""
-        edited = self.draft is not None and self.draft.edited and findings is not None
-        language = self.draft.language if self.draft and edited else self.language
+        """Return a draft of all that is accepted; or of `findings`, in the report's language."""
+        language = self.draft.language if self.draft and findings is not None else self.language
         told = tuple(self.accepted.values()) if findings is None else findings
         return draft_report(self.subject, told, template, language)
 
