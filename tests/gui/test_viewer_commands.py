@@ -27,6 +27,7 @@ from app.tools.viewer.tools import TOOLS, ViewerTool
 from app.views.canvas.corner_text import Detail
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
+from app.workspace.viewport import Viewport
 from tests.gui.viewer_scenes import Room
 from tests.gui.viewer_support import WaitUntil, activate
 
@@ -188,6 +189,13 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
         case "key_image":
             frame = workspace.viewport.frame
             return frame is not None and workspace.key_marks.is_own(frame.ref) is value
+        case "inverted_of":
+            return {side: one.display.invert for side, one in _sides(room)} == value
+        case "window_of":
+            wanted = {side: (50, 350) if one == "file" else _PRESETS[one] for side, one in value.items()}
+            return {side: _window_of(room, one) for side, one in _sides(room)} == wanted
+        case "selected_other":
+            return workspace.annotations.selected not in ("", f"id-{value}")
         case "undone":
             return len(workspace.commands._undone) == value
         case "redone":
@@ -200,6 +208,15 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return unchanged and now.marks == before.marks
         case _:
             raise AssertionError(f"nothing checks {name}")
+
+
+def _sides(room: Room) -> list[tuple[str, Viewport]]:
+    return list(zip(("left", "right"), room.workspace.layout.viewports, strict=False))
+
+
+def _window_of(room: Room, viewport: Viewport) -> tuple[float, float] | None:
+    window = room.window.viewports.frame_of(viewport).canvas.shown_window
+    return None if window is None else (window.center, window.width)
 
 
 def _all_seen(room: Room, name: str) -> bool:
