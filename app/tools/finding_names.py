@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from app.paths import resources_dir
@@ -85,3 +86,16 @@ def is_called(label: str, name: str) -> bool:
     if not words and not side:
         return False
     return words <= set(words_of(label)) and (not side or not own or side == own)
+
+
+def as_spelt(name: str, labels: Iterable[str]) -> str:
+    """Return a name with words that are off by one letter as names and labels spell them."""
+    known = {*known_words(), *(word for one in labels for word in one.casefold().split())}
+
+    def spelt(word: str) -> str:
+        if len(word) < 4 or word in known:
+            return word
+        near = [one for one in known if is_near(word, one)]
+        return near[0] if len({words_of(one) for one in near}) == 1 else word
+
+    return " ".join(map(spelt, name.split()))

@@ -11,12 +11,12 @@ import re
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from app.paths import resources_dir
-from app.tools.finding_names import is_near, known_words
+from app.tools.finding_names import HERE, SELECTED, is_near, known_words
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.viewer import tools as named
 
@@ -81,6 +81,9 @@ _VIEWPORT = re.compile(
     rf"|{_SHOWN} (?P<german>links|rechts|oben|unten))(?= |$)"
 )
 """A viewport by its place: "the one on the right", "das rechte Bild"."""
+_EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
+_ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
+_BOTH = re.compile(rf"{_EACH}(?= |$)")
 _FOLDED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "’": "'", "‘": "'", "\u2013": "-", "\u2212": "-"}
 )
@@ -128,9 +131,23 @@ _ORDINALS = {
         for end in ("e", "en", "es", "er")
     },
 }
+_STEPS = {
+    **dict.fromkeys(("next", "naec"), "next"),
+    **dict.fromkeys(("prev", "vori", "vorh"), "previous"),
+    **dict.fromkeys(("firs", "erst"), "first"),
+    **dict.fromkeys(("last", "letz"), "last"),
+}
 _PLACES = {"l": "left", "r": "right", "o": "top", "t": "top", "u": "bottom", "b": "bottom"}
 """The viewport that a word names, by its first letter in either language."""
-_IN_A_VIEWPORT = (named.WINDOW, named.GO_TO, named.SHOW, named.ZOOM, named.CINE, named.COMMAND)
+_IN_A_VIEWPORT = (
+    named.LAYOUT,
+    named.WINDOW,
+    named.GO_TO,
+    named.SHOW,
+    named.ZOOM,
+    named.CINE,
+    named.COMMAND,
+)
 _SELECTED = frozenset(
     [
         "it",
@@ -155,6 +172,9 @@ _SELECTED = frozenset(
         "markierung",
     ]
 )
+
+
+_NO_NAMES = frozenset(("all", "masks", "boxes", "measurements", "heatmaps", *SELECTED, *HERE))
 
 
 class _NotMeant(Exception):
@@ -203,6 +223,13 @@ def warm() -> None:
     """Compile the patterns now, and not at the first question."""
     _rules()
     _vocabulary()
+    _common_words()
+
+
+def is_of_view(text: str) -> bool:
+    """Return whether a question is about what the viewports show: "what is this?"."""
+    folded = " ".join(text.casefold().translate(_FOLDED).split())
+    return re.search(rf"\b(?:{_parts()['of_view']})\b", folded) is not None
 
 
 def read(text: str) -> Spoken | None:
@@ -255,19 +282,29 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
-    if (said := _VIEWPORT.search(clause)) is not None:
-        viewport = _PLACES[(said["before"] or said["behind"] or said["german"])[0]]
-        for other in ("viewport", "it", ""):
-            whole = f"{clause[: said.start()]}{other}{clause[said.end() :]}"
-            found = _called(" ".join(whole.split())) or ()
-            if found and all(_is_in_a_viewport(one) for one in found):
-                placed = {"viewport": viewport}
-                return tuple(SpokenCall(one.tool, {**one.arguments, **placed}) for one in found)
-    return _called(clause)
+    said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
+    found = _placed(clause, said) if said is not None else None
+    if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
+        found = _placed(clause, said)
+    return found
+
+
+def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
+    """Return the commands of a clause that names a viewport, `said`, by its place."""
+    place = next((text for text in said.groups() if text), "")
+    where = {"viewport": _PLACES[place[0]] if place else "all"}
+    for other in ("viewport", "it", ""):
+        whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
+        found = _called(" ".join(whole.split())) or ()
+        if found and all(map(_is_in_a_viewport, found)):
+            return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
+    return None
 
 
 def _is_in_a_viewport(call: SpokenCall) -> bool:
     """Return whether a call is about one viewport, whichever finding is selected."""
+    if call.tool == named.LAYOUT:
+        return call.arguments["layout"] == "maximised"
     return call.tool in _IN_A_VIEWPORT and not {"to", "finding"} & call.arguments.keys()
 
 
@@ -311,7 +348,13 @@ def _matched(words: str) -> tuple[SpokenCall, ...] | None:
             continue
         times = int(arguments.pop("times", 1))
         kept = {name: value for name, value in arguments.items() if value is not None}
-        return (SpokenCall(rule.tool, kept),) * times
+        names = [
+            str(kept[name])
+            for name, said in rule.arguments.items()
+            if isinstance(said, str) and said.split()[0] in ("name", "which")
+        ]
+        taken = tuple(one for one in names if one not in _NO_NAMES)
+        return (SpokenCall(rule.tool, kept, taken),) * times
     return None
 
 
@@ -335,6 +378,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _ORDINALS[text]
         case "series":
             return f"series {text}"
+        case "step":
+            return _STEPS[text[:4]]
         case "prior":
             return f"prior {text}".strip()
         case "grid":
@@ -394,6 +439,13 @@ def _vocabulary() -> dict[str, tuple[str, ...]]:
     return {letter: tuple(words) for letter, words in found.items()}
 
 
+@cache
+def _common_words() -> frozenset[str]:
+    """Return words that are spelt well, whatever they are near to: "threw" is not "three"."""
+    text = (resources_dir() / "privacy" / "common_words.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
 def _folded_names() -> list[str]:
     names = (word.translate(_FOLDED) for word in known_words())
     return [word for word in names if len(word) >= 4 and word.isalpha()]
@@ -417,7 +469,7 @@ def _corrected(word: str) -> str:
 def _near(word: str) -> str | None:
     """Return a word itself if it is known or too short, or the one known word near it."""
     known = _vocabulary().get(word[0], ())
-    if len(word) < 4 or not word.isalpha() or word in known:
+    if len(word) < 4 or not word.isalpha() or word in known or word in _common_words():
         return word
     near = [one for one in known if is_near(word, one)]
     # A letter that was not typed is likelier than a wrong one.

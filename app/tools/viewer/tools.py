@@ -90,8 +90,9 @@ class ShowInput(ToolInput):
 
     what: str = Field(
         max_length=120,
-        description='"prior" (beside what is shown), "prior 2021", "current", "next series", "previous series", an image\'s id '
-        '("image-2"), "series 3", or words of a series description.',
+        description='"prior" (beside what is shown), "prior 2021", "current", "next series", '
+        '"previous series", an image\'s id ("image-2"), "series 3", or words of a series '
+        "description.",
     )
     viewport: str = _VIEWPORT
 
@@ -102,8 +103,8 @@ class LayoutInput(ToolInput):
     layout: str = Field(
         max_length=40,
         description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
-        'protocol that suits, "prior" for the shown study beside its prior ("prior 2021" for that of a year), "current" for it '
-        'alone, "swap" to exchange two viewports.',
+        'protocol that suits, "prior" for the shown study beside its prior ("prior 2021" for '
+        'that of a year), "current" for it alone, "swap" to exchange two viewports.',
     )
     viewport: str = _VIEWPORT
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from app.imaging.findings import Box, Finding, Heatmap, Mask, Provenance, State
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
-from app.tools.finding_names import SELECTED, is_called, is_near, known_words, side_of, words_of
+from app.tools.finding_names import SELECTED, as_spelt, is_called, side_of, words_of
 from app.tools.viewer import tools as named
 from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.translation import tr
-from app.views.viewer_commands.shown import MOST_FINDINGS, ShownState
+from app.views.viewer_commands.shown import MOST_FINDINGS, ShownState, shown_canvas
 from app.workspace import drawing, editing
 from app.workspace.annotations import Command
 from app.workspace.viewport import REFORMAT
@@ -189,7 +189,7 @@ class FindingCommands:
         return ViewerAnswer(f"Marked: {label}.", {"label": label}, (finding,))
 
     def _acquired_canvas(self) -> Canvas:
-        canvas = self._shown.canvas({})
+        canvas = shown_canvas(self._window.viewports.active)
         assert canvas.picture is not None
         if canvas.picture.job.instance.kind == REFORMAT:
             raise ToolFailed(
@@ -325,7 +325,7 @@ def _by_label(wanted: str, findings: list[Finding]) -> list[Finding]:
     Where none has them, a word may be off by one letter.
     """
     for near in (False, True):
-        name = _as_spelt(wanted, findings) if near else wanted
+        name = as_spelt(wanted, [one.label for one in findings]) if near else wanted
         words, side = set(words_of(name)), side_of(name)
         found = [one for one in findings if is_called(one.label, name)]
         sided = [one for one in found if side and side_of(one.label.casefold()) == side]
@@ -333,13 +333,3 @@ def _by_label(wanted: str, findings: list[Finding]) -> list[Finding]:
         if found:
             return exact or sided or found
     return []
-
-
-def _as_spelt(name: str, findings: list[Finding]) -> str:
-    known = {*known_words(), *(word for one in findings for word in one.label.casefold().split())}
-
-    def spelt(word: str) -> str:
-        near = [one for one in known if len(word) > 3 and is_near(word, one)]
-        return near[0] if word not in known and len({words_of(one) for one in near}) == 1 else word
-
-    return " ".join(map(spelt, name.split()))

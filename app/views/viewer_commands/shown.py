@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
+from app.imaging.findings import Finding
 from app.imaging.types import Instance, Study
 from app.tools.api import JsonDict, ToolFailed, ToolRetry, ViewPicture
+from app.views import wording
 from app.views.canvas.annotated_render import Look
 from app.views.canvas.canvas import Canvas
 from app.views.pictures.picture_source import PictureSource, source_of
@@ -77,17 +79,6 @@ class ShownState:
             remedy="There is only one viewport." if count == 1 else f"There are {count}.",
         )
 
-    def canvas(self, arguments: JsonDict) -> Canvas:
-        """Return the canvas of the viewport that is meant, which shows an image.
-
-        Raises:
-            ToolFailed: It shows none.
-        """
-        canvas = self.frames(str(arguments.get("viewport", "")))[0].canvas
-        if canvas.picture is None:
-            raise ToolFailed("no image is shown", remedy="Open an image first.")
-        return canvas
-
     def study_uid(self, viewport: Viewport) -> str:
         """Return the UID of the study that a viewport shows; "" for none."""
         image = viewport.acquired
@@ -118,6 +109,11 @@ class ShownState:
         ]
         return sorted(mine, key=lambda i: not (shown is not None and shown.shows(i.finding.image)))
 
+    def _selected(self) -> Finding | None:
+        every = self._workspace.annotations.all()
+        found = (item.finding for item in every)
+        return next((f for f in found if f.id == self._workspace.annotations.selected), None)
+
     # Words
 
     def told(self) -> Told:
@@ -125,6 +121,8 @@ class ShownState:
         viewports = self._workspace.layout.screen.viewports
         count = len(viewports)
         told = {(0, "layout"): "1 viewport" if count == 1 else f"{count} viewports"}
+        if (selected := self._selected()) is not None:
+            told[0, "selected"] = f"selected: {wording.label_text(selected)}"
         made = {frame.viewport: frame for frame in self._window.viewports.frames}
         for number, viewport in enumerate(viewports, 1):
             if (frame := made.get(viewport)) is not None and frame.canvas.picture is not None:
@@ -310,6 +308,17 @@ class ShownState:
         if pointed := canvas.clicked:
             parts.append(f"the user clicked x {pointed[-1][0]:.0f}, y {pointed[-1][1]:.0f}")
         return f"{', '.join(parts)}."
+
+
+def shown_canvas(frame: ViewportFrame) -> Canvas:
+    """Return a viewport's canvas, which shows an image.
+
+    Raises:
+        ToolFailed: It shows none.
+    """
+    if frame.canvas.picture is None:
+        raise ToolFailed("no image is shown", remedy="Open an image first.")
+    return frame.canvas
 
 
 def _third(place: float, first: str, last: str) -> str:

@@ -20,7 +20,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
 from app.views.viewer_commands.finding_commands import NamedFindings, bounds_of
-from app.views.viewer_commands.shown import ShownState
+from app.views.viewer_commands.shown import ShownState, shown_canvas
 from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layout import LAYOUTS
@@ -34,6 +34,8 @@ _MARGIN = 0.2
 """What is shown around a finding that is zoomed to, as a fraction of its size."""
 _AROUND = 0.125
 """What is shown to each side of a point that is zoomed to, as a fraction of the image."""
+_SWITCHES = ("link ", "unlink", "reference", "panel ", "magnifier", "smooth", "show heat", "full")
+"""Commands that switch on or off what `ShownState` has no words for."""
 _DETAILS = {
     "show image texts": Detail.ALL,
     "hide names": Detail.NO_NAMES,
@@ -113,8 +115,11 @@ class ViewCommands:
         if name := arguments.get("finding"):
             self._findings.select(self._findings.at_step(name) or self._findings.one(name))
             return
-        canvas = self._shown.canvas(arguments)
-        frame = self._shown.frames(str(arguments.get("viewport", "")))[0]
+        for frame in self._shown.frames(str(arguments.get("viewport", ""))):
+            self._scroll(frame, arguments)
+
+    def _scroll(self, frame: ViewportFrame, arguments: JsonDict) -> None:
+        canvas = shown_canvas(frame)
         place, count = canvas.scroller.place
         where = arguments.get("place")
         wanted = {"first": 0, "last": count - 1, "middle": count // 2}.get(str(where))
@@ -270,9 +275,7 @@ class ViewCommands:
             self._zoom_to(name)
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
-            canvas, size = frame.canvas, arguments.get("size", "")
-            if canvas.picture is None:
-                raise ToolFailed("no image is shown", remedy="Open an image first.")
+            canvas, size = shown_canvas(frame), arguments.get("size", "")
             if size == "fit":
                 canvas.fit()
             elif size == "actual pixels":
@@ -314,7 +317,7 @@ class ViewCommands:
         self._window.viewports.frame_of(viewport).canvas.zoom_to(area, _MARGIN)
 
     def _cine(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer:
-        canvas = self._shown.canvas(arguments)
+        canvas = shown_canvas(self._shown.frames(str(arguments.get("viewport", "")))[0])
         scroller, play = canvas.scroller, arguments.get("play", True)
         if play and not scroller.playable:
             raise ToolFailed("there is only one image here, nothing to play")
@@ -369,11 +372,9 @@ class ViewCommands:
             action.trigger()
         if name.startswith(("measure", "mark a ", "draw", "probe", "edit")):
             return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
-        if action.isCheckable() and not name.startswith(("plane ", "colours", "maximise")):
+        if action.isCheckable() and name.startswith(_SWITCHES):
             state = "on" if action.isChecked() else "off"
             return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
-        if name.startswith(("panel", "full")):
-            return ViewerAnswer(f"“{text}” is done.", {"done": name})
         return None
 
     def _action(self, name: str) -> Any:

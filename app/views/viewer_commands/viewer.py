@@ -145,7 +145,9 @@ class ViewerCommands(QObject):
         if command == named.COMMAND:
             name = str(arguments["command"])
             if name in CLOSING or (by_model and name in ASKED):
-                return ASKED[name], {**arguments, "about": self._about(name)}
+                about = self._about(name)
+                step = f": “{about.label}”?" if isinstance(about, Command) else "?"
+                return f"{ASKED[name][:-1]}{step}", {**arguments, "about": about}
         return "", arguments
 
     def _about(self, name: str) -> object:
