@@ -73,14 +73,17 @@ _HERE = re.compile(
     rf" (?:here|hier|(?:on|in|for|to|auf|im|bei|fuer) (?:this|that|dies\w*)(?: {_SHOWN})?)$"
 )
 """Words for the viewport that the user clicked last, which is the active one."""
-_SIDE = "left|right|top|bottom|linken?s?|rechten?s?|links|rechts|obere[ns]?|untere[ns]?"
+_ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
+_DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
+_SIDE = rf"(?:{_DOWN} {_ACROSS}|{_ACROSS}|{_DOWN})"
 _VIEWPORT = re.compile(
     r"\b(?:(?:in|on|of|for|to|auf|im|von) )?(?:(?:the|das|die|den|dem|der) )?"
-    rf"(?:(?P<before>{_SIDE})(?:-hand)? {_SHOWN}"
+    rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
     rf"|{_SHOWN} (?:on|at|auf|in) (?:(?:the|der) )?(?P<behind>{_SIDE})(?: (?:side|seite|half))?"
-    rf"|{_SHOWN} (?P<german>links|rechts|oben|unten))(?= |$)"
+    rf"|{_SHOWN} (?P<german>{_SIDE})"
+    r"|(?:viewport|ansicht) (?P<number>[1-9]))(?= |$)"
 )
-"""A viewport by its place: "the one on the right", "das rechte Bild"."""
+"""A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
 _EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
 _ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
 _BOTH = re.compile(rf"{_EACH}(?= |$)")
@@ -137,8 +140,12 @@ _STEPS = {
     **dict.fromkeys(("firs", "erst"), "first"),
     **dict.fromkeys(("last", "letz"), "last"),
 }
-_PLACES = {"l": "left", "r": "right", "o": "top", "t": "top", "u": "bottom", "b": "bottom"}
-"""The viewport that a word names, by its first letter in either language."""
+_PLACES = {
+    "left": ("left", "link"),
+    "right": ("right", "recht"),
+    "top": ("top", "upper", "ober", "oben"),
+    "bottom": ("bottom", "lower", "unter", "unten"),
+}
 _IN_A_VIEWPORT = (
     named.LAYOUT,
     named.WINDOW,
@@ -292,13 +299,24 @@ def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
 def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     """Return the commands of a clause that names a viewport, `said`, by its place."""
     place = next((text for text in said.groups() if text), "")
-    where = {"viewport": _PLACES[place[0]] if place else "all"}
+    where = {"viewport": _place(place) if place else "all"}
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
         if found and all(map(_is_in_a_viewport, found)):
             return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
     return None
+
+
+def _place(said: str) -> str:
+    """Return a viewport's place in the tools' words: "top right"; a number as it is."""
+    places = [
+        place
+        for word in said.replace("-hand", "").split()
+        for place, words in _PLACES.items()
+        if word.startswith(words)
+    ]
+    return " ".join(places) or said
 
 
 def _is_in_a_viewport(call: SpokenCall) -> bool:
@@ -343,7 +361,7 @@ def _matched(words: str) -> tuple[SpokenCall, ...] | None:
             if viewport:
                 if viewport == "other":
                     raise _NotMeant
-                arguments["viewport"] = _PLACES[viewport[0]]
+                arguments["viewport"] = _place(viewport)
         except _NotMeant:
             continue
         times = int(arguments.pop("times", 1))

@@ -42,7 +42,7 @@ _Name = Annotated[str, Field(max_length=120)]
 _VIEWPORT = Field(
     default="",
     max_length=40,
-    description='The viewport: its number from 1, "left", "right", "top", "bottom" or "all"; '
+    description='The viewport: its number from 1, "left", "top right" and so on, or "all"; '
     "empty for the active one.",
 )
 _NAME = 'The finding: its label, its id, or "selected".'

@@ -54,20 +54,14 @@ class ShownState:
             return [area.frame_of(one) for one in screen.viewports]
         if where.isdigit() and 1 <= int(where) <= len(screen.viewports):
             return [area.frame_of(screen.viewports[int(where) - 1])]
-        if where in ("left", "right", "top", "bottom"):
-            across = where in ("left", "right")
-            slots = screen.slots
-            places = [s.x + s.width / 2 if across else s.y + s.height / 2 for s in slots]
-            end = min(places) if where in ("left", "top") else max(places)
-            there = [
-                one for one, place in zip(screen.viewports, places, strict=True) if place == end
-            ]
+        words = where.split()
+        if words and all(one in ("left", "right", "top", "bottom") for one in words):
+            there = [one for one in screen.viewports if {*words} <= {*self.place(one).split()}]
+            if len(there) > 1 and self._workspace.viewport in there:
+                return [area.active]  # of several at this side it is meant
             if len(there) == 1:
                 return [area.frame_of(there[0])]
-            if len(there) < len(places):
-                # Of several at this side the active one is meant, if it is one of them.
-                if self._workspace.viewport in there:
-                    return [area.active]
+            if there:
                 numbers = [str(screen.viewports.index(one) + 1) for one in there]
                 raise ToolRetry(
                     f"several viewports are at the {where}",

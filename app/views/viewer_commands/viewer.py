@@ -64,7 +64,7 @@ class ViewerCommands(QObject):
         self._window = window
         self._workspace = window.workspace
         self._runs: dict[str, set[str]] = {}
-        """The studies that each run's last command showed."""
+        """The studies that each run has brought into view."""
         self._closed = False
         window.closing.connect(self._close)
         self.shown = ShownState(window)
@@ -170,10 +170,10 @@ class ViewerCommands(QObject):
             return
         if "about" in arguments and arguments["about"] is not self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
-        before, told = self._view(), self.shown.told()
+        before, told, seen = self._view(), self.shown.told(), self._studies_shown()
         with self._workspace.commands.of_run(context.run_id):
             made = self._do[command](arguments, context)
-        self._runs[context.run_id] = self._studies_shown()
+        self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
         stepless = arguments.get("command") in ("undo", "redo")
         self._when_shown(partial(self._finish, before, told, made, stepless, context, answer))
 
@@ -230,7 +230,6 @@ class ViewerCommands(QObject):
                 commands.push(step)
         if not stepless:
             commands.join_run(context.run_id, tr("What the assistant did"))
-        self._runs[context.run_id] = self._studies_shown()
         if made is None:
             state = self.shown.state(self._mine(context))
             made = ViewerAnswer(self.shown.change(told), {"viewports": state["viewports"]})
