@@ -1019,6 +1019,11 @@
             <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Accept {names}?</source>
+            <translation>{names} annehmen?</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>accept, edit, reject the selected finding</source>
             <translation>gewählten Befund annehmen, ändern, ablehnen</translation>
@@ -3468,6 +3473,11 @@
             <location filename="../../app/views/mark_keeping.py" />
             <source>Delete the marks of the selected…</source>
             <translation>Markierungen der ausgewählten löschen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Delete {names}?</source>
+            <translation>{names} löschen?</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -10634,6 +10644,11 @@
             <translation>Befund ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Reject {names}?</source>
+            <translation>{names} ablehnen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>rejected</source>
             <translation>abgelehnt</translation>
@@ -12623,6 +12638,11 @@
             <location filename="../../app/views/chat/conversation.py" />
             <source>The assistant runs imaging tools on it. What they find is drawn on the image.</source>
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>The assistant wants to do this.</source>
+            <translation>Der Assistent möchte das tun.</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
@@ -16363,6 +16383,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>{count} entries</source>
             <translation>{count} Einträge</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>{count} findings: {names}</source>
+            <translation>{count} Befunde: {names}</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_dialogs.py" />

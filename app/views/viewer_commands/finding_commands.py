@@ -229,9 +229,15 @@ class FindingCommands:
     def question(self, arguments: JsonDict) -> tuple[str, JsonDict]:
         """Return what the user is asked, and the arguments for exactly what was asked about."""
         found = self.wanted(arguments)
-        action = str(arguments["action"]).capitalize()
-        count = f" {len(found)} findings:" if len(found) > 1 else ""
-        return f"{action}{count} {_names(found)}?", {**arguments, "ids": [one.id for one in found]}
+        asked = {
+            "accept": tr("Accept {names}?"),
+            "reject": tr("Reject {names}?"),
+            "delete": tr("Delete {names}?"),
+        }[arguments["action"]]
+        names = _names(found)
+        if len(found) > 1:
+            names = tr("{count} findings: {names}").format(count=len(found), names=names)
+        return asked.format(names=names), {**arguments, "ids": [one.id for one in found]}
 
     def _work_on(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer:
         annotations, action = self._workspace.annotations, arguments["action"]

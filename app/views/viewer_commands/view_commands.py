@@ -346,9 +346,13 @@ class ViewCommands:
             layout.activate(active)
         return answer
 
+    def title(self, name: str) -> str:
+        """Return the text of a command in the menus."""
+        return self._action(COMMANDS[name]).text().replace("&", "").rstrip("…")
+
     def _menu(self, name: str) -> ViewerAnswer | None:
         action = self._action(COMMANDS[name])
-        text = action.text().replace("&", "").rstrip("…")
+        text = self.title(name)
         if not action.isEnabled():
             raise ToolFailed(f"“{text}” cannot be used now")
         if action.text().endswith("…"):

@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.errors import Cancelled, SightlineError, unexpected
 from app.log import get_logger
-from app.tools.api import JsonDict, ToolContext, ToolFailed, ViewerAnswer, ViewPicture
+from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
 from app.tools.viewer import reading
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import ASKED, CLOSING
@@ -70,8 +70,8 @@ class ViewerCommands(QObject):
         self.shown = ShownState(window)
         findings = NamedFindings(window, self.shown)
         self._findings = FindingCommands(window, self.shown, findings)
-        views = ViewCommands(window, self.shown, findings, self._when_shown)
-        self._do = {**views.by_name, **self._findings.by_name}
+        self._views = ViewCommands(window, self.shown, findings, self._when_shown)
+        self._do = {**self._views.by_name, **self._findings.by_name}
         gui_calls()  # made here, on the GUI thread
         QTimer.singleShot(_WARM_MS, self, _warm)
 
@@ -92,7 +92,7 @@ class ViewerCommands(QObject):
         """Run a command on the GUI thread, and wait until its picture is there."""
         question = partial(self._question, command, dict(arguments), context)
         title, exact = self._answer(context, lambda answer: answer.set_result(question()))
-        if title and not context.confirm(title, "The assistant wants to do this in the window."):
+        if title and not context.confirm(title, tr("The assistant wants to do this.")):
             raise ToolFailed("you did not want this")
         return self._answer(context, partial(self._begin, command, exact, context))
 
@@ -145,9 +145,9 @@ class ViewerCommands(QObject):
         if command == named.COMMAND:
             name = str(arguments["command"])
             if name in CLOSING or (by_model and name in ASKED):
-                about = self._about(name)
-                step = f": “{about.label}”?" if isinstance(about, Command) else "?"
-                return f"{ASKED[name][:-1]}{step}", {**arguments, "about": about}
+                about, title = self._about(name), self._views.title(name)
+                title += f": “{about.label}”" if isinstance(about, Command) else ""
+                return f"{title}?", {**arguments, "about": about}
         return "", arguments
 
     def _about(self, name: str) -> object:
@@ -198,7 +198,10 @@ class ViewerCommands(QObject):
         """
         if command == named.STATE or not (mine := self._mine(context)):
             return
-        frames = self.shown.frames(str(arguments.get("viewport", "")))
+        try:
+            frames = self.shown.frames(str(arguments.get("viewport", "")))
+        except ToolRetry:  # the command says so, or makes the viewport
+            frames = self.shown.frames("")
         touched = {self.shown.study_uid(frame.viewport) for frame in frames} - {""}
         if not touched <= mine or not (touched or self._studies_shown() & mine):
             raise ToolFailed(
