@@ -74,7 +74,7 @@ def write_summary(
     told = AnswerContext(frozenset(topics), ran, targets)
     direct = _direct_answers(results, told, plans)
     head = "" if direct else _head(results, skipped, topics)
-    blocks = [*filter(None, [head]), *direct.values()]
+    blocks = [*filter(None, [head]), *dict.fromkeys(direct.values())]
     blocks += _blocks(results, skipped, notes, plans, direct)
     limits = _limits(told, plans)
     if limits:
