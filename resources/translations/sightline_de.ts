@@ -434,6 +434,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/report/report_panel.py" />
             <source>%n things to look at</source>
             <extracomment>Singular: %n thing to look at</extracomment>
@@ -11184,6 +11185,11 @@
             <location filename="../../app/tools/models/install_plan.py" />
             <source>Say which it is with --name. Known files: {0}. Known folders: {1}.</source>
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Says nothing of what it rests on: {told}</source>
+            <translation>Sagt nichts von dem, worauf es beruht: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
