@@ -22,6 +22,8 @@ _PARTS = re.compile(
     re.DOTALL,
 )
 _SLOT = re.compile(r"\{(\d)\}")
+_THOUSANDS = re.compile(r"“[^”]*”|„[^“]*“|(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,.]\d)")
+"""A quotation, or a number such as "1,589", which reads as 1.6 in German."""
 _DEEPEST = 4  # templates within what stands in for {0}
 
 
@@ -45,8 +47,12 @@ def in_german(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        lines.append(line if fenced else _line(line))
+        lines.append(line if fenced else _THOUSANDS.sub(_plain_number, _line(line)))
     return "\n".join(lines)
+
+
+def _plain_number(found: re.Match[str]) -> str:
+    return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,6 +211,8 @@ class Enforcer:
                     continue
                 causes = [item for item in self._record.all() if item.call.name in rule.after]
                 ended = [item for item in causes if item.here and item.message.ok]
+                if not ended and self._mismatch(rule.then, {self._record.current} - {""}):
+                    continue
                 if rule.then not in self._intent.left_out and (
                     not ended or any(_arguments_after(rule, item) is not None for item in ended)
                 ):

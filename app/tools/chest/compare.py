@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box, Finding, Geometry, Mask, Polygon, State
 from app.imaging.space.geometry import edge_letters
-from app.imaging.studies.catalogue import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, are_different_patients, identity_of
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -206,14 +206,20 @@ def _part_context(context: ToolContext, start: float, end: float, what: str) -> 
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Return doubts of identity, asking the user; raise ToolFailed for two patients."""
+    """Return doubts of identity, asking the user; raise ToolFailed for two patients.
+
+    Where the files name two patients, no yes helps: a wrong pair shows a change that nobody has.
+    """
     one, other = identity_of(first.instance), identity_of(second.instance)
-    if conflict(one, other):
-        doubt = "these images belong to different patients"
-    elif _same_identity(one, other):
+    if are_different_patients(first.instance, second.instance):
+        raise ToolFailed(
+            "the files name different patients (Patient ID, name, birth date or sex differ): such "
+            "films are never compared",
+            remedy="If they are of one patient, have the patient data of the files corrected.",
+        )
+    if _same_identity(one, other):
         return []
-    else:
-        doubt = "the files do not say whether both images are of the same patient"
+    doubt = "the files do not say whether both images are of the same patient"
     detail = f"{doubt[0].upper()}{doubt[1:]}. Only images of one patient can be compared."
     # Consent is remembered by image, but it must not cover another prior of the same image.
     prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)

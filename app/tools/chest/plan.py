@@ -6,6 +6,8 @@ if these are not installed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.tools.chest import plan_models as models
 from app.tools.chest import plan_words as words
 from app.tools.chest.classifier import FLAGGED
@@ -23,6 +25,7 @@ from app.tools.chest.contradictions import (
     disagreements,
 )
 from app.tools.chest.result_wording import (
+    NOTABLE,
     WORDINGS,
     not_looked_for,
     phrase_to_locate,
@@ -207,6 +210,7 @@ _CHEST = Accepts(
     what="a chest radiograph (CR, DX)",
     asks=True,
 )
+_FILM = replace(_CHEST, kinds=("dicom", "picture", "tiff"))  # a slice of a volume never is one
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
@@ -339,7 +343,7 @@ _TOOLS = (
         CLASSIFIER,
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
-        accepts=_CHEST,
+        accepts=_FILM,
         values=words.LABELS,
         # Nothing named: whatever the model flags is looked for on the image.
         usual=(("labels", (FLAGGED,)),),
@@ -352,7 +356,7 @@ _TOOLS = (
             *("segment*", "*segmentierung*", "mask*", "outlin*", "contour*", "delineat*"),
             *("umriss*", "umrande*", "kontur*", "einzeichn*", "overlay*"),
         ),
-        accepts=_CHEST,
+        accepts=_FILM,
         values=words.STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
@@ -369,7 +373,7 @@ _TOOLS = (
         RATIO,
         why="measures heart against thorax",
         leave_out=("measur*", "ratio", "ctr", "quotient*", "htq", "*messung*", "messen"),
-        accepts=_CHEST,
+        accepts=_FILM,
         empty=("ratio",),
     ),
     ToolRule(
@@ -379,13 +383,13 @@ _TOOLS = (
             *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
             *("*befundbericht*", "befundung", "arztbrief*", "diktat*"),
         ),
-        accepts=_CHEST,
+        accepts=_FILM,
     ),
     ToolRule(
         EXPERT,
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
-        accepts=_CHEST,
+        accepts=_FILM,
         values=(
             ValueWords("task", "locate", models.LOCATE),
             ValueWords("task", "progression", models.PROGRESSION),
@@ -414,7 +418,7 @@ _TOOLS = (
         GROUNDING,
         why="draws boxes around a phrase",
         leave_out=("ground*", "box", "boxes", "bounding box*"),
-        accepts=_CHEST,
+        accepts=_FILM,
         makes="visualization_path",
         texts=(models.PHRASE,),
     ),
@@ -422,8 +426,8 @@ _TOOLS = (
         _COMPARE,
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
-        accepts=_CHEST,
-        missing_image_clause="no prior is open",
+        accepts=_FILM,
+        missing_image_clause="no prior of this patient is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -503,4 +507,5 @@ PLAN = PackPlan(
         "name different patients",  # as earlier versions put it: conversations are kept
         "was taken after image",
     ),
+    notable=NOTABLE,
 )

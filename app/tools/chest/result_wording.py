@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from app.tools.result_wording import (
     ResultWording,
     Sentence,
     cited,
+    has_words,
     number,
     one_line,
     scores_of,
@@ -174,9 +176,15 @@ def _scores(output: Data, metadata: Data) -> list[Sentence]:
 
 _OUTLINED = (
     "Anatomy, not disease. Neither confidence (mean probability inside the outline) nor agreement "
-    "(Dice of four looks) says that an outline is right."
+    "(Dice over four slightly changed copies) says that an outline is right."
 )
-_SYNTHETIC = " The network learnt from synthetic films only."
+
+
+def _training(metadata: Data) -> list[Sentence]:
+    """Return what the network of the outlines learnt from, if that is a reason for doubt."""
+    if "embedded network" not in str(metadata.get("model")):
+        return []
+    return [Sentence("The network learnt from synthetic films only.", cites=False)]
 
 
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:
@@ -194,8 +202,7 @@ def _outlines(output: Data, metadata: Data) -> list[Sentence]:
         lines.append(f"{_sentence_case(one_line(basis)).rstrip('.')}.")
     told = cited(lines)
     if agreement:
-        taught = _SYNTHETIC if "embedded network" in str(metadata.get("model")) else ""
-        told.append(Sentence(f"{_OUTLINED}{taught}", cites=False))
+        told += [Sentence(_OUTLINED, cites=False), *_training(metadata)]
     return told
 
 
@@ -319,18 +326,33 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
     # The tool's own words, so that its warning is not told a second time.
     unstable = [text for text in output.get("warnings") or () if " varies by " in str(text)]
     spread = output.get("spread_of_looks")
-    varies = f", varies by {spread:.2f} between looks" if isinstance(spread, (int, float)) else ""
+    varies = f", varies by {spread:.2f} {_CHANGED}" if isinstance(spread, (int, float)) else ""
     if unstable:
         varies = f", varies by {one_line(unstable[0].partition(' varies by ')[2])}"
     answer = [Sentence(f"**Cardiothoracic ratio about {ratio:.2f}**{varies}: {judged}.")]
+    sure = bool(output.get("reliable", True))
+    doubts = [one for one in output.get("doubts") or () if not has_words(one, _NOTABLE)]
+    if not sure and doubts:
+        answer.append(Sentence(f"**Not reliable on this film:** {one_line('; '.join(doubts))}."))
+    elif not sure and not unstable:
+        answer.append(Sentence("**Not reliable on this film:** see the warnings."))
     if output.get("heart_width_px") is not None:
         answer.append(Sentence(_widths(output)))
-    if "too close" not in judged:
+    if sure and "too close" not in judged:
         text = "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged."
         answer.append(Sentence(text, cites=False))
-    if not output.get("reliable", True) and not unstable:
-        answer.append(Sentence("Unreliable on this film: see the warnings."))
-    return [answer]
+    return [[*answer, *_training(output)]]
+
+
+NOTABLE = (
+    "much smaller than the other",
+    "was not found: white-out",
+    "bases differ in height",
+    "does not lie to the patient's left",
+)
+"""Words of warnings that may be a finding."""
+_NOTABLE = "|".join(map(re.escape, NOTABLE))
+_CHANGED = "when the image is cropped or rotated slightly"
 
 
 def _widths(output: Data) -> str:
@@ -418,7 +440,8 @@ def unanswered(answer: AnswerContext) -> list[str]:
         if "unscored" in answer.targets:
             lines.append("A finding that you named: none of the scores is for it.")
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
-    if disease and "part" in answer.targets and "where" not in answer.kinds and not grounded:
+    scored = disease and CLASSIFIER in answer.ran
+    if scored and "part" in answer.targets and "where" not in answer.kinds and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
     if lesion and _MEDSAM2 not in answer.ran and "size" in answer.targets:
         lines.append(
@@ -454,17 +477,31 @@ _OPEN = frozenset(
 """Kinds of question that leave open what is looked for."""
 
 
+def _asked(targets: frozenset[str]) -> list[str]:
+    """Return the classifier's labels that a question names, for people."""
+    return [_label(label) for label in sorted(targets & _LABELS)]
+
+
+def _finding_asked(targets: frozenset[str]) -> str:
+    asked = ", ".join(_asked(targets))
+    return f"whether this image shows {asked}" if asked else _ANYTHING
+
+
+_ANYTHING = "what is abnormal, or that nothing is"
+
+
 def not_looked_for(answer: AnswerContext) -> list[str]:
     """Return a sentence for each thing that a question about disease covers and no tool sought."""
-    asked = [_label(label) for label in sorted(answer.targets & _LABELS)]
+    asked = _asked(answer.targets)
+    kinds = answer.kinds & (_OPEN | {"disease"})
     lines: list[str] = []
-    if "disease" in answer.kinds and CLASSIFIER not in answer.ran and answer.lacks(CLASSIFIER):
+    if kinds and CLASSIFIER not in answer.ran and answer.lacks(CLASSIFIER):
         what = ", ".join(asked) or (
             "18 findings, such as pneumothorax, effusion, consolidation, nodule and mass"
         )
         lines.append(f"{what}: that needs the model torchxrayvision DenseNet-121 (Tools > Models).")
     lines += _not_boxed(answer.results)
-    if not asked and answer.kinds & _OPEN:
+    if kinds and not asked and not answer.targets & {"lesion", "unscored"}:
         bones = "bones beyond one score for fractures" if CLASSIFIER in answer.ran else "bones"
         lines.append(
             f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
@@ -479,18 +516,17 @@ WORDINGS = (
         RATIO,
         "Cardiothoracic ratio",
         _ratio,
-        kind="heart_size",
-        subject="whether the heart is enlarged",
+        kinds=frozenset({"heart_size"}),
+        subject=lambda _: "whether the heart is enlarged",
         answer=_heart_answer,
     ),
     ResultWording(
         CLASSIFIER,
         "Chest findings",
         _scores,
-        kind="disease",
-        subject="what is abnormal",
-        lacking="**I cannot say what is abnormal, or that nothing is:** the model that scores "
-        "findings is not installed. Read the film yourself.",
+        kinds=_OPEN | {"disease"},
+        subject=_finding_asked,
+        lacking="the model that scores findings is not installed. Read the film yourself.",
         answer=_disease_answer,
     ),
     ResultWording(SEGMENTATION, "Chest segmentation", _outlines),
@@ -504,8 +540,8 @@ WORDINGS = (
         _COMPARE,
         "Change",
         _change,
-        kind="change",
-        subject="what has changed",
+        kinds=frozenset({"change"}),
+        subject=lambda _: "what has changed",
         answer=_change_answer,
     ),
     ResultWording(_MEDSAM2, "Outline of what you marked", _marked_outline),

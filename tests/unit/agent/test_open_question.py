@@ -90,6 +90,49 @@ def test_with_no_model_it_is_told_what_was_measured_and_what_nobody_looked_for(
     assert events[-1].missing == ["maira-2"]
 
 
+def test_a_warning_that_may_be_a_finding_stands_before_the_results_and_once(tmp_path: Path):
+    small = "the right lung is much smaller than the other: effusion, collapse or a wrong mask"
+    bases = "the lung bases differ in height: an effusion may hide the heart's border"
+    view = "the view (PA or AP) is unknown: on AP films the ratio is too large"
+    heart = {"ratio": 0.41, "judgement": "below 0.5", "reliable": False}
+    measured = ok("0.41.", {**heart, "warnings": [view, bases, small]}, doubts=[view, bases])
+    tools = {tool.spec.name: tool for tool in without_models().all()}
+    tools["cardiothoracic_ratio"] = FakeTool("cardiothoracic_ratio", ImageInput, measured)
+    answer = ask(tmp_path, FakeRegistry(*tools.values()))[-1].answer
+    first = answer.index("**Look at this yourself**")
+    assert first < answer.index(f"- {small[0].upper()}{small[1:]} [1]") < answer.index("0.41")
+    assert first < answer.index("bases differ") < answer.index("0.41")
+    assert f"**Not reliable on this film:** {view} [1]" in answer
+    for once in ("much smaller", "bases differ", "PA or AP"):
+        assert answer.count(once) == 1, once
+    assert "Above 0.5 on an upright" not in answer, "no rule for a ratio that does not count"
+
+
+@pytest.mark.parametrize("question", [QUESTION, "What do you see?", "Is there a bleed?"])
+def test_of_an_image_that_no_tool_is_for_it_is_said_once_and_no_model_is_offered(
+    tmp_path: Path, question: str
+):
+    plans = load_packs([]).plans
+    notes = ({**DICOM_NOTE, "modality": "CT", "body_part": "HEAD"},)
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    ended = asyncio.run(collect(loop, asked))[-1]
+    said = "**I cannot say what is abnormal, or that nothing is:** RG1.dcm is CT, not a chest"
+    assert ended.answer.startswith(said)
+    assert ended.answer.count("is CT, not") == 1
+    for nothing in ("needs the model", "Tubes and lines", "18 findings", "MAIRA-2"):
+        assert nothing not in ended.answer, nothing
+    assert ended.missing == []
+
+
+def test_what_do_you_see_begins_with_what_is_not_known_and_ends_with_the_file(tmp_path: Path):
+    answer = ask(tmp_path, without_models(), "What do you see?")[-1].answer
+    assert answer.startswith("**I cannot say what is abnormal, or that nothing is:** the model")
+    order = [answer.index(f"**{head}**") for head in ("Cardiothoracic ratio", "File", "Display")]
+    assert order == sorted(order)
+    assert "- 18 findings, such as pneumothorax" in answer
+
+
 @pytest.mark.parametrize(
     ("other", "told"),
     [
@@ -138,6 +181,7 @@ def test_an_answer_of_a_language_model_says_so_too(tmp_path: Path):
 
 def test_a_finding_that_is_named_is_what_was_not_looked_for(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "Is there a pneumothorax?")[-1].answer
+    assert answer.startswith("**I cannot say whether this image shows Pneumothorax:** the model")
     assert "- Pneumothorax: that needs the model torchxrayvision" in answer
     assert "Tubes and lines" not in answer
     assert "Cardiothoracic" not in answer

@@ -395,24 +395,38 @@ def test_the_order_rests_on_date_and_time_and_says_where_it_cannot(
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    "other",
     [
-        ({"PatientID": "SOMEBODY-ELSE"}, "belong to different patients"),
-        (
-            {"PatientID": None, "PatientName": None},
-            "do not say whether both images are of the same",
-        ),
+        {"PatientID": "SOMEBODY-ELSE"},
+        {"PatientName": "SOMEBODY^ELSE"},
+        {"PatientBirthDate": "19600101"},
+        {"PatientSex": "M"},
+        {"PatientID": "SOMEBODY-ELSE", "PatientName": None},
     ],
+    ids=["another ID", "another name", "another birth date", "another sex", "no name"],
 )
-def test_two_patients_are_compared_only_when_the_user_says_so(
-    two: Pair, other: dict[str, Any], told: str
+def test_another_patients_film_is_never_compared_whatever_the_user_says(
+    two: Pair, other: dict[str, Any]
 ):
-    two.open(chest(), **other)
+    """Not even one of the same name: a wrong pair shows a change that nobody has."""
+    who = {"PatientID": "p1", "PatientName": "DOE^JANE", "PatientSex": "F"}
+    who["PatientBirthDate"] = "19500101"
+    two.open(chest(), **{**who, **other})
+    two.open(chest(heart=1.1), **who)
+    two.yes = True
+    with pytest.raises(ToolFailed, match="name different patients") as failed:
+        two.run()
+    assert "SOMEBODY" not in f"{failed.value} {failed.value.remedy}"
+    assert (two.asked, two.host.calls) == ([], [])
+
+
+def test_files_that_name_nobody_are_compared_only_when_the_user_says_so(two: Pair):
+    told = "do not say whether both images are of the same"
+    two.open(chest(), PatientID=None, PatientName=None)
     two.open(chest(heart=1.1))
     with pytest.raises(ToolFailed, match=told):
         two.run()
     assert told in two.asked[0]
-    assert "SOMEBODY" not in two.asked[0]
     assert two.host.calls == []
     two.yes = True
     warnings = two.run().metadata["warnings"]
@@ -431,8 +445,8 @@ def test_what_anonymising_writes_into_every_file_names_nobody(two: Pair, said: s
 
 def test_a_yes_to_two_images_is_none_to_another_prior(two: Pair):
     """What a yes is kept under names both images."""
-    for who in ("ONE", "TWO", "THREE"):
-        two.open(chest(heart=1.0 + len(who) / 50), PatientID=who)
+    for number in range(3):
+        two.open(chest(heart=1.0 + number / 50), PatientID=None, PatientName=None)
     two.yes = True
     two.run("image-3", "image-1")
     two.run("image-3", "image-2")
