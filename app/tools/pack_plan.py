@@ -389,8 +389,8 @@ class Successor:
             model may still answer without it.
         reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
-            can give. It takes that call's (output, metadata) and returns the arguments, or None if
-            nothing should follow. Such a tool is not planned beforehand.
+            can give. It takes that call's (output, metadata) and returns the arguments of each
+            call that should follow, one after another. Such a tool is not planned beforehand.
         unless: A tool; if that tool's model is installed, `then` does not follow. Has effect only
             together with `arguments`.
         otherwise: A sentence for the answer if neither the model of `then` nor one of a tool that
@@ -403,7 +403,7 @@ class Successor:
     mandatory: bool = True
     before_others: bool = False
     reason: str = ""
-    arguments: Callable[[Data, Data], Mapping[str, Any] | None] | None = None
+    arguments: Callable[[Data, Data], Sequence[Mapping[str, Any]]] | None = None
     unless: str = ""
     otherwise: str = ""
 

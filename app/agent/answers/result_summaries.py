@@ -169,7 +169,14 @@ def _blocks(
     direct = direct or {}
     remarks = set() if remarks is None else remarks
     told = [message for number, message in enumerate(results) if number not in direct]
-    blocks = ["\n".join(render_result(message, plans, remarks)) for message in told if message.ok]
+    parts: list[list[str]] = []
+    for message in told:
+        head, *lines = render_result(message, plans, remarks) if message.ok else [""]
+        if parts and head == parts[-1][0]:  # one heading for what one tool gave in a row
+            parts[-1] += lines
+        elif head:
+            parts.append([head, *lines])
+    blocks = ["\n".join(part) for part in parts]
     failed = [message for message in results if not message.ok]
     names = [(name_of_tool(message.tool, plans), message) for message in failed if message in told]
     lacking = [f"- {model}, for {name}" for name, item in names if (model := _lacked(item))]

@@ -28,7 +28,7 @@ from app.tools.chest.result_wording import (
     NOTABLE,
     WORDINGS,
     not_looked_for,
-    phrase_to_locate,
+    phrases_to_locate,
     unanswered,
 )
 from app.tools.pack_plan import (
@@ -210,7 +210,8 @@ _CHEST = Accepts(
     what="a chest radiograph (CR, DX)",
     asks=True,
 )
-_FILM = replace(_CHEST, kinds=("dicom", "picture", "tiff"))  # a slice of a volume never is one
+# A slice of a volume never is one.
+_RADIOGRAPH = replace(_CHEST, kinds=("dicom", "picture", "tiff"))
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
@@ -343,7 +344,7 @@ _TOOLS = (
         CLASSIFIER,
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         values=words.LABELS,
         # Nothing named: whatever the model flags is looked for on the image.
         usual=(("labels", (FLAGGED,)),),
@@ -356,7 +357,7 @@ _TOOLS = (
             *("segment*", "*segmentierung*", "mask*", "outlin*", "contour*", "delineat*"),
             *("umriss*", "umrande*", "kontur*", "einzeichn*", "overlay*"),
         ),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         values=words.STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
@@ -373,7 +374,7 @@ _TOOLS = (
         RATIO,
         why="measures heart against thorax",
         leave_out=("measur*", "ratio", "ctr", "quotient*", "htq", "*messung*", "messen"),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         empty=("ratio",),
     ),
     ToolRule(
@@ -383,13 +384,13 @@ _TOOLS = (
             *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
             *("*befundbericht*", "befundung", "arztbrief*", "diktat*"),
         ),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
     ),
     ToolRule(
         EXPERT,
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         values=(
             ValueWords("task", "locate", models.LOCATE),
             ValueWords("task", "progression", models.PROGRESSION),
@@ -418,7 +419,7 @@ _TOOLS = (
         GROUNDING,
         why="draws boxes around a phrase",
         leave_out=("ground*", "box", "boxes", "bounding box*"),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         makes="visualization_path",
         texts=(models.PHRASE,),
     ),
@@ -426,7 +427,7 @@ _TOOLS = (
         _COMPARE,
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
-        accepts=_FILM,
+        accepts=_RADIOGRAPH,
         missing_image_clause="no prior of this patient is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
@@ -451,7 +452,7 @@ _SUCCESSORS = (
         GROUNDING,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("phrase"),
+        arguments=phrases_to_locate("phrase"),
         otherwise="Nothing installed here can show where a finding is: that needs the model "
         "MAIRA-2 or CheXagent-2 (Tools > Models).",
     ),
@@ -460,7 +461,7 @@ _SUCCESSORS = (
         EXPERT,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("prompt", task="locate"),
+        arguments=phrases_to_locate("prompt", task="locate"),
         unless=GROUNDING,
     ),
 )

@@ -272,7 +272,8 @@ def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     if lines:
         note = "The model tends to mark whatever it is asked for: a box proves no finding."
         return [*cited(lines), Sentence(note, cites=False)]
-    return cited(["The phrase was not found in the image."] if "predictions" in output else [])
+    phrase = one_line(str(metadata.get("phrase") or "The phrase"))
+    return cited([f"“{phrase}”: no box."] if "predictions" in output else [])
 
 
 def _place(box: Sequence[float], metadata: Data) -> str:
@@ -295,24 +296,26 @@ def _phrase(label: str) -> str:
 _PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
 
 
-def phrase_to_locate(
+MOST_LOCATED = 4
+"""Findings that are looked for on the image, one after another: each takes a model's whole look."""
+
+
+def phrases_to_locate(
     argument: str, **others: str
-) -> Callable[[Data, Data], Mapping[str, str] | None]:
+) -> Callable[[Data, Data], Sequence[Mapping[str, str]]]:
     """Return a function that makes a locating tool's arguments from the classifier's result.
 
-    It chooses the label with the highest score among those that the question asked for; if it asked
-    for none, among those above 0.5. The argument named `argument` gets a phrase for this label, and
-    `others` are added. Without such a label, it returns None.
+    It chooses the labels that the question asked for; if it asked for none, those above 0.5. Of
+    these it takes the `MOST_LOCATED` with the highest scores, the highest first. In each call the
+    argument named `argument` gets a phrase for the label, and `others` are added.
     """
 
-    def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:
+    def arguments(output: Data, metadata: Data) -> Sequence[Mapping[str, str]]:
         scores = scores_of(output)
         asked = [label for label in metadata.get("labels") or () if label in scores]
         labels = asked or [label for label, score in scores.items() if score > OPERATING_POINT]
-        if not labels:
-            return None
-        highest = max(labels, key=lambda label: scores[label])
-        return {argument: _phrase(highest), **others}
+        labels.sort(key=lambda label: -scores[label])
+        return [{argument: _phrase(label), **others} for label in labels[:MOST_LOCATED]]
 
     return arguments
 
@@ -453,22 +456,27 @@ def unanswered(answer: AnswerContext) -> list[str]:
     return lines
 
 
-def _not_boxed(results: Sequence[CallResult]) -> list[str]:
-    """Return a sentence on the flagged labels for which no box was sought, if one was at all."""
-    sought = " ".join(
-        str(item.arguments.get("phrase")) for item in results if item.tool == GROUNDING
-    )
-    flagged = [
-        label
+def _not_located(results: Sequence[CallResult]) -> list[str]:
+    """Return sentences on the flagged labels that were not looked for on the image, if one was."""
+    sought = {
+        str(item.arguments.get("phrase" if item.tool == GROUNDING else "prompt"))
         for item in results
-        if item.tool == CLASSIFIER
-        for label in item.metadata.get("above_operating_point") or ()
-        if _phrase(label) not in sought
-    ]
-    if not sought or not flagged:
-        return []
-    names = ", ".join(map(_label, dict.fromkeys(flagged)))
-    return [f"A box for {names}: only the finding with the highest score was looked for."]
+        if item.tool == GROUNDING or item.arguments.get("task") == "locate"
+    }
+    scored = [item.metadata for item in results if item.tool == CLASSIFIER]
+    flagged = dict.fromkeys(
+        label for one in scored for label in one.get("above_operating_point") or ()
+    )
+    mapped = {label for one in scored for label in one.get("labels") or ()}
+    lines: list[str] = []
+    if sought and (left := [label for label in flagged if _phrase(label) not in sought]):
+        named = ", ".join(map(_label, left))
+        most = f"only the {len(sought)} highest scores were" if len(sought) > 1 else "only one was"
+        lines.append(f"A box for {named}: {most} looked for.")
+    if mapped and (left := [label for label in flagged if label not in mapped]):
+        named = ", ".join(map(_label, left))
+        lines.append(f"A heat map for {named}: one is drawn for {len(mapped)} labels at most.")
+    return lines
 
 
 _OPEN = frozenset(
@@ -500,7 +508,7 @@ def not_looked_for(answer: AnswerContext) -> list[str]:
             "18 findings, such as pneumothorax, effusion, consolidation, nodule and mass"
         )
         lines.append(f"{what}: that needs the model torchxrayvision DenseNet-121 (Tools > Models).")
-    lines += _not_boxed(answer.results)
+    lines += _not_located(answer.results)
     if kinds and not asked and not answer.targets & {"lesion", "unscored"}:
         bones = "bones beyond one score for fractures" if CLASSIFIER in answer.ran else "bones"
         lines.append(

@@ -187,7 +187,7 @@ def test_a_finding_that_is_named_is_what_was_not_looked_for(tmp_path: Path):
     assert "Cardiothoracic" not in answer
 
 
-def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest_is_said(
+def test_with_models_flagged_labels_are_mapped_and_each_is_looked_for_on_the_image(
     tmp_path: Path,
 ):
     scores = {"Effusion": 0.71, "Mass": 0.53, "Nodule": 0.2}
@@ -202,15 +202,21 @@ def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest
         "looked_at": {"Effusion": "on the patient's left, lower third of the film"},
     }
     boxes = {"image_coordinates": [[60.0, 70.0, 79.0, 89.0]]}
-    found = {"predictions": [{"phrase": "pleural effusion", "bounding_boxes": boxes}]}
+
+    def box(args: Phrase, _context: Any) -> Any:
+        here = [{"phrase": args.phrase, "bounding_boxes": boxes}]
+        found = {"predictions": here if "effusion" in args.phrase else []}
+        return ok("", found, original_size=[100, 100], phrase=args.phrase)(args, _context)
+
     tools = {tool.spec.name: tool for tool in pack().all()}
-    scored, boxed = ok("Scored.", scores, **metadata), ok("1 box.", found, original_size=[100, 100])
+    scored = ok("Scored.", scores, **metadata)
     tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
-    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, boxed)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, box)
     events = ask(tmp_path, FakeRegistry(*tools.values()))
-    asked = {event.tool: event.arguments for event in events if event.kind == "tool_started"}
-    assert asked["chest_xray_classifier"]["labels"] == ["flagged"]
-    assert asked["xray_phrase_grounding"]["phrase"] == "pleural effusion"
+    asked = [(event.tool, event.arguments) for event in events if event.kind == "tool_started"]
+    assert dict(asked)["chest_xray_classifier"]["labels"] == ["flagged"]
+    sought = [given["phrase"] for tool, given in asked if tool == "xray_phrase_grounding"]
+    assert sought == ["pleural effusion", "mass"], "the highest score first"
     answer = events[-1].answer
     assert answer.splitlines()[:4] == [
         "**Above 0.5:** Scores are neither probabilities nor diagnoses.",
@@ -221,8 +227,45 @@ def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest
         "- At or below 0.5: Nodule 0.20 [1.3].",
     ]
     assert "“pleural effusion”: box on the patient's left, lower third of the film" in answer
-    assert "- A box for Mass: only the finding with the highest score was looked for." in answer
+    assert "- “mass”: no box [" in answer
+    assert answer.count("Where the phrase is seen") == 1, "one heading"
+    assert answer.count("a box proves no finding") == 1
+    assert "A box for" not in answer.partition("**Not looked for**")[2]
     assert answer.index("Where the phrase is seen") < answer.index("Cardiothoracic ratio about")
+
+
+def test_the_bound_of_what_is_looked_for_is_said(tmp_path: Path):
+    """Eight labels above 0.5: six heat maps as the tool draws them, boxes for the four highest."""
+    names = ["Effusion", "Mass", "Nodule", "Edema", "Atelectasis", "Fibrosis", "Hernia", "Fracture"]
+    scores = {name: 0.95 - number / 20 for number, name in enumerate(names)}
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    metadata = {"labels": names[:6], "above_operating_point": names}
+    scored = ok("Scored.", scores, **metadata)
+    none = ok("", {"predictions": []}, phrase="x")
+    tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, none)
+    events = ask(tmp_path, FakeRegistry(*tools.values()))
+    started = [one for one in events if one.kind == "tool_started"]
+    sought = [one.arguments["phrase"] for one in started if "grounding" in one.tool]
+    assert sought == ["pleural effusion", "mass", "nodule", "pulmonary edema"]
+    left = events[-1].answer.partition("**Not looked for**")[2]
+    assert (
+        "- A box for Atelectasis, Fibrosis, Hernia, Fracture: only the 4 highest scores were "
+        "looked for.\n- A heat map for Hernia, Fracture: one is drawn for 6 labels at most."
+    ) in left
+
+
+def test_a_model_that_fails_is_not_asked_for_the_next_finding(tmp_path: Path):
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    scored = ok("Scored.", {"Effusion": 0.7, "Mass": 0.6}, labels=["Effusion", "Mass"])
+    broken = fails(ToolFailed("the model ran out of memory"))
+    tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, broken)
+    events = ask(tmp_path, FakeRegistry(*tools.values()))
+    assert [one.tool for one in events if one.kind == "tool_started"].count(
+        "xray_phrase_grounding"
+    ) == 1
+    assert events[-1].answer.count("ran out of memory") == 1
 
 
 class Labels(Strict):
