@@ -509,7 +509,8 @@ def not_looked_for(answer: AnswerContext) -> list[str]:
         )
         lines.append(f"{what}: that needs the model torchxrayvision DenseNet-121 (Tools > Models).")
     lines += _not_located(answer.results)
-    if kinds and not asked and not answer.targets & {"lesion", "unscored"}:
+    whole = answer.kinds & (_OPEN | {"generic", "state"})
+    if whole and not asked and not answer.targets & {"lesion", "unscored"}:
         bones = "bones beyond one score for fractures" if CLASSIFIER in answer.ran else "bones"
         lines.append(
             f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
