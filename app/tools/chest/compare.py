@@ -34,7 +34,7 @@ from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.model_pictures import Hanging, model_pixels
+from app.tools.chest.model_pictures import MIRRORED_NOTE, Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
 from app.tools.chest.segmenter import Segmentation, Segmenter
 from app.tools.files import plain, save_png
@@ -159,12 +159,17 @@ class ChestXRayCompare:
         current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
         prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
         alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
+        mirrored = _one_mirrored(current, prior)
+        if mirrored:
+            figures = {**alignment.figures, "accepted": False, "why": mirrored}
+            alignment = replace(alignment, problem=mirrored, figures=figures)
         context.cancel.check()
         rows = comparison.change_table(
             current.xray,
             prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
+            [mirrored] if mirrored else [],
         )
         boxes, findings = _paired_regions(current, prior, alignment, context)
         _hang_beside(context)
@@ -293,6 +298,18 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
+
+
+def _one_mirrored(current: ComparedImage, prior: ComparedImage) -> str:
+    """Return why sides cannot be matched where only one of the films looks mirrored; else ""."""
+    doubted = [
+        name
+        for image, name in ((current, "current"), (prior, "prior"))
+        if MIRRORED_NOTE in (*image.admission.warnings, *image.found.warnings)
+    ]
+    if len(doubted) != 1:
+        return ""
+    return f"only the {doubted[0]} film looks mirrored, so that left and right cannot be matched"
 
 
 def _spacing(side: XRay, known: bool) -> list[float]:

@@ -118,18 +118,24 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 
 
 def change_table(
-    current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
+    current: XRay,
+    prior: XRay,
+    degrees: float | None,
+    scale: float | None = None,
+    sides: Sequence[str] = (),
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
     `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
-    image divided by its size on the current one, in mm. Each is None if unknown.
+    image divided by its size on the current one, in mm. Each is None if unknown. `sides` are
+    reasons why the sides of the two films cannot be matched.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     areas = [*sizes, *_scale_reasons(scale)]
-    rows += [_area_row(name, current, prior, areas) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
-    rows.append(_share_row(current, prior))
+    lungs = [*areas, *sides]
+    rows += [_area_row(name, current, prior, lungs) for name in (RIGHT_LUNG, LEFT_LUNG)]
+    rows += [_area_row(HEART, current, prior, areas), _share_row(current, prior, sides)]
     return [*rows, *_score_rows(current, prior)]
 
 
@@ -248,7 +254,7 @@ def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> 
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
-def _share_row(current: XRay, prior: XRay) -> Row:
+def _share_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     """Return the right lung's share of both, independent of spacing, view and turn."""
 
     def share(side: XRay) -> float | None:
@@ -259,7 +265,7 @@ def _share_row(current: XRay, prior: XRay) -> Row:
 
     what = "Right lung's share of both lungs' area"
     rests = f"differences below {AREA_ERROR / 2:.1%} are within the measurement error"
-    return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
+    return _row(what, "", (share(current), share(prior)), reasons, AREA_ERROR / 2, rests)
 
 
 def _score_rows(current: XRay, prior: XRay) -> list[Row]:

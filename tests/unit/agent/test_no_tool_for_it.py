@@ -269,7 +269,7 @@ def facts(question: str) -> list[str]:
         line
         for wording in WORDINGS
         if wording.kinds & frozenset(intent.kinds)
-        for line in direct_answer(wording, message, intent.targets)
+        for line in direct_answer(wording, message, intent.targets, set())
     ]
 
 

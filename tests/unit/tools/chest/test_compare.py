@@ -26,9 +26,10 @@ from app.tools.api import (
     ToolResult,
     ToolRetry,
 )
-from app.tools.chest import comparison, registration
+from app.tools.chest import comparison, image_suitability, registration
 from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparison import XRay
+from app.tools.chest.model_pictures import MIRRORED_NOTE
 from app.tools.chest.registration import View, register, resample
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
@@ -520,6 +521,40 @@ def test_a_bad_registration_is_refused_and_no_picture_is_shown(two: Pair, bad: d
     assert result.output["registration"]["accepted"] is False
     assert any("could not be aligned" in text for text in result.metadata["warnings"])
     assert rows_of(result)["Cardiothoracic ratio"]["comparable"] is True
+
+
+@pytest.mark.parametrize("doubted", [("0",), ("1",), ("0", "1"), ()])
+def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
+    two: Pair, monkeypatch: pytest.MonkeyPatch, doubted: tuple[str, ...]
+):
+    """Else a region of one lung would be paired with one of the other, and called the same."""
+    two.open(chest())
+    two.open(chest(heart=1.2))
+    found_on(two.bench, 0, ("nodule", square((60.0, 60.0), 12.0)))
+    found_on(two.bench, 1, ("nodule", square((60.0, 60.0), 24.0)))
+    admit = image_suitability.admit
+
+    def with_doubt(snapshot: Any, *given: Any, **more: Any) -> Any:
+        seen = admit(snapshot, *given, **more)
+        if snapshot.instance.path.stem in doubted:
+            seen = replace(seen, warnings=(*seen.warnings, MIRRORED_NOTE))
+        return seen
+
+    monkeypatch.setattr(image_suitability, "admit", with_doubt)
+    result = two.run()
+    rows = rows_of(result)
+    paired = "nodule 1, longer side" in rows
+    assert paired == (len(doubted) != 1)
+    assert result.output["registration"]["accepted"] == paired
+    assert rows["Right Lung, area"]["comparable"] == paired
+    assert rows["Right lung's share of both lungs' area"]["comparable"] == paired
+    assert rows["Cardiothoracic ratio"]["comparable"] is True, "the same on either side"
+    if not paired:
+        which = "prior" if doubted == ("0",) else "current"
+        told = f"could not be aligned: only the {which} film looks mirrored"
+        assert any(told in text for text in result.metadata["warnings"])
+        assert result.findings == ()
+        assert result.artifacts == ()
 
 
 def boxed(bench: Bench, number: int, *boxes: Box) -> None:
