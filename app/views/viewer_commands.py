@@ -213,7 +213,7 @@ class ViewerCommands(QObject):
         if made is None:
             now = self._told()
             changed = [text for key, text in now.items() if told.get(key) != text]
-            said = ", ".join(changed) or tr("nothing changed")
+            said = ", ".join(changed) or tr("the window stays as it is")
             output = {"viewports": self._state()["viewports"]}
             made = ViewerAnswer(f"{said[:1].upper()}{said[1:]}.", output)
         answer.set_result(made)
@@ -418,9 +418,12 @@ class ViewerCommands(QObject):
                 raise ToolFailed(
                     tr("no prior of this patient is open"), remedy=tr("Open the prior as well.")
                 )
-            return _first(priors[0], shown)
+            assert newest is not None
+            modality = _first(newest, shown).get("Modality")
+            alike = [one for one in priors if any(i.modality == modality for i in one.series)]
+            return _first((alike or priors)[0], shown)
         for one in self._workspace.open_images():
-            if one.id == what:
+            if what in (one.id, one.instance.sop_instance_uid):
                 return one.instance
         every = [one for one in (study.series if study is not None else ()) if one.instances]
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]

@@ -5251,6 +5251,12 @@
             <translation>Kennungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>If they are of one patient, have the patient data of the files corrected.</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -8982,11 +8988,6 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>nothing changed</source>
-            <translation>nichts hat sich geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -13095,6 +13096,16 @@
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>the files name different patients: there is no progression between them</source>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/imaging/space/volumes.py" />
             <source>the first of {0} images at each position</source>
             <translation>das erste von {0} Bildern an jeder Position</translation>
@@ -14157,6 +14168,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The width must be above 0, and both numbers below a billion.</source>
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>the window stays as it is</source>
+            <translation>das Fenster bleibt, wie es ist</translation>
         </message>
         <message>
             <location filename="../../app/views/viewer_commands.py" />

@@ -169,10 +169,10 @@ class ChestXRayCompare:
             prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
-            [mirrored] if mirrored else [],
+            [f"the films could not be aligned: {alignment.problem}"] if alignment.problem else [],
         )
         boxes, findings = _paired_regions(current, prior, alignment, context)
-        _hang_beside(context)
+        _hang_beside(current.snapshot, prior.snapshot, context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
@@ -436,8 +436,8 @@ def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
     return name, " and ".join(dict.fromkeys(side.made for side in known))
 
 
-def _hang_beside(context: ToolContext) -> None:
-    """Hang the prior beside the current image, where the window shows but one image."""
+def _hang_beside(current: ImageSnapshot, prior: ImageSnapshot, context: ToolContext) -> None:
+    """Hang the two films side by side, where the window shows but one image."""
     if context.viewer is None:
         return
     viewports = context.viewer.state().get("viewports")
@@ -445,7 +445,10 @@ def _hang_beside(context: ToolContext) -> None:
     if len({str(one.get("image")) for one in shown if isinstance(one, dict)} - {"", "None"}) > 1:
         return
     try:
-        context.viewer.do("viewer_layout", {"layout": "prior"}, context)
+        context.viewer.do("viewer_layout", {"layout": "1x2"}, context)
+        for side, film in (("left", current), ("right", prior)):
+            wanted = {"what": film.ref.sop_instance_uid, "viewport": side}
+            context.viewer.do("viewer_show", wanted, context)
     except (ToolFailed, ToolRetry):  # the comparison stands without it
         return
 
@@ -463,7 +466,10 @@ def _result(
     picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
     if alignment.problem:
-        warnings.append(f"the images could not be aligned: {alignment.problem}")
+        warnings.append(
+            f"the films could not be aligned: {alignment.problem}. So areas and marked regions are "
+            "not compared"
+        )
     for image, name in ((current, "current"), (prior, "prior")):
         texts = (*image.admission.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in texts]

@@ -122,20 +122,19 @@ def change_table(
     prior: XRay,
     degrees: float | None,
     scale: float | None = None,
-    sides: Sequence[str] = (),
+    against: Sequence[str] = (),
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
     `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
-    image divided by its size on the current one, in mm. Each is None if unknown. `sides` are
-    reasons why the sides of the two films cannot be matched.
+    image divided by its size on the current one, in mm. Each is None if unknown. `against`
+    are reasons why the two films cannot be laid on each other, and their areas not compared.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
-    areas = [*sizes, *_scale_reasons(scale)]
-    lungs = [*areas, *sides]
-    rows += [_area_row(name, current, prior, lungs) for name in (RIGHT_LUNG, LEFT_LUNG)]
-    rows += [_area_row(HEART, current, prior, areas), _share_row(current, prior, sides)]
+    areas = [*sizes, *_scale_reasons(scale), *against]
+    rows += [_area_row(name, current, prior, areas) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
+    rows.append(_share_row(current, prior, against))
     return [*rows, *_score_rows(current, prior)]
 
 

@@ -90,15 +90,29 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
     when = "an earlier film" if days is None else f"the film taken {days:,} days earlier"
     count = len(changed) + len(crossed)
     what = f"{count} change{'' if count == 1 else 's'} beyond the method's error"
+    what = what if count else f"no {what[2:]}"
+    figures = [row for row in rows if row.get("state") not in ("new", "gone")]
+    compared = sum(row["comparable"] for row in figures)
+    if not compared:
+        what = "no figure could be compared"
+    elif compared < len(figures):
+        what += f" in the {compared} of {len(figures)} figures that could be compared"
     marks = f"; {alone[0]} new, {alone[1]} gone" if any(alone) else ""
-    what = (what if count else f"no {what[2:]}") + marks
-    lines = [[Sentence(f"**Compared with {when}:** {what}.")]]
+    lines = [[Sentence(f"**Compared with {when}:** {what}{marks}.")]]
     if told or crossed:
         cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
         lines += [[], *([Sentence(row, cites=False)] for row in table), []]
     left = [row for row in rows if not row["comparable"] and not row.get("state")]
-    lines += [[Sentence(f"- {_row(row)}")] for row in left]
+    by_reason: dict[str, list[Data]] = {}
+    for row in left:
+        by_reason.setdefault(str(row["why"]), []).append(row)
+    for why, alike in by_reason.items():
+        if len(alike) == 1:
+            lines.append([Sentence(f"- {_row(alike[0])}")])
+            continue
+        names = ", ".join(one_line(str(row["what"])) for row in alike)
+        lines.append([Sentence(f"- Not compared: {names}: {one_line(why).rstrip('.')}.")])
     if len(scores) > len(crossed):
         text = f"- {len(scores) - len(crossed)} scores stay on their side of 0.5."
         lines.append([Sentence(text)])
