@@ -448,7 +448,7 @@ class ViewerCommands(QObject):
         later = [one for one in self._workspace.studies.all if study in self._workspace.priors(one)]
         return max((study, *later), key=lambda one: one.date)
 
-    def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> None:
+    def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
         name = str(arguments["layout"]).casefold().replace(" ", "").replace("×", "x")
         layout = self._workspace.layout
         if name in LAYOUTS:
@@ -459,7 +459,7 @@ class ViewerCommands(QObject):
         elif name == "protocol":
             self._window.hanging.arrange()
         elif name == "prior":
-            self._hang_prior()
+            return self._hang_prior()
         elif name == "current":
             current = self._image_named("current")
             layout.arrange(LAYOUTS["1x1"])
@@ -474,8 +474,9 @@ class ViewerCommands(QObject):
                 tr("there is no layout “{name}”").format(name=name),
                 remedy=", ".join((*LAYOUTS, "maximised", "protocol", "prior", "current", "swap")),
             )
+        return None
 
-    def _hang_prior(self) -> None:
+    def _hang_prior(self) -> ViewerAnswer:
         """Show the shown study at the left and its latest prior at the right."""
         newest = self._newest()
         prior = self._image_named("prior")
@@ -490,6 +491,8 @@ class ViewerCommands(QObject):
             Hung(_alike(prior, current, self._workspace.studies.study_of(prior))),
         )
         self._workspace.hang(Arrangement(protocol, hung, ""))
+        said = tr("The current study is at the left, its prior at the right.")
+        return ViewerAnswer(said, {"viewports": self._state()["viewports"]})
 
     def _zoom(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("to"):

@@ -5254,7 +5254,7 @@
             <location filename="../../app/tools/chest/compare.py" />
             <location filename="../../app/tools/chest/expert.py" />
             <source>If they are of one patient, have the patient data of the files corrected.</source>
-            <translation type="unfinished" />
+            <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -12850,6 +12850,11 @@
             <translation>der kopierende Prozess ist nicht gestartet</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands.py" />
+            <source>The current study is at the left, its prior at the right.</source>
+            <translation>Die jetzige Untersuchung hängt links, ihre Voraufnahme rechts.</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/scanning/scan.py" />
             <source>the decoding process sent a broken answer</source>
             <translation>der Dekodierprozess hat eine fehlerhafte Antwort gesendet</translation>
@@ -13098,12 +13103,12 @@
         <message>
             <location filename="../../app/tools/chest/compare.py" />
             <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
-            <translation type="unfinished" />
+            <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
         </message>
         <message>
             <location filename="../../app/tools/chest/expert.py" />
             <source>the files name different patients: there is no progression between them</source>
-            <translation type="unfinished" />
+            <translation>die Dateien nennen verschiedene Patienten: Zwischen ihnen gibt es keinen Verlauf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />

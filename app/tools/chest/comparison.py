@@ -133,7 +133,10 @@ def change_table(
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     areas = [*sizes, *_scale_reasons(scale), *against]
-    rows += [_area_row(name, current, prior, areas) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
+    # What a chest that is larger as a whole explains is no change of a part.
+    error = max(AREA_ERROR, abs((scale or 1.0) ** 2 - 1))
+    names = (RIGHT_LUNG, LEFT_LUNG, HEART)
+    rows += [_area_row(name, current, prior, areas, error) for name in names]
     rows.append(_share_row(current, prior, against))
     return [*rows, *_score_rows(current, prior)]
 
@@ -231,7 +234,10 @@ def _ratio_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
 
 
-def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
+def _area_row(
+    name: str, current: XRay, prior: XRay, reasons: Sequence[str], relative: float
+) -> Row:
+    """Return the row of a structure's area; `relative` is the error as a share of the area."""
     what, spacing = f"{name}, area", (current.spacing, prior.spacing)
     found = [side.masks.get(name) for side in (current, prior)]
     pixels = [None if mask is None else float(mask.sum()) for mask in found]
@@ -247,8 +253,8 @@ def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> 
             f"the pixel spacings have different origins ({spacing[1].source}, {spacing[0].source})"
         )
         return _row(what, "cm²", (values[0], values[1]), [why], None)
-    error = AREA_ERROR * max((value for value in values if value is not None), default=0.0)
-    limit = f"differences below {AREA_ERROR:.0%} are within the measurement error"
+    error = relative * max((value for value in values if value is not None), default=0.0)
+    limit = f"differences below {relative:.0%} are within the measurement error"
     rests = f"in the {spacing[0].source}; {limit}"
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 

@@ -843,6 +843,23 @@ def test_a_chest_that_is_larger_as_a_whole_has_no_comparable_areas():
     assert rows["Cardiothoracic ratio"].comparable is True
 
 
+def test_a_size_that_the_whole_chest_shares_is_no_change_of_the_heart():
+    """7 % larger on the prior film: 14 % of area, in which the heart shares."""
+    drawn = chest()
+    masks_ = {name: drawn[name] for name in (*LUNGS, "Heart")}
+    sides = [
+        XRay("PA", masks_, dict.fromkeys(masks_, 0.95), _bytes(drawn["pixels"]), spaced(s, s), {})
+        for s in (1.0, 1.07)
+    ]
+    rows = {
+        scale: {row.what: row for row in comparison.change_table(*sides, 0.0, scale)}
+        for scale in (1.07, 1.0)
+    }
+    for name in (*LUNGS, "Heart"):
+        assert rows[1.07][f"{name}, area"].state == "unchanged", name
+        assert rows[1.0][f"{name}, area"].state == "smaller", name
+
+
 def test_a_rotated_patient_makes_the_ratio_incomparable():
     now, then = side({}), side({})
     then.masks["Right Lung"][:, :62] = False  # type: ignore[index]
