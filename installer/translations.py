@@ -48,6 +48,9 @@ CONSTANTS = {
     "app/imaging/exports.py": ("reason_against", "OTHER_PIXELS"),
     "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
+    "app/imaging/reports/checks.py": (
+        *("rewording_fault", "_ADDS", "_LEAVES_OUT", "_DIFFERS", "CONTRADICTS"),
+    ),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
     "app/imaging/types.py": ("Plane", "SpacingSource"),
     "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),

@@ -34,10 +34,19 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 def word_lists(name: str) -> dict[str, str]:
-    """Return the comma-separated word lists in `resources/words/{name}.txt` by section name."""
+    """Return the comma-separated word lists in `resources/words/{name}.txt` by section name.
+
+    In them, {SECTION} stands for the words of another section; lines with # are comments.
+    """
     text = (resources_dir() / "words" / f"{name}.txt").read_text("utf-8")
-    found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", text, re.MULTILINE)
-    return {section: words.strip() for section, words in found}
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", re.sub(r"\|\s+", "|", text), re.MULTILINE)
+    lists = {section: words.strip() for section, words in found}
+    inserts = {section: " ".join(words.split()) for section, words in lists.items()}
+    for section in lists:
+        while "{" in lists[section]:
+            lists[section] = lists[section].format_map(inserts)
+    return lists
 
 
 def value_lists(text: str) -> dict[str, tuple[str, ...]]:

@@ -299,7 +299,11 @@ class _ActiveModel:
         """Let a model on this computer word reports; nothing of a report is sent elsewhere."""
         model = self._model
         own = not model.remote_host and not model_info(model).rules
-        window.report_panel.set_worder(partial(reworded, model) if own else None)
+
+        def word(sentences: Sequence[str], language: str) -> list[str]:
+            return reworded(model, sentences, language, user_memory().told("report style"))
+
+        window.report_panel.set_worder(word if own else None)
 
     def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:
         """Take changed settings into use; return their model, and whether they could be saved.

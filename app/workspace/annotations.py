@@ -87,11 +87,6 @@ class CommandStack:
         self._done[count:] = [Command(label, do, undo, run_id)]
         self.changed.emit()
 
-    @property
-    def last_run(self) -> str:
-        """The run that made the command that `undo` would undo; "" for the user, or for none."""
-        return self._done[-1].run_id if self._done else ""
-
     def undo(self) -> None:
         """Undo the last command, if there is one."""
         self._joint = ""

@@ -639,6 +639,11 @@
         </message>
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
+            <source>a finding of the signed report has changed since it was signed</source>
+            <translation>ein Befund des unterschriebenen Berichts wurde seit der Unterschrift geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
             <source>a finding that the signed report rests on is no longer accepted</source>
             <translation>ein Befund, auf dem der unterschriebene Bericht beruht, ist nicht mehr angenommen</translation>
         </message>
@@ -741,8 +746,13 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>a number or unit differs</source>
+            <translation>eine Zahl oder Einheit ist anders</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -1022,6 +1032,11 @@
             <location filename="../../app/views/wording.py" />
             <source>accepted</source>
             <translation>angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Accepted after the signature: {told}</source>
+            <translation>Nach der Unterschrift angenommen: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -2369,6 +2384,11 @@
             <translation>geändert</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Changed after the signature: {told}</source>
+            <translation>Nach der Unterschrift geändert: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Changed by a rule: {change}</source>
             <translation>Durch eine Regel geändert: {change}</translation>
@@ -2534,11 +2554,6 @@
             <translation>Farbe wählen</translation>
         </message>
         <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>Choose a file in a folder with free space that you may write to.</source>
-            <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Choose a file…</source>
             <translation>Datei wählen…</translation>
@@ -2556,7 +2571,6 @@
         <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -2615,14 +2629,6 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <location filename="../../app/tools/kept_values.py" />
-            <location filename="../../app/tools/plots.py" />
-            <location filename="../../app/tools/tables.py" />
-            <source>Choose an output folder with free space that you may write to.</source>
-            <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -3434,11 +3440,6 @@
             </translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Delete a note</source>
-            <translation>Notiz löschen</translation>
-        </message>
-        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Delete all findings</source>
             <translation>Alle Befunde löschen</translation>
@@ -3489,11 +3490,6 @@
             <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Deletes one of the user's notes, only when the user asks to.</source>
-            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/dock.py" />
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete…</source>
@@ -3503,6 +3499,11 @@
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Demographics</source>
             <translation>Stammdaten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Denies what was accepted: {told}</source>
+            <translation>Verneint, was angenommen wurde: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -3971,6 +3972,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Earlier conversations</source>
             <translation>Frühere Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Earlier study, not named: {told}</source>
+            <translation>Voruntersuchung, nicht genannt: {told}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -5640,9 +5646,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
-            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/models/sources.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
@@ -5760,6 +5764,11 @@
             <translation>es enthält {0}, was nicht als Bild gezeigt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it contradicts a finding</source>
+            <translation>es widerspricht einem Befund</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>it could not be downloaded ({0})</source>
             <translation>es konnte nicht heruntergeladen werden ({0})</translation>
@@ -5828,6 +5837,11 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>it describes only {0} of its {1} frames</source>
             <translation>es beschreibt nur {0} von {1} Frames</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it differs in "{0}"</source>
+            <translation>„{0}“ ist anders</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -6143,6 +6157,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it is negated otherwise</source>
+            <translation>die Verneinung ist anders</translation>
+        </message>
+        <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is nested too deeply</source>
             <translation>sie ist zu tief verschachtelt</translation>
@@ -6201,6 +6220,11 @@
             <location filename="../../app/imaging/reading/sniffing.py" />
             <source>it is not an image</source>
             <translation>es ist kein Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it is not as exact as before</source>
+            <translation>es ist nicht so genau wie zuvor</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/writing.py" />
@@ -6416,6 +6440,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>it speaks FHIR {0}; FHIR R4 is needed</source>
             <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it tells things in another order, so a figure may have passed to another</source>
+            <translation>die Reihenfolge ist anders, eine Zahl kann zu etwas anderem geraten sein</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -7065,11 +7094,6 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
-            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -7457,11 +7481,6 @@
             <translation>Modelle listen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>List notes</source>
-            <translation>Notizen auflisten</translation>
-        </message>
-        <message>
             <location filename="../../app/tools/record/patient_data.py" />
             <source>List patients</source>
             <translation>Patienten auflisten</translation>
@@ -7485,11 +7504,6 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Lists the notes that are kept for all conversations.</source>
-            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -8632,8 +8646,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
-            <source>No sentence of this conversation cites it</source>
-            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
+            <source>No sentence that is shown cites it</source>
+            <translation>Kein gezeigter Satz belegt sich damit</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8988,6 +9002,11 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Nothing is accepted or measured yet</source>
+            <translation>Noch nichts angenommen oder gemessen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -9420,6 +9439,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open its files again, and the link shows it.</source>
+            <translation>Öffnen Sie seine Dateien wieder, dann zeigt ihn der Link.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -10198,6 +10222,11 @@
             <translation>Preis</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>price not known</source>
+            <translation>Preis nicht bekannt</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price of answers</source>
             <translation>Preis der Antworten</translation>
@@ -10674,6 +10703,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Refused: “{said}” ({reason})</source>
+            <translation>Nicht übernommen: „{said}“ ({reason})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>refuted</source>
             <translation>widerlegt</translation>
@@ -10742,11 +10776,6 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>relapse</source>
             <translation>Rückfall</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Remember a note</source>
-            <translation>Notiz merken</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -12543,6 +12572,11 @@
             <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>Take the signature back, look at the sentence and sign again; or undo it.</source>
+            <translation>Nehmen Sie die Unterschrift zurück, prüfen Sie den Satz und unterschreiben Sie neu; oder machen Sie die Änderung rückgängig.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
@@ -12703,6 +12737,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>The assistant asks something</source>
             <translation>Der Assistent fragt etwas</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The assistant could not finish</source>
+            <translation>Der Assistent konnte nicht fertig werden</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -12973,11 +13012,6 @@
             <location filename="../../app/views/chat/approval.py" />
             <source>The exact arguments</source>
             <translation>Die genauen Argumente</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>the export cannot be written ({0})</source>
-            <translation>der Export kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_reading.py" />
@@ -13261,6 +13295,11 @@
             <translation>Das Bild stammt von einem Mikroskop: In wahrer Größe wäre es zu klein, um etwas zu sehen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The image of this finding is closed</source>
+            <translation>Das Bild dieses Befunds ist geschlossen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The image was warped into a standard space: its mm are not the patient's.</source>
             <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
@@ -13402,8 +13441,8 @@
         </message>
         <message>
             <location filename="../../app/views/report/report_panel.py" />
-            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
-            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
+            <source>The list names accepted findings that the text leaves out, numbers that no finding has, and the like.</source>
+            <translation>Die Liste nennt angenommene Befunde, die im Text fehlen, Zahlen, die kein Befund hat, und Ähnliches.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13434,11 +13473,6 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
             <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <source>the mask cannot be written ({0})</source>
-            <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -13656,14 +13690,14 @@
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
         </message>
         <message>
-            <location filename="../../app/tools/plots.py" />
-            <source>the plot cannot be read</source>
-            <translation>das Diagramm kann nicht gelesen werden</translation>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>The plan waits for you.</source>
+            <translation>Der Plan wartet auf Sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
-            <source>the plot cannot be written ({0})</source>
-            <translation>das Diagramm kann nicht geschrieben werden ({0})</translation>
+            <source>the plot cannot be read</source>
+            <translation>das Diagramm kann nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
@@ -13792,11 +13826,6 @@
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
-            <source>The report is unchanged; ask again, or word it yourself.</source>
-            <translation>Der Bericht ist unverändert; erneut bitten oder selbst formulieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
             <translation>der Bericht sagt noch nichts aus</translation>
         </message>
@@ -13841,9 +13870,19 @@
             <translation>Der Abschnitt, den ein Sprachmodell bekommt. Feste Regeln brauchen keinen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the sentence is empty</source>
+            <translation>der Satz ist leer</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the series or image differs</source>
+            <translation>Serie oder Bild ist anders</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -13965,6 +14004,11 @@
             <translation>Die gezeigte Serie hat eine einzige Schicht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the side differs</source>
+            <translation>die Seite ist anders</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the slice distance changes from {0} to {1} mm</source>
             <translation>der Schichtabstand wechselt von {0} auf {1} mm</translation>
@@ -14028,11 +14072,6 @@
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be read ({0})</source>
             <translation>die Tabelle kann nicht gelesen werden ({0})</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tables.py" />
-            <source>the table cannot be written ({0})</source>
-            <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
@@ -14183,16 +14222,6 @@
             <location filename="../../app/views/viewer_commands.py" />
             <source>the window was closed</source>
             <translation>das Fenster wurde geschlossen</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the wording was refused: it contradicts a finding</source>
-            <translation>die Formulierung wurde abgelehnt: Sie widerspricht einem Befund</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the wording was refused: {0}</source>
-            <translation>die Formulierung wurde abgelehnt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -16846,6 +16875,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/results/table_pane.py" />
             <source>{shown} of {count} rows</source>
             <translation>{shown} von {count} Zeilen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>{signed}; findings have changed since</source>
+            <translation>{signed}; seitdem haben sich Befunde geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

@@ -276,6 +276,10 @@ def told_disagreements(
     return disagreements(concerned, plans)
 
 
+NOT_LOOKED_FOR = "**Not looked for**"
+"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
+
+
 def not_looked_for(director: Director, plans: Plans) -> str:
     """Return a paragraph on what the question covers and no tool looked for; "" if none."""
     intent = director.intent
@@ -292,7 +296,7 @@ def not_looked_for(director: Director, plans: Plans) -> str:
         for line in pack.not_looked_for(told)
     ]
     lines += [sentence for _, sentence in director.unmet()]
-    return "\n".join(["**Not looked for**", *(f"- {line}" for line in lines)]) if lines else ""
+    return "\n".join([NOT_LOOKED_FOR, *(f"- {line}" for line in lines)]) if lines else ""
 
 
 def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import unescape
 from typing import Any, cast
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
@@ -35,9 +36,12 @@ from app.agent.answers.facts import (
     findings_in,
     item_facts,
     miscounted,
+    order_against,
+    organs_in,
     shared,
     sides_of,
 )
+from app.agent.answers.german import is_german
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
@@ -73,15 +77,19 @@ _SPELLED = {
     "month": "months",
     "monat": "months",
     "zoll": "inch",
+    "ml/min": "ml/min",
+    "hounsfield": "hu",
+    "he": "hu",
     "inch": "inch",
 }
 """Beginnings of units that are written out."""
 _UNITS = (
-    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|µm|um|mL|ml|L"
+    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
+    r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
     r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
     r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
-    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln)"
+    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln|hounsfield[ -](?:units?|einheiten))"
 )
 _NUMBER = re.compile(
     rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
@@ -137,9 +145,32 @@ _CHANGE = re.compile(
     r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
     re.IGNORECASE,
 )
+_DERIVED = re.compile(
+    rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences in which a figure may be the sum or the difference of others."""
+_MODALITIES = {
+    r"radiograph\w*|x-?rays?|films?|(?-i:CXR)|röntgen\w*": ("CR", "DX", "RG"),
+    r"(?-i:CTA?)|computed tomogra\w*|computertomogra\w*": ("CT",),
+    r"(?-i:MRI?|MRT)|magnetic resonance|magnetresonanz\w*|kernspin\w*": ("MR",),
+    r"ultrasound|sonogra\w*|ultraschall\w*": ("US",),
+    r"mammogra\w*": ("MG",),
+    r"(?-i:PET)": ("PT",),
+}
+"""Words by which an image is spoken of, and the modalities that they mean."""
+_OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
+"""Units in which an item has one figure: another in them is not told beside its own."""
+_UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
+"""Keys of numbers to which a "unit" beside them does not belong."""
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
+_THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
+_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
+_ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
+_ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
-_END = " \t.!?:*_|"
+_END = " \t\n.!?:*_|"
 _TIMES = re.compile(
     r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
     r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
@@ -148,8 +179,9 @@ _TIMES = re.compile(
 _OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
+_MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
-_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
+_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
@@ -161,6 +193,7 @@ _DECLINED = re.compile(
     r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
     r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
@@ -270,6 +303,9 @@ class Claims:
         self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
         self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
         self._named: dict[int, frozenset[str]] = {}
+        self._ours, self._theirs = self._words_of_images()
+        # Whether a heading, or the sentence before, speaks of another image than is asked about.
+        self._headed = self._carried = False
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -284,14 +320,23 @@ class Claims:
             return f"{told.rstrip()} {mark(self._unsupported())}"
         return told
 
-    def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after each figure or statement no result supports."""
+    def marked(self, text: str, *, goes_on: bool = False) -> str:
+        """Return a text with "[check: WHY]" after each figure or statement no result supports.
+
+        One that `goes_on` from that of the last call stands below the same heading.
+        """
+        self._headed &= goes_on
+        self._carried &= goes_on
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
+        every = _blanked(every, _ADDRESS.finditer(every))
         plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
+            if _HEADING.fullmatch(text[part].strip()):
+                self._headed = max(self._images_named(text[part]), default=(0, False))[1]
+                self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
                 parts += [text[at:stop], f" {mark(why)}"]
@@ -341,15 +386,20 @@ class Claims:
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
-        figures = _blanked(figures, _BRACKETS.finditer(figures))
+        for pattern in (_BRACKETS, _ORDINAL):
+            figures = _blanked(figures, pattern.finditer(figures))
         figures = "" if general else _in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        for one in _NUMBER.finditer(figures):
+        numbers = [*_NUMBER.finditer(figures)]
+        few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
+        for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
             why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
-            if why:
+            if why and few and self._is_derived(one, figures, parts):
+                wrong.add(part.end)  # none of its items has it, and each is right
+            elif why:
                 wrong.add(part.end)
                 yield place, why
         for one in _DATE.finditer(plain):
@@ -360,6 +410,7 @@ class Claims:
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
+            self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
@@ -367,6 +418,9 @@ class Claims:
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
+        cited = self._texts_of(key for part in parts for key in part.ids)
+        if why := order_against(plain, cited):
+            yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
@@ -417,26 +471,45 @@ class Claims:
         said = sentence[: part.end]
         if self._quoted(part, sentence):
             return
-        named = [(one.start(), True) for one in _EARLIER.finditer(said)]
-        named += [
-            (one.start(), True) for one in _YEAR.finditer(said) if one[0] in self._their_years
-        ]
-        named += [(one.start(), False) for one in _NOW.finditer(said)]
-        named += [(one.start(), False) for one in _YEAR.finditer(said) if one[0] in self._our_years]
-        earlier = max(named)[1] if named else None
         if not self._elsewhere:
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
-        if both and _CHANGE.search(sentence):
+        if both and (_CHANGE.search(sentence) or sentence.lstrip().startswith("|")):
             return
+        named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
+        earlier = max(named)[1] if named else self._headed or None
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                if not (earlier or _names(sentence, why)):
+                if earlier or (self._carried and not named) or _names(sentence, why):
+                    self._carried = True
+                else:
                     yield why
             elif earlier and self._elsewhere and self._results[number].images:
                 yield f"result {number} is of the image that is asked about"
+
+    def _images_named(self, text: str) -> Iterator[tuple[int, bool]]:
+        """Yield where a text speaks of an image, and whether of another one than is asked about."""
+        patterns = ((_EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
+        for pattern, other in patterns:
+            yield from ((one.start(), other) for one in pattern.finditer(text))
+        for one in _YEAR.finditer(text):
+            if one[0] in self._their_years | self._our_years:
+                yield one.start(), one[0] in self._their_years
+
+    def _words_of_images(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Return patterns of the words that mean the images asked about, and the others, only."""
+        notes = self._director.intent.scene.images
+        asked = [i for i in notes if i.get("id") in self._director.intent.images] or notes[:1]
+        own = {str(note.get("modality")) for note in asked}
+        others = {str(note.get("modality")) for note in notes if note not in asked}
+
+        def only(kinds: set[str]) -> re.Pattern[str]:
+            words = [word for word, every in _MODALITIES.items() if not kinds.isdisjoint(every)]
+            return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b", re.IGNORECASE)
+
+        return only(own - others), only(others - own)
 
     def _numbers_in(self, sentence: str) -> Iterator[int]:
         for found in citations(sentence, self._items):
@@ -497,15 +570,20 @@ class Claims:
         return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
-        """Return what the cited item is, if a sentence tells another one of its result instead."""
+        """Return what the cited item is, if a sentence tells another one of its result instead.
+
+        That is also one of another organ.
+        """
         if len(items) > 1:
             return ""
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = {one: shared(words, told) for one, told in every.items()}
-        if alike.get(key) or not any(alike.values()):
-            return ""
-        return f"{key} is {text}"
+        own, other = organs_in(text), organs_in(words)
+        elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
+        if any(alike.values()) and (elsewhere or not alike.get(key)):
+            return f"{key} is {text}"
+        return ""
 
     # -- figures
 
@@ -525,19 +603,48 @@ class Claims:
         own = [one for text in items.values() for one in _in_text(text)]
         if not said or not own:
             return ""
+        right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
         for one in said:
             value, decimals = _value(one)
             unit = _unit(one["unit"] or one["tight_unit"] or "")
-            if any(_same(value, decimals, unit, known, units=False) for known in own):
-                return ""
+            fits = any(_same(value, decimals, unit, known, units=False) for known in own)
+            right[unit] = right.get(unit, False) or fits
+        other = any(
+            not fits and unit in _OWN and any(one.unit == unit for one in own)
+            for unit, fits in right.items()
+        )
         key, text = next(iter(items.items()))
-        return f"{key} is {text}"
+        return f"{key} is {text}" if other or not any(right.values()) else ""
+
+    def _is_derived(self, found: re.Match[str], figures: str, parts: Sequence[_Part]) -> bool:
+        """Return whether a figure is the sum or difference of others that the sentence tells."""
+        said, decimals = _value(found)
+        unit = _unit(found["unit"] or found["tight_unit"] or "")
+        others = figures[: found.start()] + " " + figures[found.end() :]
+        texts = self._texts_of(key for part in parts for key in part.ids).values()
+        known = {one for text in (others, *texts) for one in _in_text(text)}
+        percent = unit == "%"
+        values = {abs(one.value) for one in known if percent or one.unit == unit}
+        if not 2 <= len(values) <= _MOST_ADDED:
+            return False
+        made = {sum(values)} | {
+            abs(one - other) / (other / 100 if percent else 1)
+            for one in values
+            for other in values
+            if other
+        }
+        if percent:
+            made |= {
+                100 * one / other for one in values for other in values | {sum(values)} if other
+            }
+        slack = 0.5 * 10.0**-decimals * 1.0001
+        return any(abs(one - abs(said)) <= slack for one in made)
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
         if found["unit"] or found["tight_unit"]:
             return ""
-        behind = re.match(r"(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
+        behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
         value, decimals = _value(found)
         if behind is None or decimals:
             return ""
@@ -777,10 +884,29 @@ class StreamedMarks:
 
 
 def without_tricks(text: str) -> str:
-    """Return a text without signs that are not seen, and with full-width signs as usual ones."""
+    """Return a text without HTML and signs that are not seen; full-width signs become usual ones.
+
+    Code in it stays as it is.
+    """
+    if _HTML.search(text):
+        text = _HTML.sub(
+            lambda one: (
+                one["code"]
+                or one["cited"]
+                or ("\n" if one["line"] else unescape(one["sign"] or ""))
+            ),
+            text,
+        )
     if text.isascii():
         return text
     return "".join(_plain_sign(sign) for sign in text)
+
+
+_HTML = re.compile(
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)|<!--.*?-->|(?P<line><br\s*/?>)|</?[a-zA-Z][\w-]*(?:\s[^<>\n]*)?/?>"
+    r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
+    re.DOTALL,
+)
 
 
 @lru_cache(maxsize=1024)
@@ -831,7 +957,7 @@ def _dates(text: str) -> Iterator[frozenset[int]]:
 def _value(found: re.Match[str]) -> tuple[float, int]:
     """Return a number in a text and its decimals; "0,72" is 0.72."""
     digits = found["number"] or found["tight"]
-    if re.fullmatch(r"\d+,\d{1,2}", digits):
+    if re.fullmatch(r"\d+,\d{1,2}|0,\d+", digits):
         digits = digits.replace(",", ".")
     digits = digits.replace(",", "")
     sign = -1.0 if (found["sign"] or "+") in "-\u2212" else 1.0
@@ -842,9 +968,12 @@ def _in_digits(text: str, subjects: Vocabulary) -> str:
     """Return a text of the same length with numbers in words as digits, where they count.
 
     They count before a unit ("ten millimetres") and before a finding ("three small nodules").
+    Dots in German thousands become commas.
     """
     values = _number_words()
     text = _times_in_digits(text)
+    if _THOUSANDS.search(text) and is_german([text]):
+        text = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), text)
 
     def digits(found: re.Match[str]) -> str:
         behind = text[found.end() :]
@@ -875,8 +1004,7 @@ def _unit(written: str) -> str:
     for beginning, unit in _SPELLED.items():
         if lower.startswith(beginning):
             return unit
-    short = written.replace("²", "2").replace("pixels", "px").replace("pixel", "px")
-    return short if short in ("HU", "mL") else short.lower()
+    return lower.replace("²", "2").replace("³", "3").replace("pixels", "px").replace("pixel", "px")
 
 
 def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool = True) -> bool:
@@ -910,7 +1038,7 @@ def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
 def _name_and_unit(key: str) -> tuple[str, str]:
     name, _, last = key.lower().rpartition("_")
     unit = _unit(last)
-    if name and (unit in _SCALES or unit in ("px", "hu", "HU", "kg", "bpm", "ms", "°")):
+    if name and (unit in _SCALES or unit in ("px", "hu", "kg", "bpm", "ms", "°")):
         return name, unit
     return key.lower(), "mm" if "spacing" in key.lower() else ""
 
@@ -938,7 +1066,10 @@ def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
                 entries = cast("Mapping[str, Any]", table)
                 told = str(entries.get("unit") or entries.get("units") or "").split()
                 beside = _unit(told[0]) if told else given
-                left += [(item, _name_and_unit(key)[1] or beside) for key, item in entries.items()]
+                left += [
+                    (item, "" if key in _UNITLESS else _name_and_unit(key)[1] or beside)
+                    for key, item in entries.items()
+                ]
             case (list() | tuple()) as items, given:
                 left += [(item, given) for item in cast("Sequence[Any]", items)]
             case _:

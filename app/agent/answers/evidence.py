@@ -169,21 +169,40 @@ def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
                 yield found
 
 
-_ABBREVIATION = re.compile(r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$")
-_SENTENCE = re.compile(
-    r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+"
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$"
+    r"|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
 )
+"""What a full stop ends and no sentence does; "der 7. Tag" is the seventh day in German."""
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+(?=\s*\S)"
+)
+_WRAPPED = re.compile(
+    r"[^\n#|>][^\n|]{39,}(?<![.!?:;\s])[ \t]*\n[ \t]*(?:[a-zäöüß(]|\[\d|\d+(?![\d.)]))"
+)
+"""A long line without an end, and the beginning of the next, in which its sentence goes on."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence of a text begins and ends; each line is one, or several."""
+    """Yield where each sentence of a text begins and ends; each line is one, or several.
+
+    A sentence that goes on in the next line is one; see `wrapped`.
+    """
     at = 0
     for found in _SENTENCE.finditer(text):
         if _ABBREVIATION.search(text, max(at, found.start() - 12), found.start()):
             continue
+        if found[0] == "\n" and wrapped(text, found.start()):
+            continue
         yield at, found.end("cited") if found["cited"] else found.start()
         at = found.end()
     yield at, len(text)
+
+
+def wrapped(text: str, line_end: int) -> bool:
+    """Return whether the sentence before a line's end goes on in the next line."""
+    start = text.rfind("\n", 0, line_end) + 1
+    return _WRAPPED.match(text, start, line_end + 40) is not None
 
 
 def texts_beside_calls(history: Sequence[Message]) -> list[str]:

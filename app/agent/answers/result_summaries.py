@@ -76,7 +76,7 @@ def write_summary(
     direct = _direct_answers(results, told, plans, remarks)
     impossible = {} if direct else _impossible(skipped, told, plans)
     head = "" if direct or impossible else _head(results, skipped, topics)
-    blocks = [*filter(None, [head]), *direct.values(), *impossible]
+    blocks = [*filter(None, [head]), *dict.fromkeys(direct.values()), *impossible]
     blocks += _notable(results, plans)
     if "explicit" not in topics:  # what is about the file or the display comes last
         direct = {id(results[number]): text for number, text in direct.items()}

@@ -36,7 +36,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.available_tools import (
     AvailableTools,
     OfferedTools,
@@ -106,7 +106,7 @@ class AgentLoop:
         retry: Retry | None = None,
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
-        audit: Audited | None = None,
+        audit: AuditTrail | None = None,
         tool_texts: Mapping[str, str] | None = None,
         clean_notes: bool = False,
         profile: AgentProfile | None = None,
@@ -129,8 +129,8 @@ class AgentLoop:
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
         self.memory = memory
-        self.told_left_out: set[str] = set()
-        """The conversations that were told of tools that do not fit."""
+        self.told: set[tuple[str, str]] = set()
+        """The conversations that were told something that is told once, and what that is about."""
         self._window = ContextWindow(model_info(model))
 
     @property
@@ -230,6 +230,10 @@ class _Run:
             plans=agent.plans,
             director=self.director,
             work=self._work,
+            announce=self._set_plan,
+            ready=self._while_held,
+            order=self.plan.order,
+            alone=self._runs_alone,
             emitter=emitter,
             transcript=self.transcript,
         )
@@ -347,7 +351,7 @@ class _Run:
             return made[0]
 
         return StreamedMarks(
-            lambda text: self.calls.evidence.marked(claims().marked(text)),
+            lambda text: self.calls.evidence.marked(claims().marked(text, goes_on=True)),
             lambda text: bool(text) and claims().may_mark(text),
         )
 
@@ -506,20 +510,23 @@ class _Run:
             schemas = that_fit(
                 intent, schemas, lambda some: window.leaves_room(prompt(some) + kept, some, asked)
             )
-            self._tell_left_out(number - len(schemas), number)
+            if left_out := number - len(schemas):
+                text = f"{left_out} of {number} tools are left out"
+                self._tell_once("tools", f"{text}: they do not fit into the model's context.")
+            if self.answers.memory:
+                count = self.answers.memory.count("\n") + 1
+                notes = f"{count} kept notes" if count > 1 else "one kept note"
+                text = f"The model is told {notes}: see Settings > Assistant memory."
+                self._tell_once("notes", text)
         self.director.offered = frozenset(item.name for item in schemas)
         self.answers.offer(prompt(schemas), schemas)
 
-    def _tell_left_out(self, left_out: int, number: int) -> None:
-        """Tell the user once per conversation that the model is not offered some tools."""
-        thread_id = self.request.thread.thread_id
-        if not left_out or thread_id in self.agent.told_left_out:
-            return
-        self.agent.told_left_out.add(thread_id)
-        text = (
-            f"{left_out} of {number} tools are left out: they do not fit into the model's context."
-        )
-        self.emitter.emit(Noted, text=text)
+    def _tell_once(self, about: str, text: str) -> None:
+        """Tell the user something once per conversation."""
+        told = self.request.thread.thread_id, about
+        if told not in self.agent.told:
+            self.agent.told.add(told)
+            self.emitter.emit(Noted, text=self._localised(text))
 
     def _pack_prompts(self, offered: Collection[str]) -> list[str]:
         """Return the own instructions of the packs of which the model is offered a tool."""

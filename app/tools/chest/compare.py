@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from app.imaging.findings import Box, Finding, Geometry, Mask, Polygon, State
+from app.imaging.findings import (
+    Box,
+    Finding,
+    Geometry,
+    Mask,
+    Measurement,
+    Polygon,
+    Provenance,
+    State,
+)
 from app.imaging.space.geometry import edge_letters
 from app.imaging.studies.catalogue import Identity, are_different_patients, identity_of
 from app.tools.api import (
@@ -401,8 +410,8 @@ def _paired_regions(
         current.xray, prior.xray, alignment.degrees, alignment.scale
     )
     rows: list[Row] = []
-    before: list[tuple[str, Geometry]] = []
-    after: list[tuple[str, Geometry]] = []
+    made_by, images = context.provenance(SPEC), (current.snapshot, prior.snapshot)
+    places: list[Finding] = []
     for number, (i, j) in enumerate(pairs, 1):
         sides = [
             None if place is None else side[place]
@@ -413,19 +422,50 @@ def _paired_regions(
         row = comparison.box_row(number, (boxes[0], boxes[1]), spacings, against, name, made)
         rows.append(row)
         said = f"{name[:1].lower()}{name[1:]} {number}{f' ({row.state})' if row.state else ''}"
+        compared = name, boxes, row.comparable
         if j is not None:
-            before.append((f"Prior, {said}", Polygon(corners[j])))
+            place = Polygon(corners[j])
+            places.append(_place(f"Prior, {said}", place, images, compared, made_by))
         if i is not None:
-            after.append(
-                (f"Now, {said}", Polygon(comparison.moved_box(now[i], alignment.to_prior)))
+            place = Polygon(comparison.moved_box(now[i], alignment.to_prior))
+            places.append(
+                _place(f"Now, {said}", place, (prior.snapshot, current.snapshot), compared, made_by)
             )
-    made_by, group = context.provenance(SPEC), f"compare-{context.call_id}"
-    there = "Where the region that was marked on the {} image lies on this one."
-    here, earlier = current.snapshot.ref, prior.snapshot.ref
-    return rows, (
-        *labelled_findings(before, here, made_by, there.format("prior"), group),
-        *labelled_findings(after, earlier, made_by, there.format("current"), group),
-    )
+    return rows, tuple(places)
+
+
+def _place(
+    label: str,
+    place: Polygon,
+    images: tuple[ImageSnapshot, ImageSnapshot],
+    compared: tuple[str, Sequence[Corners | None], bool],
+    made_by: Provenance,
+) -> Finding:
+    """Return where a region that is marked on the other image lies on this one, with both sizes.
+
+    `images` are this one and the other; `compared` is the region's name, its boxes (current,
+    prior), and whether they are comparable.
+    """
+    name, boxes, comparable = compared
+    prior = label.startswith("Prior")
+    sizes: list[Measurement] = []
+    for box, image in zip(boxes if prior else boxes[::-1], images, strict=True):
+        if box is not None:
+            value, unit = comparison.longest_side(box, image.frame.spacing)
+            basis = str(image.frame.spacing.source) if unit == "mm" else ""
+            date = "" if image is images[0] else (image.instance.get("StudyDate") or "unknown")
+            suffix = f", {'prior' if prior else 'current'}" if date else ""
+            sizes.append(Measurement(f"Longer side{suffix}", value, unit, basis, date))
+    found = labelled_findings(
+        [(label, place)],
+        images[0].ref,
+        made_by,
+        f"Where the region that was marked on the {'prior' if prior else 'current'} image lies on "
+        "this one.",
+        f"compare-{made_by.call_id}",
+    )[0]
+    uncertain = None not in boxes and not comparable
+    return replace(found, measurements=tuple(sizes), rests_on=(name,), approximate=uncertain)
 
 
 def _told(sides: Sequence[Region | None]) -> tuple[str, str]:

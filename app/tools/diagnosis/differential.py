@@ -88,12 +88,6 @@ class Probability:
     weights: tuple[Weight, ...]
     silent: tuple[Evidence, ...]
 
-    @property
-    def without_interval(self) -> tuple[str, ...]:
-        """Findings that count, but whose source gives no interval for the ratio."""
-        counted = (weight for weight in self.weights if not weight.stronger)
-        return tuple(item.evidence.finding for item in counted if item.ratio.low is None)
-
 
 @dataclass(frozen=True, slots=True)
 class Gain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from app.imaging.reports.checks import Check, Fault
+from app.imaging.reports.checks import SINCE, Check, Fault
 from app.imaging.reports.report_draft import ReportDraft, Signature
 from app.imaging.reports.written_report import moment_text
 from app.views.diagnosis.diagnosis_texts import Row
@@ -19,6 +19,10 @@ _TOLD = {
     Fault.UNIT: translatable("Unit: the text says {told}, the finding is in {true}"),
     Fault.NEGATION: translatable('Negated by "{told}", though it was accepted'),
     Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
+    Fault.DENIED: translatable("Denies what was accepted: {told}"),
+    Fault.CHANGED: translatable("Changed after the signature: {told}"),
+    Fault.LATER: translatable("Accepted after the signature: {told}"),
+    Fault.UNCOMPARED: translatable("Earlier study, not named: {told}"),
 }
 _SIDES = {"left": translatable("left"), "right": translatable("right")}
 
@@ -55,11 +59,14 @@ def faults_in(checks: Iterable[Check], section: str) -> Mapping[int, str]:
     return found
 
 
-def status_text(draft: ReportDraft) -> str:
-    """Return whether a report is signed, by whom and when."""
+def status_text(draft: ReportDraft, checks: Iterable[Check]) -> str:
+    """Return whether a report is signed, by whom and when, and whether findings have changed."""
     if draft.signature is None:
         return tr("Draft, not signed")
-    return signature_text(draft.signature, draft.language)
+    signed = signature_text(draft.signature, draft.language)
+    if any(one.fault in SINCE for one in checks):
+        return tr("{signed}; findings have changed since").format(signed=signed)
+    return signed
 
 
 def signature_text(signature: Signature, language: str) -> str:

@@ -20,6 +20,8 @@ from app.agent.planning import Intent, Step, ToolPlan
 from app.agent.planning.plan import OpenImage, Output, Scene
 from app.agent.request import PlanEdit, PlanEdits
 from app.agent.sessions import Thread
+from app.tools.api import ToolFailed, ToolInput
+from app.tools.pack_plan import PackPlan, Plans, Spoken, SpokenCall, ToolRule
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
@@ -128,6 +130,105 @@ def test_a_step_that_the_user_takes_out_does_not_run_and_is_told(tmp_path: Path)
     last = [event.steps for event in events if event.kind == "plan_updated"][-1]
     assert [(item["state"], item.get("verdict")) for item in last][2] == ("skipped", TAKEN_OUT)
     assert "**C** was not run: you took it out of the plan" in events[-1].answer
+
+
+def commands(*tools: str) -> tuple[Plans, FakeRegistry]:
+    """A pack whose commands are said as "do a, b", each of which can fail."""
+
+    def read(text: str) -> Spoken | None:
+        said = text.removeprefix("do ").split(", ")
+        calls = tuple(SpokenCall(one.split()[0], {"to": one.split()[1]}) for one in said)
+        return Spoken(calls) if text.startswith("do ") else None
+
+    def act(args: Any, context: Any) -> Any:
+        if args.to == "moon":
+            raise ToolFailed("it is too far")
+        return ok(args.to)(args, context)
+
+    plan = PackPlan("acts", tools=tuple(ToolRule(name, why="goes") for name in tools), spoken=read)
+    registry = FakeRegistry(*(FakeTool(name, Going, act, sequential=True) for name in tools))
+    return Plans([plan]), registry
+
+
+class Going(ToolInput):
+    """Where to."""
+
+    to: str
+
+
+def run_of(tmp_path: Path, plans: Plans, tools: FakeRegistry, asked: Sequence[str], **on: Any):
+    """What came of the last of several questions in one conversation."""
+
+    async def main() -> list[Any]:
+        thread, events = Thread.in_memory(), list[Any]()
+        for text in asked:
+            edits, events = PlanEdits(), list[Any]()
+            model = on.get("model") or OfflineModel(plans)
+            loop = AgentLoop(model, tools, plans=plans, rules_first=True)
+            async for event in loop.run(request(tmp_path, text, thread=thread, edits=edits)):
+                events.append(event)
+                if event.kind == "tool_started" and "edit" in on:
+                    edits.take(on["edit"])
+        return events
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("asked", [["do go town", "do go moon"], ["do go town, go moon"]])
+def test_a_command_that_failed_is_no_goal_reached_whatever_else_was_done(
+    tmp_path: Path, asked: Sequence[str]
+):
+    events = run_of(tmp_path, *commands("go"), asked)
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    assert (last.goal, last.goal_why) == ("incomplete", "go: it is too far.")
+
+
+def test_what_the_user_took_out_is_no_goal_missed(tmp_path: Path):
+    out = PlanEdit("remove", 1, "see")
+    events = run_of(tmp_path, *commands("go", "see"), ["do go town, see moon"], edit=out)
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    assert [item["state"] for item in last.steps] == ["done", "skipped"]
+    assert last.goal == "done"
+
+
+@pytest.mark.parametrize("certain", [False, True])
+def test_each_of_two_commands_of_one_tool_is_carried_out(tmp_path: Path, certain: bool):
+    """Also where rules answer in place of a language model, which shows their plan as well."""
+    plans, tools = commands("go")
+    said = ["do go town, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, plans, tools, said, model=model if certain else None)
+    assert [e.arguments["to"] for e in events if e.kind == "tool_started"] == ["town", "home"]
+    plan = next(event for event in events if event.kind == "plan_updated")
+    assert [item["state"] for item in plan.steps] == ["pending", "pending"]
+    assert events[-1].by_rules is certain
+
+
+def test_a_step_taken_out_of_a_plan_that_rules_follow_for_a_model_asks_no_model(tmp_path: Path):
+    out = PlanEdit("remove", 1, "see")
+    said = ["do go town, see moon, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, *commands("go", "see"), said, edit=out, model=model)
+    assert started(events) == ["go", "go"]
+    assert "**See** was not run: you took it out of the plan" in events[-1].answer
+
+
+def test_a_model_goes_on_where_rules_failed_and_its_success_is_the_goal_reached(tmp_path: Path):
+    turn = [call("go", to="town"), call("see", to="sun")]
+    with ScriptedModel(turn, says("There.")) as model:
+        said = ["do go moon, see sun"]
+        events = run_of(tmp_path, *commands("go", "see"), said, model=model)
+    assert started(events) == ["go", "go", "see"]
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    shown = {(item["tool"], item["state"]) for item in last.steps}
+    assert shown == {("go", "failed"), ("go", "done"), ("see", "done")}
+    assert last.goal == "done"
+
+
+def test_commands_are_told_with_what_they_are_given(tmp_path: Path):
+    events = run_of(tmp_path, *commands("go"), ["do go town, go home"])
+    plan = next(event for event in events if event.kind == "plan_updated")
+    assert [item["why"] for item in plan.steps] == ["goes: town", "goes: home"]
 
 
 def test_what_needs_a_step_that_was_taken_out_is_not_run_either(tmp_path: Path):

@@ -677,6 +677,14 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
     for name, finding in here.items():
         assert isinstance(finding.geometry, Polygon)
         assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
+        assert finding.rests_on == (name,)
+        _, old, new = regions[name]
+        own, earlier = [], [("Longer side, prior", old, "mm")]
+        if new:
+            own = [("Longer side", new, "mm")]
+        told = [(one.name, one.value, one.units) for one in finding.measurements]
+        assert told == [*own, *earlier]
+        assert [bool(one.date) for one in finding.measurements] == [False] * len(own) + [True]
 
 
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
