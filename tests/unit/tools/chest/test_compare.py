@@ -855,12 +855,12 @@ def test_a_size_that_the_whole_chest_shares_is_no_change_of_the_heart():
     """7 % larger on the prior film: 14 % of area, in which the heart shares."""
     drawn = chest()
     masks_ = {name: drawn[name] for name in (*LUNGS, "Heart")}
-    sides = [
+    now, then = (
         XRay("PA", masks_, dict.fromkeys(masks_, 0.95), _bytes(drawn["pixels"]), spaced(s, s), {})
         for s in (1.0, 1.07)
-    ]
+    )
     rows = {
-        scale: {row.what: row for row in comparison.change_table(*sides, 0.0, scale)}
+        scale: {row.what: row for row in comparison.change_table(now, then, 0.0, scale)}
         for scale in (1.07, 1.0)
     }
     for name in (*LUNGS, "Heart"):
