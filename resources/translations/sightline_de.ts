@@ -5193,6 +5193,11 @@
             <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>How many cells are there?</source>
+            <translation>Wie viele Zellen gibt es?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>How often the language model is asked.</source>
             <translation>Wie oft das Sprachmodell gefragt wird.</translation>
@@ -15327,9 +15332,19 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>What can you do?</source>
+            <translation>Was kannst du?</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>what identifies the patient could not be told: nothing was sent</source>
             <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>What is abnormal here, and where?</source>
+            <translation>Was ist hier auffällig, und wo?</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -15487,9 +15502,19 @@
             <translation>Rad, Strg + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>When was this image taken, and what is its pixel spacing?</source>
+            <translation>Wann wurde dieses Bild aufgenommen, und wie groß ist sein Pixelabstand?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Where</source>
             <translation>Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Where are the lungs, and is the heart enlarged?</source>
+            <translation>Wo sind die Lungen, und ist das Herz vergrößert?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15530,6 +15555,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>whether the model can load this file cannot be checked here</source>
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Which cell states are there?</source>
+            <translation>Welche Zellzustände gibt es?</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
