@@ -44,6 +44,8 @@ class ResultWording:
         answer: A function that takes a dict of output and metadata, and the `targets` as in
             `AnswerContext`. It returns the direct answer: for each line, its sentences.
         aside: Whether the result is about the file or the display, and is told last.
+        each: Whether each call's result is an answer, in the order of the calls, and not only the
+            last one.
     """
 
     tool: str
@@ -54,6 +56,7 @@ class ResultWording:
     lacking: str = ""
     answer: Callable[[Data, frozenset[str]], Sequence[Sequence[Sentence]]] | None = None
     aside: bool = False
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,18 +276,33 @@ def _direct_answers(
     """
     last = {message.tool: number for number, message in enumerate(results)}
     last |= {message.tool: number for number, message in enumerate(results) if message.ok}
-    answers: dict[int, str] = {}
-    for wording in plans.wordings():
-        number = last.get(wording.tool)
-        if number is None or not wording.kinds & told.kinds:
-            continue
-        if not results[number].ok:
-            reason = wording.lacking if _lacked(results[number]) else ""
-            reason, subject = reason or _reason(results[number]), wording.subject(told.targets)
-            answers[number] = _cannot(subject, reason) if subject else reason
-        elif lines := direct_answer(wording, results[number], told.targets, remarks):
-            answers[number] = "\n".join(lines)
+    known = {one.tool: one for one in plans.wordings()}
+    answers = {
+        number: text
+        for tool, wording in known.items()
+        if not wording.each and (number := last.get(tool)) is not None
+        if (text := _answer(wording, results[number], told, remarks))
+    }
+    for number, message in enumerate(results):
+        wording = known.get(message.tool)
+        if (
+            wording is not None
+            and wording.each
+            and (text := _answer(wording, message, told, remarks))
+        ):
+            answers[number] = text
     return answers
+
+
+def _answer(wording: ResultWording, result: Message, told: AnswerContext, remarks: set[str]) -> str:
+    """Return what a result answers directly; "" for nothing."""
+    if not wording.kinds & told.kinds:
+        return ""
+    if result.ok:
+        return "\n".join(direct_answer(wording, result, told.targets, remarks))
+    reason = wording.lacking if _lacked(result) else ""
+    reason, subject = reason or _reason(result), wording.subject(told.targets)
+    return _cannot(subject, reason) if subject else reason
 
 
 def _limits(told: AnswerContext, plans: Plans) -> list[str]:
