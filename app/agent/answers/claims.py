@@ -18,6 +18,7 @@ from typing import Any, cast
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    FORMULA,
     MARK,
     UNKNOWN,
     citations,
@@ -65,6 +66,10 @@ from app.agent.planning import Vocabulary, tokens_of
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
+_CONSTANT = re.compile(
+    r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
+)
+"""What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
@@ -318,7 +323,8 @@ class Claims:
 
         `every` is the sentence with spaces in place of citations, and `code` also in that of code.
         """
-        plain, places = _bare(code, sentence)
+        formulas = [one.span() for one in re.finditer(FORMULA, code)]
+        plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
@@ -338,7 +344,7 @@ class Claims:
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
-                yield place, why
+                yield next((end for start, end in formulas if start < place < end), place), why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
@@ -876,6 +882,12 @@ _HTML = re.compile(
 def _plain_sign(sign: str) -> str:
     wide = "\uff01" <= sign <= "\uff5e" or "\U0001d400" <= sign <= "\U0001d7ff"
     return readable(sign) if wide or not readable(sign) else sign
+
+
+def _without_constants(text: str, formulas: Sequence[tuple[int, int]]) -> str:
+    """Return a text without the exponents, indices and small factors of its formulas."""
+    found = [one for span in formulas for one in _CONSTANT.finditer(text, *span)]
+    return _blanked(text, iter(found))
 
 
 def _bare(every: str, text: str) -> tuple[str, list[int]]:

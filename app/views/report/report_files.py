@@ -23,7 +23,7 @@ from app.imaging.reports.written_report import (
 from app.views.report.report_pdf import report_pdf
 from app.views.report.report_pictures import all_drawn, pictures_of
 from app.views.results.exporting import write_result
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_n, translatable
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -76,10 +76,14 @@ class ReportFiles:
         content = self._content(form, written)
         opened = list(window.workspace.opened_files())
 
+        left = len(window.report.checks) if written.signature is None else 0
+
         def done(_none: object) -> None:
             told = tr("Saved in {path}").format(path=path.parent)
             if written.signature is None:
                 told = f"{told}\n{tr('Draft, not signed')}"
+            if left:
+                told = f"{told}. {tr_n('%n thing to look at', '%n things to look at', left)}"
             window.notices.show_notice("info", tr("Exported"), told)
 
         def failed(error: SightlineError) -> None:
