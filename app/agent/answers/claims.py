@@ -111,6 +111,7 @@ _MODALITIES = {
     r"ultrasound|sonogra\w*|ultraschall\w*": ("US",),
     r"mammogra\w*": ("MG",),
     r"(?-i:PET)": ("PT",),
+    r"slides?|histolog\w*|microscop\w*|mikroskop\w*|schnitt\w*": ("SM", "GM"),
 }
 """Words by which an image is spoken of, and the modalities that they mean."""
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
@@ -144,6 +145,12 @@ _DECLINED = re.compile(
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
+_NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+"""Words before one for an image of which the sentence does not speak."""
+_THE = re.compile(
+    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
+)
+_REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
     r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
@@ -323,6 +330,7 @@ class Claims:
         plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+        general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
@@ -431,7 +439,9 @@ class Claims:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
         patterns = ((_EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         for pattern, other in patterns:
-            yield from ((one.start(), other) for one in pattern.finditer(text))
+            for one in pattern.finditer(text):
+                if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
+                    yield one.start(), other
         for one in _YEAR.finditer(text):
             if one[0] in self._their_years | self._our_years:
                 yield one.start(), one[0] in self._their_years
@@ -634,7 +644,8 @@ class Claims:
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
             return other_unit
-        here = [item for item in same if not cited or item.source in (0, *cited)]
+        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
             and unit not in ("", "x")
@@ -674,6 +685,7 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
         if _TRUSTED.search(words):
