@@ -100,7 +100,7 @@ def test_every_text_of_the_tables_keeps_its_slots():
     assert len(files) > 3
     for file in files:
         for name, part in tomllib.loads(file.read_text("utf-8")).items():
-            for english, german in part.items() if name not in ("words", "phrases") else ():
+            for english, german in part.items() if name != "phrases" else ():
                 slots = [sorted(re.findall(r"\{[=*#!]?\d\}", text)) for text in (english, german)]
                 assert slots[0] == slots[1], english
                 assert not english.endswith("."), f"{english}: the stop is added"
