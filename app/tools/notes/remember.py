@@ -117,8 +117,9 @@ class Remember:
 
     spec = ToolSpec(
         name=REMEMBER,
-        description="Keeps a note for all conversations, only when the user asks to remember a preference, a "
-        "convention of the site or a style of reports; never anything about a patient.",
+        description="Keeps a note for all conversations, only when the user asks to remember a "
+        "preference, a convention of the site or a style of reports; never anything about a "
+        "patient.",
         Input=RememberInput,
         **_WRITING,
         title="Remember a note",
