@@ -27,7 +27,6 @@ from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
 _CALL_ID = re.compile(rf"{BY_RULE}(\d+)-.*")
-_DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
 
 class OfflineModel:
@@ -285,7 +284,7 @@ class RuleAnswers:
         assert isinstance(intent.plan, ToolPlan)
         # In the order of the calls, however they ended: the same question gets the same answer.
         order = {call_id: place for place, call_id in enumerate(self.transcript.answered)}
-        results = sorted(director.results, key=lambda one: order[one.call_id])
+        results = sorted(director.results, key=lambda one: order.get(one.call_id, len(order)))
         if not intent.plan.steps:  # it is about earlier ones
             results = [message for message in intent.scene.earlier if message.role == "tool"]
         notes, topics, targets = [*ended.notes, *director.notes], intent.plan.topics, intent.targets
@@ -297,7 +296,6 @@ class RuleAnswers:
     def _say(self, text: str) -> str:
         if self.director.asked_in_german:
             text = in_german(text)
-        for match in _DELTA.finditer(text):
-            self.emitter.emit(TextDelta, text=match.group())
+        self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=text))
         return text
