@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-
-import numpy as np
 
 from app.errors import FileProblem
 from app.headless.common import tell_left_out
 from app.imaging.findings import Finding
-from app.imaging.reports.diagnostic_report import diagnostic_report
+from app.imaging.reports.report_bytes import report_bytes
 from app.imaging.reports.report_draft import ReportSubject, Signature
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import LANGUAGES, draft_report
 from app.imaging.reports.templates import template_for, templates
-from app.imaging.reports.written_report import (
-    ENCAPSULATED,
-    FHIR,
-    PDF,
-    SR,
-    TEXT,
-    ReportExport,
-    WrittenReport,
-    report_text,
-    written_report,
-)
+from app.imaging.reports.written_report import ReportExport, WrittenReport, written_report
 from app.imaging.types import Instance, Series, Study
 from app.wiring import Program
 from app.workspace.priors import priors_of
@@ -122,20 +110,17 @@ def report_file(given: ReportOfImages) -> bytes:
         for one in series.instances
         if any(one.sop_instance_uid == other.image.sop_instance_uid for other in report.findings)
     ) or (given.shown,)
-    if given.form == TEXT:
-        return report_text(report).encode()
-    if given.form == FHIR:
-        return diagnostic_report(report, subject, images)
-    decoder = given.program.decoder
-    job = ReportExport(given.form, images, report, given.organization)
-    if given.form == SR:
-        return decoder.report_object(job).result()
-    from app.views.report.report_pdf import report_pdf
-    from app.views.report.report_pictures import all_drawn, pictures_of
 
-    known = {one.sop_instance_uid: one for one in images}
-    pdf = report_pdf(report, all_drawn(pictures_of(report.findings, known.get), decoder))
-    if given.form == PDF:
-        return pdf
-    assert given.form == ENCAPSULATED
-    return decoder.report_object(replace(job, pdf=np.frombuffer(pdf, np.uint8))).result()
+    def pdf() -> bytes:
+        from app.views.report.report_pdf import report_pdf
+        from app.views.report.report_pictures import all_drawn, pictures_of
+
+        known = {one.sop_instance_uid: one for one in images}
+        pictures = pictures_of(report.findings, known.get)
+        return report_pdf(report, all_drawn(pictures, decoder, report.language))
+
+    def write(job: ReportExport) -> bytes:
+        return decoder.report_object(job).result()
+
+    decoder = given.program.decoder
+    return report_bytes(given.form, report, subject, images, write, pdf, given.organization)

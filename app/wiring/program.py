@@ -19,7 +19,7 @@ from app.agent.context.model_messages import prompt_names, system_prompt, tool_t
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
@@ -209,9 +209,9 @@ class Program:
         return audit_key(paths.audit_key_file(), self.secrets)
 
     @cached_property
-    def audit_trail(self) -> Audited:
+    def audit_trail(self) -> AuditTrail:
         """The object that writes the events of runs into the audit log."""
-        return Audited(self.audit, self.registry)
+        return AuditTrail(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
         """Record an `action` and its `facts` in the audit log, on a thread since it may be slow."""
@@ -426,6 +426,7 @@ class Program:
             record_unlinked=self.record.is_unlinked,
             viewer=self.viewer,
             shown=shown,
+            views=self.viewer.pictures() if self.viewer is not None else (),
         )
 
     def without_patients(self, note: str, images: Sequence[OpenImage]) -> str:

@@ -117,8 +117,9 @@ class ReportStore:
         """Keep a study's report, or remove what is kept; raises OSError."""
         file = self.file(study)
         if draft is None:
-            with suppress(FileNotFoundError):
-                file.unlink()
+            for one in (file, *file.parent.glob(f".{file.name}.*")):  # and what a crash has left
+                with suppress(FileNotFoundError):
+                    one.unlink()
             return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         packed = json.dumps({"version": _VERSION, "report": pack(draft)}, ensure_ascii=False)
@@ -294,7 +295,8 @@ class OpenReport:
     def _drafted(
         self, template: Template, findings: Sequence[Finding] | None = None
     ) -> ReportDraft:
-        language = self.draft.language if self.draft is not None else self.language
+        """Return a draft of all that is accepted; or of `findings`, in the report's language."""
+        language = self.draft.language if self.draft and findings is not None else self.language
         told = tuple(self.accepted.values()) if findings is None else findings
         return draft_report(self.subject, told, template, language)
 
@@ -358,13 +360,23 @@ class OpenReport:
         self._change("Add findings to the report", draft)
 
     def remove_struck(self) -> None:
-        """Remove the sentences whose findings are no longer accepted."""
+        """Remove the sentences whose findings are no longer accepted.
+
+        One that rests on others as well is drafted anew from those.
+        """
         draft = self.draft
         if draft is None or self.signed:
             return
         for section in draft.sections:
-            kept = [one for one in section.sentences if not is_struck(one, self.accepted)]
-            if len(kept) < len(section.sentences):
+            kept: list[Sentence] = []
+            for one in section.sentences:
+                left = [self.accepted[key] for key in one.findings if key in self.accepted]
+                if not is_struck(one, self.accepted):
+                    kept.append(one)
+                elif left:
+                    again = self._drafted(self.template, left).section(section.key)
+                    kept += [new for new in again.sentences if new.findings] if again else []
+            if kept != list(section.sentences):
                 draft = draft.with_sentences(section.key, kept)
         self._change("Remove struck sentences", draft)
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 from app.agent.events import DataSent, RunEvent, RunFinished, RunStarted, TextDelta, Usage
 from app.agent.messages import Message
 from app.agent.sessions import SessionStore, Thread
+from app.views.chat.run_wording import total_usage
 from tests.gui.chat_support import Chat, ask, opened
 
 pytestmark = pytest.mark.gui
@@ -249,6 +250,27 @@ def test_the_menu_says_what_a_conversation_took(chat: Chat, wait_until: Wait):
     wait_until(lambda: header.usage.isVisible())
     assert header.usage.text() == "2,000 tokens in, 40 out, about $0.25"
     header.more_menu.close()
+
+
+def test_tokens_without_a_price_say_so(chat: Chat, wait_until: Wait):
+    """No price comes with Sightline: without one of the user's the cost is not known."""
+    counts = {"input_tokens": 1, "output_tokens": 1}
+    for cost in (None, 0.25):
+        ask(chat, wait_until)
+        chat.runner.say(DataSent, host="api.example.org", model="m", characters=5)
+        chat.runner.say(Usage, **counts, run_input_tokens=1000, run_output_tokens=20, cost=cost)
+        chat.runner.finish("ok")
+        wait_until(lambda: chat.run.ended and chat.dock.is_idle())
+        thread = chat.dock.thread
+        assert thread is not None
+        if cost is None:
+            assert total_usage(thread.runs()) == "1,000 tokens in, 20 out, price not known"
+    first = chat.dock.conversation.runs[0].answers[-1].usage
+    assert first is not None
+    assert first.full == "1,000 tokens in, 20 out, price not known"
+    assert total_usage(thread.runs()) == (
+        "2,000 tokens in, 40 out, about $0.25, without answers whose price is not known"
+    )
 
 
 def test_a_formula_is_shown_in_characters(chat: Chat, wait_until: Wait):

@@ -231,3 +231,12 @@ def test_without_an_accepted_finding_there_is_no_report(
     file.write_text(json.dumps([finding_json(one, tmp_path / "out")]))
     assert main([*command, "--out", str(tmp_path / "x.txt"), "--proposed"]) == 1
     assert "no mark or accepted finding" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Roe\\Jane", "A=B=C=D", "أحمد Roe", "x" * 90])
+def test_any_name_that_signs_is_valid_in_a_structured_report(
+    export: Export, tmp_path: Path, name: str
+) -> None:
+    dataset = validated(export("report-sr", name), tmp_path)
+    told = str(dataset.VerifyingObserverSequence[0].VerifyingObserverName)
+    assert told == name.replace("\\", "/").replace("=", "-")[:64]

@@ -18,6 +18,7 @@ from typing import Any, cast
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    FORMULA,
     MARK,
     UNKNOWN,
     citations,
@@ -35,92 +36,44 @@ from app.agent.answers.facts import (
     facts_of,
     findings_in,
     item_facts,
+    judges,
     miscounted,
     order_against,
     organs_in,
     shared,
     sides_of,
 )
-from app.agent.answers.german import is_german
+from app.agent.answers.figures import (
+    NUMBER,
+    SCALES,
+    Figure,
+    figures_in,
+    figures_in_text,
+    in_digits,
+    name_and_unit_of,
+    rounded,
+    same_figure,
+    subjects_in,
+    unit_of,
+    value_of,
+)
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
 from app.agent.llm.base import StatedClaim
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
-from app.paths import resources_dir
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
-_SPELLED = {
-    "times": "x",
-    "mal": "x",
-    "×": "x",
-    "mcg": "µg",
-    "millimet": "mm",
-    "centimet": "cm",
-    "zentimet": "cm",
-    "per": "%",
-    "prozent": "%",
-    "millilit": "ml",
-    "mililit": "ml",
-    "lit": "l",
-    "degree": "°",
-    "grad": "°",
-    "pixel": "px",
-    "year": "years",
-    "jahr": "years",
-    "day": "days",
-    "tag": "days",
-    "week": "weeks",
-    "woche": "weeks",
-    "month": "months",
-    "monat": "months",
-    "zoll": "inch",
-    "ml/min": "ml/min",
-    "hounsfield": "hu",
-    "he": "hu",
-    "inch": "inch",
-}
-"""Beginnings of units that are written out."""
-_UNITS = (
-    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
-    r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
-    r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
-    r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
-    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln|hounsfield[ -](?:units?|einheiten))"
+_CONSTANT = re.compile(
+    r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
 )
-_NUMBER = re.compile(
-    rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
-    rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?!\w|[.,]\d)"
-    rf"(?:[\s-]?(?P<unit>{_UNITS})(?!\w))?"
-    rf"|(?<![\w.,])(?P<tight>\d+(?:\.\d+)?)(?P<tight_unit>{_UNITS})(?!\w)"
-)
+"""What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
-_SCALES = {
-    "mm": ("mm", 1.0),
-    "cm": ("mm", 10.0),
-    "µm": ("mm", 0.001),
-    "um": ("mm", 0.001),
-    "mm2": ("mm2", 1.0),
-    "cm2": ("mm2", 100.0),
-    "ml": ("ml", 1.0),
-    "l": ("ml", 1000.0),
-    "cm3": ("ml", 1.0),
-    "cc": ("ml", 1.0),
-    "mm3": ("ml", 0.001),
-    "mg": ("mg", 1.0),
-    "g": ("mg", 1000.0),
-    "µg": ("mg", 0.001),
-    "kg": ("mg", 1_000_000.0),
-}
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
-_ABOUT = re.compile(
-    r"(?:about|approximately|roughly|around|nearly|almost|ca\.?|circa|etwa|rund|~|≈)\W*$", re.I
-)
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
@@ -158,34 +111,26 @@ _MODALITIES = {
     r"ultrasound|sonogra\w*|ultraschall\w*": ("US",),
     r"mammogra\w*": ("MG",),
     r"(?-i:PET)": ("PT",),
+    r"slides?|histolog\w*|microscop\w*|mikroskop\w*|schnitt\w*": ("SM", "GM"),
 }
 """Words by which an image is spoken of, and the modalities that they mean."""
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
-_UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
-"""Keys of numbers to which a "unit" beside them does not belong."""
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
 _HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
-_TIMES = re.compile(
-    r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
-    r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
-    re.IGNORECASE,
-)
-_OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
 _MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
+_MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
-_STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
 
 _DECLINED = re.compile(
     r"\?\W*$|\bwhether\b|\b(?:to|for) (?:rul(?:e|ing) out|exclud(?:e|ing)|look(?:ing)? for)\b"
@@ -200,9 +145,19 @@ _DECLINED = re.compile(
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
+_NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+"""Words before one for an image of which the sentence does not speak."""
+_THE = re.compile(
+    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
+)
+_REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
-    r"|too close|undecided|doubt",
+    r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
+    re.IGNORECASE,
+)
+_TRUSTED = re.compile(
+    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
@@ -243,20 +198,6 @@ _ABSENT = re.compile(
 _RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number in a result, a question or an image's note.
-
-    Attributes:
-        unit: Its unit, "" if none is given.
-        source: Number of the result that holds it; 0 for a question, a note or a failed call.
-    """
-
-    value: float
-    unit: str = ""
-    source: int = 0
-
-
 @dataclass(slots=True)
 class _Part:
     """A part of a sentence that has citations of its own, or a sentence without any.
@@ -292,7 +233,7 @@ class Claims:
         self._elsewhere = dict(self._of_other_images())
         figures = dict.fromkeys([*self._given(history), *self._of_results()])
         self._figures = sorted(figures, key=lambda item: abs(item.value))
-        self._measured = any(item.unit in _SCALES for item in self._figures)
+        self._measured = any(item.unit in SCALES for item in self._figures)
         texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
@@ -355,7 +296,7 @@ class Claims:
             text = " ".join(without_tricks(claim.statement).split()).rstrip(" .")[:300]
             if claim.side and not sides_of(text):
                 text += f" ({claim.side if claim.side != 'both' else 'both sides'})"
-            said = {abs(one.value) for one in _in_text(text)}
+            said = {abs(one.value) for one in figures_in_text(text)}
             if claim.value is not None and abs(claim.value) not in said:
                 text += f": {claim.value:.6g} {claim.unit}".rstrip()
             if _CLAIMED_ID.fullmatch(claim.evidence.strip(" []")):
@@ -373,7 +314,7 @@ class Claims:
             _MARKABLE.search(text)
             or sides_of(text)
             or findings_in(text)
-            or _subjects(text, _statement_words(self._plans))
+            or subjects_in(text, _statement_words(self._plans))
             or not text.isascii()
         )
 
@@ -382,15 +323,17 @@ class Claims:
 
         `every` is the sentence with spaces in place of citations, and `code` also in that of code.
         """
-        plain, places = _bare(code, sentence)
+        formulas = [one.span() for one in re.finditer(FORMULA, code)]
+        plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+        general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
-        figures = "" if general else _in_digits(figures, _statement_words(self._plans))
+        figures = "" if general else in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        numbers = [*_NUMBER.finditer(figures)]
+        numbers = [*NUMBER.finditer(figures)]
         few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
         for one in numbers:
             place = places[one.end() - 1] + 1
@@ -401,7 +344,7 @@ class Claims:
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
-                yield place, why
+                yield next((end for start, end in formulas if start < place < end), place), why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
@@ -493,7 +436,9 @@ class Claims:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
         patterns = ((_EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         for pattern, other in patterns:
-            yield from ((one.start(), other) for one in pattern.finditer(text))
+            for one in pattern.finditer(text):
+                if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
+                    yield one.start(), other
         for one in _YEAR.finditer(text):
             if one[0] in self._their_years | self._our_years:
                 yield one.start(), one[0] in self._their_years
@@ -536,7 +481,7 @@ class Claims:
     def _years(self, number: int) -> set[str]:
         """Return the years that a result names, by which an image may be spoken of."""
         texts = _strings(self._results[number].message.data)
-        return {one[0] for text in texts for one in _YEAR.finditer(text[:_STRINGS])}
+        return {one[0] for text in texts for one in _YEAR.finditer(text[:_MOST_STRINGS])}
 
     def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the texts of items by their ids; without those that there are not."""
@@ -580,6 +525,11 @@ class Claims:
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = {one: shared(words, told) for one, told in every.items()}
         own, other = organs_in(text), organs_in(words)
+        shown = subjects_in(words, _statement_words(self._plans))
+        number = int(key.partition(".")[0])
+        doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
+        if not re.search(r"\d", words) and doubtful:
+            return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
         if any(alike.values()) and (elsewhere or not alike.get(key)):
             return f"{key} is {text}"
@@ -589,25 +539,25 @@ class Claims:
 
     def _of_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
-        figures = _in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        figures = in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
         figures = _blanked(figures, _ITEM.finditer(figures, 0, 12))
         befores = [
-            figures[max(0, one.start() - _REACH) : one.start()] for one in _NUMBER.finditer(figures)
+            figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
         ]
         said = [
-            one
-            for one, before in zip(_NUMBER.finditer(figures), befores, strict=True)
+            (one, before)
+            for one, before in zip(NUMBER.finditer(figures), befores, strict=True)
             if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
             and not _YEAR.fullmatch(one[0])
         ]
-        own = [one for text in items.values() for one in _in_text(text)]
+        own = [one for text in items.values() for one in figures_in_text(text)]
         if not said or not own:
             return ""
         right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
-        for one in said:
-            value, decimals = _value(one)
-            unit = _unit(one["unit"] or one["tight_unit"] or "")
-            fits = any(_same(value, decimals, unit, known, units=False) for known in own)
+        for one, before in said:
+            value, decimals = rounded(one, before)
+            unit = unit_of(one["unit"] or one["tight_unit"] or "")
+            fits = any(same_figure(value, decimals, unit, known, units=False) for known in own)
             right[unit] = right.get(unit, False) or fits
         other = any(
             not fits and unit in _OWN and any(one.unit == unit for one in own)
@@ -618,11 +568,11 @@ class Claims:
 
     def _is_derived(self, found: re.Match[str], figures: str, parts: Sequence[_Part]) -> bool:
         """Return whether a figure is the sum or difference of others that the sentence tells."""
-        said, decimals = _value(found)
-        unit = _unit(found["unit"] or found["tight_unit"] or "")
+        said, decimals = value_of(found)
+        unit = unit_of(found["unit"] or found["tight_unit"] or "")
         others = figures[: found.start()] + " " + figures[found.end() :]
         texts = self._texts_of(key for part in parts for key in part.ids).values()
-        known = {one for text in (others, *texts) for one in _in_text(text)}
+        known = {one for text in (others, *texts) for one in figures_in_text(text)}
         percent = unit == "%"
         values = {abs(one.value) for one in known if percent or one.unit == unit}
         if not 2 <= len(values) <= _MOST_ADDED:
@@ -645,7 +595,7 @@ class Claims:
         if found["unit"] or found["tight_unit"]:
             return ""
         behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
-        value, decimals = _value(found)
+        value, decimals = value_of(found)
         if behind is None or decimals:
             return ""
         numbers = cited or [one for one in self._results if one not in self._elsewhere]
@@ -656,47 +606,49 @@ class Claims:
         """Yield the figures of questions, image notes and failed calls."""
         for message in history:
             if message.role == "user":
-                yield from _in_text(message.text)
-                yield from _walk(message.images)
+                yield from figures_in_text(message.text)
+                yield from figures_in(message.images)
             elif message.role == "tool" and not message.ok:
-                yield from _in_text(message.text)
+                yield from figures_in_text(message.text)
 
     def _of_results(self) -> Iterator[Figure]:
         for number, item in self._results.items():
             message = item.message
             told = {key: value for key, value in message.data.items() if key != "items"}
             for part in (told, item.call.arguments):
-                yield from _walk(part, source=number)
+                yield from figures_in(part, source=number)
             lengths = (v for v in message.output.values() if isinstance(v, list | dict))
             yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
             tool = self._director.tool(item.call.name)
             if tool is not None:
-                yield from _in_text(tool.spec.description, number)
+                yield from figures_in_text(tool.spec.description, number)
 
     def _figure(self, before: str, found: re.Match[str], cited: Sequence[int]) -> str:
         """Return what is wrong with a figure; "" if it stems from a result or the question."""
-        unit = _unit(found["unit"] or found["tight_unit"] or "")
+        as_written = found["unit"] or found["tight_unit"] or ""
+        unit = unit_of(as_written)
+        shown = as_written if len(as_written) < 6 else unit  # "millimetres": mm
+        other_unit = f"no result gives this in {shown}"
         if _NAMED_BY_NUMBER.search(before) and not unit:
             return ""
-        said, decimals = _value(found)
-        if _ABOUT.search(before) and not decimals and said and not said % 10:
-            decimals = -1 if said % 100 else -2  # "about 840"
+        said, decimals = rounded(found, before)
         own = self._of_key(before, cited)
         near = own or [*self._near(said, decimals)]
-        alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
+        alike = [item for item in near if same_figure(said, decimals, unit, item, units=False)]
         if own and not alike:
             return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
-        same = [item for item in alike if _same(said, decimals, unit, item)]
+        same = [item for item in alike if same_figure(said, decimals, unit, item)]
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
-            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
-        here = [item for item in same if not cited or item.source in (0, *cited)]
+            return other_unit
+        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
             and unit not in ("", "x")
             and (alike or (unit in _LENGTHS and not self._measured))
         ):
-            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
+            return other_unit
         if not here:
             return f"not in result {_listed(cited)}" if cited else "in no result"
         elsewhere = [self._elsewhere.get(item.source, "") for item in here]
@@ -719,7 +671,7 @@ class Claims:
             for key, value in self._results[number].message.output.items():
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
-                name, unit = _name_and_unit(key)
+                name, unit = name_and_unit_of(key)
                 if len(name) < longest or not _named(name).search(before):
                     continue
                 found = found if len(name) == longest else []
@@ -730,10 +682,17 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
+        if _TRUSTED.search(words):
+            yield from (
+                f"result {number} is marked unreliable"
+                for number in cited
+                if self._results[number].message.output.get("reliable") is False
+            )
         yield from self._finding(words, cited)
-        for index in sorted(_subjects(words, _statement_words(self._plans))):
+        for index in sorted(subjects_in(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
             shown = [number for number in cited or self._results if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
@@ -758,10 +717,16 @@ class Claims:
         }
         for place, key in findings_in(words).items():
             numbers = cited or self._results
-            if place in by_pack or any(key in self._concepts(number) for number in numbers):
+            if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+
+    def _speaks_of(self, number: int, concept: str) -> bool:
+        """Return whether a result names a finding, or judges an organ; see `findings_in`."""
+        if concept not in self._concepts(number):
+            return False
+        return not concept.startswith("O") or judges(self._facts(number), concept)
 
     def _concepts(self, number: int) -> frozenset[str]:
         """Return the findings and organs that a result, or the description of its tool, names."""
@@ -785,13 +750,17 @@ class Claims:
 
     def _shows(self, number: int, index: str) -> bool:
         """Return whether a result can support a statement: by its tool, or by its own words."""
-        item = self._results[number]
-        if item.call.name in self._plans.statements[int(index)].tools:
+        if self._by_tool(number, index):
             return True
+        item = self._results[number]
         if number not in self._said:
             said = " . ".join(_strings(item.message.data))
-            self._said[number] = _subjects(said, _statement_words(self._plans))
+            self._said[number] = subjects_in(said, _statement_words(self._plans))
         return index in self._said[number]
+
+    def _by_tool(self, number: int, index: str) -> bool:
+        name = self._results[number].call.name
+        return name in self._plans.statements[int(index)].tools
 
     def _unsupported(self) -> str:
         if self._director.model_sees:
@@ -819,7 +788,7 @@ class Claims:
         if cited:
             return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
-        tools = _subjects(doing, _deed_words(self._plans))
+        tools = subjects_in(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
 
 
@@ -915,6 +884,12 @@ def _plain_sign(sign: str) -> str:
     return readable(sign) if wide or not readable(sign) else sign
 
 
+def _without_constants(text: str, formulas: Sequence[tuple[int, int]]) -> str:
+    """Return a text without the exponents, indices and small factors of its formulas."""
+    found = [one for span in formulas for one in _CONSTANT.finditer(text, *span)]
+    return _blanked(text, iter(found))
+
+
 def _bare(every: str, text: str) -> tuple[str, list[int]]:
     """Return a sentence without emphasis, and the place of each sign that is left.
 
@@ -954,131 +929,15 @@ def _dates(text: str) -> Iterator[frozenset[int]]:
         yield frozenset(int(part) for part in found.groups() if part and part.isdigit())
 
 
-def _value(found: re.Match[str]) -> tuple[float, int]:
-    """Return a number in a text and its decimals; "0,72" is 0.72."""
-    digits = found["number"] or found["tight"]
-    if re.fullmatch(r"\d+,\d{1,2}|0,\d+", digits):
-        digits = digits.replace(",", ".")
-    digits = digits.replace(",", "")
-    sign = -1.0 if (found["sign"] or "+") in "-\u2212" else 1.0
-    return sign * float(digits), len(digits.partition(".")[2])
-
-
-def _in_digits(text: str, subjects: Vocabulary) -> str:
-    """Return a text of the same length with numbers in words as digits, where they count.
-
-    They count before a unit ("ten millimetres") and before a finding ("three small nodules").
-    Dots in German thousands become commas.
-    """
-    values = _number_words()
-    text = _times_in_digits(text)
-    if _THOUSANDS.search(text) and is_german([text]):
-        text = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), text)
-
-    def digits(found: re.Match[str]) -> str:
-        behind = text[found.end() :]
-        words = re.match(r"(?:\s+(?!(?:of|in|on|and|is|are)\b)[\w-]+){1,3}", behind)
-        counted = words is not None and any(_subjects(word, subjects) for word in words[0].split())
-        if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
-            return found[0]
-        value = sum(values[part] for part in found[0].casefold().split("-"))
-        return str(value).rjust(len(found[0]))
-
-    word = "|".join(values)
-    return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
-
-
-def _times_in_digits(text: str) -> str:
-    """Return a text of the same length with "twice" and the like as "2x"."""
-    return _TIMES.sub(lambda m: f"{_OFTEN[m['word'].casefold()]}x".ljust(len(m[0])), text)
-
-
-@lru_cache(maxsize=1)
-def _number_words() -> Mapping[str, int]:
-    lines = (resources_dir() / "words" / "numbers.txt").read_text("utf-8").splitlines()
-    return {word: int(line.split()[-1]) for line in lines for word in line.split()[:-1]}
-
-
-def _unit(written: str) -> str:
-    lower = written.casefold()
-    for beginning, unit in _SPELLED.items():
-        if lower.startswith(beginning):
-            return unit
-    return lower.replace("²", "2").replace("³", "3").replace("pixels", "px").replace("pixel", "px")
-
-
-def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool = True) -> bool:
-    """Return whether a figure as written is the known one, rounded or in another unit."""
-    values = [(known.value, known.unit)]
-    if unit == "%" and known.unit in ("", "%"):
-        share = not known.unit and abs(known.value) <= 1
-        values = [(known.value * 100, "%")] if share else [(known.value, "%")]
-    elif unit in _SCALES and known.unit in _SCALES:
-        base, factor = _SCALES[unit]
-        other, scale = _SCALES[known.unit]
-        values = [(known.value * scale / factor, unit)] if base == other else []
-    slack = 0.5 * 10.0**-decimals * 1.0001
-    return any(
-        abs(abs(value) - abs(said)) <= slack
-        and (
-            not units
-            or not unit
-            or unit == own
-            or (not own and unit not in _SCALES and unit != "x")
-        )
-        for value, own in values
-    )
-
-
-def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
-    for found in _NUMBER.finditer(_times_in_digits(text[: 10 * _FIGURES])):
-        yield Figure(_value(found)[0], _unit(found["unit"] or found["tight_unit"] or ""), source)
-
-
-def _name_and_unit(key: str) -> tuple[str, str]:
-    name, _, last = key.lower().rpartition("_")
-    unit = _unit(last)
-    if name and (unit in _SCALES or unit in ("px", "hu", "kg", "bpm", "ms", "°")):
-        return name, unit
-    return key.lower(), "mm" if "spacing" in key.lower() else ""
-
-
 @lru_cache(maxsize=512)
 def _named(key: str) -> re.Pattern[str]:
     words = r"[\s_]+".join(re.escape(word) for word in key.split("_") if word)
     return re.compile(rf"(?<!\w){words}(?!\w){_BETWEEN}", re.IGNORECASE)
 
 
-def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
-    """Yield the numbers in JSON with their units, as far as keys or a "units" beside them tell."""
-    left: list[tuple[Any, str]] = [(value, unit)]
-    for _ in range(_FIGURES):
-        if not left:
-            return
-        match left.pop():
-            case bool(), _:
-                pass
-            case (int() | float()) as number, given:
-                yield Figure(float(number), given, source)
-            case str() as text, _:
-                yield from _in_text(text, source)
-            case dict() as table, given:
-                entries = cast("Mapping[str, Any]", table)
-                told = str(entries.get("unit") or entries.get("units") or "").split()
-                beside = _unit(told[0]) if told else given
-                left += [
-                    (item, "" if key in _UNITLESS else _name_and_unit(key)[1] or beside)
-                    for key, item in entries.items()
-                ]
-            case (list() | tuple()) as items, given:
-                left += [(item, given) for item in cast("Sequence[Any]", items)]
-            case _:
-                pass
-
-
 def _strings(value: Any) -> Iterator[str]:
     left = [value]
-    for _ in range(_STRINGS):
+    for _ in range(_MOST_STRINGS):
         if not left:
             return
         match left.pop():
@@ -1092,10 +951,6 @@ def _strings(value: Any) -> Iterator[str]:
                 left.extend(cast("Sequence[Any]", items))
             case _:
                 pass
-
-
-def _subjects(text: str, vocabulary: Vocabulary) -> set[str]:
-    return {found.owner for found in vocabulary.find(tokens_of(text))}
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
+from app.agent.answers.figures import NUMBER, value_of
 from app.agent.planning import Vocabulary, tokens_of
 from app.tools.pack_plan import phrases, word_lists
 
@@ -55,6 +56,12 @@ _EXISTS = re.compile(
     r"liegt|findet|besteht)\b",
     re.IGNORECASE,
 )
+_STATE = re.compile(
+    r"\b(?:appears?|looks?|remains?|(?:is|are) (?:in the )?midline|well[ -]expanded|erscheint|"
+    r"wirkt|mittelständig|symmetri\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell the state of an organ."""
 _COURSE = re.compile(
     r"\b(?:from|von)\s+(?P<first>\d+(?:[.,]\d+)?)[^.;]{0,40}?\s(?:to|auf)\s+(?P<last>\d+(?:[.,]\d+)?)",
     re.IGNORECASE,
@@ -90,13 +97,12 @@ _GENERAL = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser)\s+than|"
+    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser|thicker)\s+(?:\([^()]*\)\s+)?than|"
     r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter)\s+than|"
+    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter|thinner)\s+(?:\([^()]*\)\s+)?than|"
     r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?")
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
 """Parts of keys whose number counts what the rest names."""
 _ENDINGS = (
@@ -259,8 +265,7 @@ def _clause(clause: str) -> Fact:
 
 
 def _figures(text: str) -> tuple[float, ...]:
-    found = (float(one[0].replace(",", ".")) for one in _NUMBER.finditer(text))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(value_of(one)[0] for one in NUMBER.finditer(text)))
 
 
 def sides_of(text: str) -> frozenset[str]:
@@ -408,7 +413,13 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     if len(said) != 1 or part.denied - {_ABNORMAL}:
         return ""
     graded = [
-        (len(part.words & fact.words - {_ABNORMAL}), number, found[1].casefold(), fact)
+        (
+            len(part.words & fact.words - {_ABNORMAL})
+            + _FIGURE * any(_near(value, fact.values) for value in part.values),
+            number,
+            found[1].casefold(),
+            fact,
+        )
         for number, fact in told
         if (found := _FLAG.search(fact.text))
     ]
@@ -466,6 +477,8 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bo
         shared = clause.words & fact.words
         organ = any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        if concepts := {word for word in alike if word[0] in "FC"}:
+            alike = concepts  # which is what is there or not, rather than the words around it
         differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
         agreed |= alike - differ
         told_words = clause.words - {_ABNORMAL} or clause.words
@@ -482,7 +495,7 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bo
 def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
     """Return the number that a sentence calls above or below another, and that is not so."""
     for found in _MORE.finditer(sentence):
-        limit = _NUMBER.match(sentence, found.end() + 1)
+        limit = NUMBER.match(sentence, found.end() + 1)
         if limit is None:
             continue
         words = _row(sentence[: found.start()]).words
@@ -495,7 +508,7 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
         if len({value for _, value, _ in named}) != 1:
             continue
         number, value, key = named[0]
-        bound = float(limit[0].replace(",", "."))
+        bound = value_of(limit)[0]
         denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         holds = value > bound if found["more"] else value < bound
         if holds == denied and value != bound:
@@ -548,9 +561,16 @@ def findings_in(sentence: str) -> dict[int, str]:
 
     They are findings, and organs that are judged ("the spleen is enlarged", "normal").
     """
-    judged = any(any(_judged(one[0])) for one in _WORD.finditer(sentence))
+    judged = bool(_STATE.search(sentence)) or any(
+        any(_judged(one[0])) for one in _WORD.finditer(sentence)
+    )
     found = _concepts_in(sentence).items()
     return {place: key for place, key in found if judged or not key.startswith("O")}
+
+
+def judges(facts: Facts, organ: str) -> bool:
+    """Return whether a result says of an organ that it is normal, or not, or may be."""
+    return any({organ, _ABNORMAL} <= fact.words for fact in facts.said)
 
 
 def concepts_of(text: str) -> frozenset[str]:

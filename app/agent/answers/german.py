@@ -7,6 +7,7 @@ Packs and rules write English. Each sentence is looked up in the texts of
     {=0}   one item that is taken over as it is
     {*0}   the same, also with commas: names of drugs, the words of a record
     {#0}   a number
+    {!0}   only texts of the table, several with commas
 
 Titles of tools and reasons of errors are those of the window's translation
 (`resources/translations`). A sentence that is in neither stays English.
@@ -29,13 +30,17 @@ _PARTS = re.compile(
     r"(?P<head>\s*(?:[-*•]\s+)?)(?P<body>.*?)(?P<cites>(?:\s*\[[\d.,; –-]+\])*)(?P<end>[.!?]?)",
     re.DOTALL,
 )
-_SLOT = re.compile(r"\{([=*#]?)(\d)\}")
-_BY_SLOT = re.compile(r"(\{[=*#]?\d\})")
+_SLOT = re.compile(r"\{([=*#!]?)(\d)\}")
+_BY_SLOT = re.compile(r"(\{[=*#!]?\d\})")
 _PATTERNS = {"#": r"(\d[\d.,]*)", "*": "(.+)"}
 _DEEPEST = 6  # templates and lists within what stands in for {0}
 _MOST_SENTENCES = 4  # that a text of the table has
 _LISTS = ("; ", ", ")
-_LISTS_KEPT = {"=": _LISTS, "*": _LISTS[:1]}  # which a slot of each kind does not reach over
+_KEPT = ("=", "*", "#")
+_LISTS_KEPT = {
+    "=": (*_LISTS, ". "),
+    "*": _LISTS[:1],
+}  # which a slot of each kind does not reach over
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words
 _REPORTERS = ("app/agent/", "app/imaging/", "app/records/", "app/tools/", "resources/tables/chest")
 _LEAST_OWN = 12  # characters of a report besides its values, for not to fit anything
@@ -176,19 +181,16 @@ def _known(text: str, depth: int = 0) -> str | None:
     if text.casefold() in _names():
         return _names()[text.casefold()]
     for one in table.templates:
-        if not all(piece in text for piece in one.pieces):
-            continue
+        listed = depth and "; " in text and not any("; " in piece for piece in one.pieces)
+        if listed or not all(piece in text for piece in one.pieces):
+            continue  # of a list each item is looked up
         found = one.pattern.fullmatch(text)
         if found is not None and _fits(one, found):
             inside = {
-                f"{{{kept}{key}}}": part if kept else _inside(part, depth + 1)
-                for (kept, key), part in zip(one.slots, found.groups(), strict=True)
+                f"{{{kind}{key}}}": part if kind in _KEPT else _inside(part, depth + 1)
+                for (kind, key), part in zip(one.slots, found.groups(), strict=True)
             }
             return "".join(inside.get(piece, piece) for piece in _BY_SLOT.split(one.german))
-    tools, _, rest = text.partition(": ")  # whose warning it is
-    known_tools = all(one in table.exact for one in tools.split(", "))
-    if rest and known_tools and not _SENTENCE.search(rest):
-        return f"{_inside(tools, depth + 1)}: {_inside(rest, depth + 1)}"
     if text[:1].isupper():  # the reason of an error, made a sentence
         lower = _known(text[:1].lower() + text[1:], depth)
         return lower[:1].upper() + lower[1:] if lower is not None else None
@@ -197,12 +199,18 @@ def _known(text: str, depth: int = 0) -> str | None:
 
 def _fits(template: _Template, found: re.Match[str]) -> bool:
     """Return whether no slot reaches over sentences, or one that is kept over items of a list."""
-    for at, (kept, _) in enumerate(template.slots, 1):
+    breaks = len(_SENTENCE.findall(found.string))
+    for at, (kind, _) in enumerate(template.slots, 1):
         quoted = found.string[: found.start(at)].endswith(("“", '"'))
-        several = any(one in found[at] for one in _LISTS_KEPT.get(kept, ()))
-        if not quoted and (several or _SENTENCE.search(found[at])):
+        several = any(one in found[at] for one in _LISTS_KEPT.get(kind, ()))
+        inside = len(_SENTENCE.findall(found[at]))
+        if not quoted and (several or inside):
             return False
-    return True
+        breaks -= inside
+        exact, text = _table().exact, found[at]
+        if kind == "!" and not (text in exact or all(one in exact for one in text.split(", "))):
+            return False
+    return breaks <= len(_SENTENCE.findall("X".join(template.pieces)))
 
 
 def _inside(text: str, depth: int) -> str:

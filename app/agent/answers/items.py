@@ -49,6 +49,8 @@ _UNITS = {
     "percent": "%",
 }
 """Endings of keys that name the unit of their number."""
+_GROUPS = ("metrics", "measurements", "values", "results")
+"""Keys that hold numbers and name nothing."""
 _HAIR = re.compile(r"[\W_]+")
 
 
@@ -89,7 +91,8 @@ def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Ite
 
 def name_and_unit(path: Sequence[str]) -> tuple[str, str]:
     """Return the name in words of a number in an output, and the unit that its key ends with."""
-    words = [word for key in path for word in re.split(r"[\s_]+", key) if word]
+    named = path[1:] if len(path) > 1 and path[0].casefold() in _GROUPS else path
+    words = [word for key in named for word in re.split(r"[\s_]+", key) if word]
     unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     return " ".join(words[:-1] if unit else words), unit
 
@@ -111,7 +114,7 @@ def _measured(name: str, findings: Sequence[Finding]) -> str:
         (len(label), one.id)
         for one in findings
         if (label := _plain(one.label))
-        and (f" {plain} ".startswith(f" {label} ") or plain == _plain(one.ratio))
+        and (f" {plain} ".startswith(f" {label} ") or f" {_plain(one.ratio)}".endswith(f" {plain}"))
     ]
     longest = [key for length, key in fitting if length == max(fitting)[0]]
     return longest[0] if len(longest) == 1 else ""

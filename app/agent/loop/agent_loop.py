@@ -36,7 +36,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.available_tools import (
     AvailableTools,
     OfferedTools,
@@ -106,7 +106,7 @@ class AgentLoop:
         retry: Retry | None = None,
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
-        audit: Audited | None = None,
+        audit: AuditTrail | None = None,
         tool_texts: Mapping[str, str] | None = None,
         clean_notes: bool = False,
         profile: AgentProfile | None = None,
@@ -391,14 +391,14 @@ class _Run:
         if not self.plain and (
             self.rules.own_text or (self.agent.rules_first and self.rules.begin())
         ):
-            await self.asking.keep(intent.images)
+            await self.asking.keep(intent.images, of_view=intent.of_view)
             answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
             self.director.model_sees = await self.asking.go_on()
         else:
-            self.director.model_sees = await self.asking.ask(intent.images)
+            self.director.model_sees = await self.asking.ask(intent.images, of_view=intent.of_view)
         while True:
             await self._while_held()
             try:

@@ -47,6 +47,7 @@ class Fault(StrEnum):
     UNIT = "unit"
     NEGATION = "negation"
     UNFOUNDED = "unfounded"  # a number that no finding has
+    UNNAMED = "unnamed"  # tells neither the name nor a figure of its finding
     DENIED = "denied"  # rests on no finding, and says that an accepted one is not there
     CHANGED = "changed"  # its finding is not what it was when the report was signed
     LATER = "later"  # a finding that was accepted after the report was signed
@@ -165,6 +166,7 @@ def check_report(
             made.append(Check(Fault.STRUCK, section.key, place, key))
             continue
         found = [accepted[key] for key in sentence.findings]
+        before = len(made)
         made += [
             Check(fault, section.key, place, found[0].id if found else "", told, true)
             for fault, told, true in (
@@ -174,6 +176,8 @@ def check_report(
                 *(() if found else _denial(sentence, accepted.values(), draft.language)),
             )
         ]
+        if found and len(made) == before and not _speaks_of(sentence, found, draft.language):
+            made.append(Check(Fault.UNNAMED, section.key, place, found[0].id, found[0].label))
         made += [
             Check(Fault.NAMED, section.key, place, one.id, one.label)
             for one in gone
@@ -345,9 +349,9 @@ def _denial(
     sentence: Sentence, accepted: Iterable[Finding], language: str
 ) -> Iterable[tuple[Fault, str, str]]:
     """Say which accepted finding a sentence of the user's own denies, on its side or any."""
-    if _FURTHER.search(sentence.text):
+    if not _negations(sentence.text) or _FURTHER.search(sentence.text):
         return
-    for one in accepted:
+    for one in {one.label: one for one in accepted}.values():
         own, told = sides_of(one), _sides(sentence.text)
         elsewhere = own and told and not own & told
         if is_structure(one.label) or is_measure(one.label) or elsewhere:
@@ -358,6 +362,18 @@ def _denial(
             if any(_negation(Sentence(clause), [one], language)):
                 yield Fault.DENIED, one.label, ""
                 return
+
+
+def _speaks_of(sentence: Sentence, found: list[Finding], language: str) -> bool:
+    """Return whether a sentence has a word of the names of its findings, or a figure of theirs."""
+    stems = {stem for one in found for stem in _stems(one, language)}
+    values = _values(found)
+    told = _told_numbers(_DATE.sub(" ", sentence.text))
+    return (
+        not stems
+        or _holds(sentence.text, stems)
+        or any(_is_same(number, one) for number in told for one in values)
+    )
 
 
 def _holds_all(clause: str, finding: Finding, language: str) -> bool:

@@ -73,7 +73,8 @@ def _technique(study: Study, series: Sequence[Series]) -> Iterable[tuple[str, st
     if not series:
         return
     modality = series[0].modality.upper()
-    yield "study", _clean(study.title) or modality
+    if modality:  # else it is a picture, whose title is its file's name
+        yield "study", _clean(study.title) or modality
     if modality in _FLAT:
         images = islice((item for one in series for item in one.instances), _MOST_VIEWS)
         if views := list(dict.fromkeys(filter(None, map(_view, images)))):

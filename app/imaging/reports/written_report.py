@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -145,13 +146,22 @@ def written_report(
         tuple(one for one in sections if one.sentences),
         tuple(cited),
         draft.signature,
-        tuple((one.signature, one.text) for one in draft.addenda if one.signature),
-        tuple(_sources(cited, draft.language)),
+        tuple(
+            (one.signature, "\n".join(map(_one_line, one.text.splitlines())))
+            for one in draft.addenda
+            if one.signature
+        ),
+        tuple(map(_one_line, _sources(cited, draft.language))),
     )
 
 
 def _clean(sentence: Sentence) -> Sentence:
-    return replace(sentence, text=" ".join(sentence.text.split()))
+    return replace(sentence, text=_one_line(sentence.text))
+
+
+def _one_line(words: str) -> str:
+    """Return a text without what no file may hold: control characters, halves of surrogates."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", words).split())
 
 
 def _shown(keyword: str, value: str, language: str) -> str:

@@ -1,7 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, tables (GFM), bold, code, fenced blocks and formulas are formatted; everything else
-shows as it is written.
+Headings, lists, tables (GFM), bold, italics, code, fenced blocks and formulas are formatted;
+everything else shows as it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings, to results of this conversation, and to entries of the patient's record.
 
@@ -19,6 +19,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -33,6 +34,7 @@ from PySide6.QtGui import (
 
 from app.agent.answers.answer_footer import NOT_LOOKED_FOR
 from app.agent.answers.evidence import (
+    FORMULA,
     MARK,
     UNKNOWN,
     UNKNOWN_ITEM,
@@ -56,7 +58,8 @@ _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 _INLINE = re.compile(
     r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
-    rf"|(?P<formula>{formulas.INLINE})"
+    r"|(?P<italic>(?<![*\w])\*(?=[^\W_])[^*\n]+?(?<=[^\s*])\*(?![*\w]))"
+    rf"|(?P<formula>{FORMULA})"
 )
 _ENTRY = re.compile(rf"\[(?P<id>{ENTRY_ID})\]")
 """An entry of the record, cited by its id."""
@@ -76,6 +79,7 @@ class Style(Enum):
 
     PLAIN = auto()
     BOLD = auto()
+    ITALIC = auto()
     CODE = auto()
     FORMULA = auto()
     LINK = auto()
@@ -170,6 +174,8 @@ class Linker:
             elif inline["formula"]:
                 tex = inline["display"] or inline["round"] or inline["square"] or inline["dollar"]
                 yield Span(formulas.unicode_formula(tex), Style.FORMULA)
+            elif inline["italic"]:
+                yield from self._linked(piece[1:-1], Style.ITALIC, targets)
             else:
                 yield from self._linked(piece[2:-2], Style.BOLD, targets)
 
@@ -270,6 +276,7 @@ class _State:
     fresh: bool = True  # the last paragraph is empty: at the start, and after a table
     gap: bool = False  # a blank line came before
     columns: int = 0  # of the table that the line before belongs to
+    right: tuple[int, ...] = ()  # numbers of its columns whose cells end at the right
     rows: int = 0  # of that table so far
 
 
@@ -357,10 +364,16 @@ class MarkdownWriter:
             head = not state.columns and _RULE.fullmatch(following) is not None
             columns = len(cells) if head else state.columns
             if columns and (not head or len(_cells(following)) == columns <= _MOST_COLUMNS):
-                self._write_row(cursor, cells, columns, head=head)
+                right = state.right
+                if head:
+                    rule = enumerate(_cells(following))
+                    right = tuple(at for at, one in rule if one.endswith(":") and one[0] != ":")
+                last = "|" not in following
+                self._write_row(cursor, cells, columns, right, head=head, last=last)
                 rows = 1 if head else state.rows + 1
                 columns = columns if rows < _MOST_ROWS else 0
-                return replace(state, fresh=True, gap=False, columns=columns, rows=rows)
+                shown = replace(state, fresh=True, gap=False, columns=columns, rows=rows)
+                return replace(shown, right=right)
         heading = None if state.fenced else _HEADING.match(line)
         item = None if state.fenced else _ITEM.match(line)
         block = QTextBlockFormat()
@@ -390,7 +403,14 @@ class MarkdownWriter:
         return replace(state, fresh=False, gap=False, columns=0)
 
     def _write_row(
-        self, cursor: QTextCursor, cells: Sequence[str], columns: int, *, head: bool
+        self,
+        cursor: QTextCursor,
+        cells: Sequence[str],
+        columns: int,
+        right: Sequence[int],
+        *,
+        head: bool,
+        last: bool,
     ) -> None:
         """Write a row as a table of its own, so that the time does not grow with the rows."""
         percent = QTextLength.Type.PercentageLength
@@ -401,11 +421,16 @@ class MarkdownWriter:
         shape.setCellSpacing(0)
         shape.setCellPadding(2)
         shape.setTopMargin(SPACE.s if head else 0)
+        shape.setBottomMargin(SPACE.s if last else 0)
         table = cursor.insertTable(1, columns, shape)
         texts = [*cells[: columns - 1], " | ".join(cells[columns - 1 :])]
         for number, text in enumerate(texts):
-            place = table.cellAt(0, number).firstCursorPosition()
-            self._write_spans(place, self._linker.spans(text), bold=head)
+            cell = table.cellAt(0, number).firstCursorPosition()
+            if number in right:
+                block = QTextBlockFormat()
+                block.setAlignment(Qt.AlignmentFlag.AlignRight)
+                cell.setBlockFormat(block)
+            self._write_spans(cell, self._linker.spans(text), bold=head)
         cursor.movePosition(QTextCursor.MoveOperation.End)
 
     @property
@@ -467,6 +492,7 @@ def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
     for form in formats.values():
         form.setForeground(QColor(THEME.text))
     formats[Style.BOLD].setFontWeight(QFont.Weight.DemiBold)
+    formats[Style.ITALIC].setFontItalic(True)
     formula = formats[Style.FORMULA]
     formula.setFontFamilies(["STIX Two Text", "Cambria Math", "DejaVu Serif", "serif"])
     code = formats[Style.CODE]

@@ -92,6 +92,7 @@ class ReportPanel(QWidget):
         self._wording = False
         self._told = ""  # why the last thing that was asked for was not done
         self.editors: dict[str, SectionEditor] = {}
+        self._headings: dict[str, QLabel] = {}
         self.pictures: list[PictureButton] = []
         self._built = False
         self._shown: tuple[object, ...] = ()  # what the editors were made for
@@ -243,11 +244,13 @@ class ReportPanel(QWidget):
         self.pictures, self._pictured = [], ()
         for section in draft.sections:
             editor = SectionEditor(section.title)
+            editor.setPlaceholderText(section.title)
             editor.tip_of = self._tip_of
             editor.edited.connect(partial(self._edit, section.key))
             editor.finding_wanted.connect(self.finding_wanted)
             self.editors[section.key] = editor
-            self._sections.addWidget(_heading(section.title))
+            self._headings[section.key] = _heading(section.title)
+            self._sections.addWidget(self._headings[section.key])
             self._sections.addWidget(editor)
         self.strip = QWidget()
         self._flow = Flow(SPACE.xs)
@@ -272,6 +275,9 @@ class ReportPanel(QWidget):
         ]
         editor.show_sentences(section.sentences, faults_in(report.checks, section.key), struck)
         editor.setReadOnly(report.signed)
+        self._headings[section.key].setVisible(
+            bool(section.sentences)
+        )  # an empty field names itself
 
     def _show_addendum(self, draft: ReportDraft) -> None:
         if self.addendum_editor is not None and draft.addenda:
@@ -319,7 +325,7 @@ class ReportPanel(QWidget):
 
     def _picture(self, picture: ReportPicture) -> PictureButton:
         button = PictureButton(SIDE)
-        title = tr(picture.title) if picture.title else tr("Key image")
+        title = ", ".join(map(tr, picture.labels)) or tr("Key image")
         button.setAccessibleName(tr("Show {title} on its image").format(title=title))
         button.setToolTip(plain_tip(title))
         button.clicked.connect(lambda _checked=False: self._show_picture(picture))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from app.agent.answers.german import german_names, in_german, is_german
 from app.agent.planning import Scene, schema_of
 from app.agent.planning.plain_questions import help_text
 from app.paths import resources_dir
+from app.tools.diagnosis.table import presentations
 from app.tools.registry import load_packs
 
 
@@ -95,7 +98,7 @@ def test_every_text_of_the_tables_keeps_its_slots():
     for file in files:
         for name, part in tomllib.loads(file.read_text("utf-8")).items():
             for english, german in part.items() if name not in ("words", "phrases") else ():
-                slots = [sorted(re.findall(r"\{[=*#]?\d\}", text)) for text in (english, german)]
+                slots = [sorted(re.findall(r"\{[=*#!]?\d\}", text)) for text in (english, german)]
                 assert slots[0] == slots[1], english
                 assert not english.endswith("."), f"{english}: the stop is added"
 
@@ -141,13 +144,35 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "- **DICOM-Dateien:** Keine Patientenakte ist offen.",
         ),
         (
-            "- Ascites: 44% (range 42% to 47%), before any finding 10% [1].",
-            "- Ascites: 44% (Bereich 42% bis 47%), vor jedem Befund 10% [1].",
+            "- Heart failure: 44% (range 42% to 47%), before any finding 10%; Fever x2 (1.5 to 3), "
+            "Cough absent x0.5 [1].",
+            "- Herzinsuffizienz: 44% (Bereich 42% bis 47%), vor jedem Befund 10%; Fieber x2 (1.5 "
+            "bis 3), Husten fehlt x0.5 [1].",
         ),
     ],
 )
 def test_what_packs_say_in_german(english: str, german: str):
     assert in_german(english) == german
+
+
+def test_the_tables_of_likelihood_ratios_have_german_names():
+    known = dict(_german_names_of_tables())
+    missing = [
+        name
+        for one in presentations().values()
+        for name in (one.title, one.population, *_named(one.hypotheses), *_named(one.findings))
+        if name not in known
+    ]
+    assert missing == []
+
+
+def _german_names_of_tables() -> dict[str, str]:
+    file = resources_dir() / "words" / "answers_german_diseases.toml"
+    return tomllib.loads(file.read_text("utf-8"))["diagnosis"]
+
+
+def _named(parts: Mapping[str, Any]) -> list[str]:
+    return [part.name for part in parts.values()]
 
 
 def test_a_name_of_the_record_is_no_name_of_a_finding():

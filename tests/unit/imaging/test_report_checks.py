@@ -217,3 +217,18 @@ def test_what_has_changed_since_the_signature_is_told() -> None:
         written_report(signed, SUBJECT, now)
     later = written_report(signed, SUBJECT, {**accepted, other.id: other})
     assert "Effusion" not in report_text(later)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Lungs clear.", [Fault.UNNAMED]),
+        ("Normal.", [Fault.UNNAMED]),
+        ("Spiculated lesion of 12 mm.", []),
+        ("Small nodules.", []),
+    ],
+)
+def test_a_sentence_that_no_longer_speaks_of_its_finding_is_pointed_out(
+    text: str, wanted: list[Fault]
+) -> None:
+    assert faults(text, NODULE) == wanted

@@ -301,3 +301,10 @@ def test_an_earlier_study_that_is_opened_later_is_pointed_out() -> None:
     assert (check.fault, check.told) == (Fault.UNCOMPARED, "CT Thorax of 2023-04-05.")
     named = draft.with_sentences("comparison", [Sentence("CT vom 05.04.2023.")])
     assert check_report(named, SUBJECT, accepted) == ()
+
+
+def test_no_file_holds_what_is_no_text() -> None:
+    said = Sentence("Line\x00 of\x1b[31m \ud800 Ümläut נץ.")
+    draft = drafted().with_sentences("other", [said])
+    written = written_report(draft, SUBJECT, {})
+    assert "Line of [31m Ümläut נץ." in report_text(written).encode().decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ REF = ImageRef("1.2.3", 0, "0" * 64)
 MADE = Provenance("t", "1", "", "", "run", "call")
 HEART = Finding("h", REF, Mask(np.ones((2, 2), bool)), "Heart", None, "", MADE)
 WIDTH = Finding("w", REF, Polyline(((0, 0), (9, 0))), "Heart width", None, "px", MADE, value=843)
+WIDTH = replace(WIDTH, ratio="Cardiothoracic ratio")
 OUTPUT = {
     "ratio": 0.503,
     "reliable": True,
@@ -51,11 +53,11 @@ def test_items_are_findings_then_numbers_then_entries():
         "Heart width, line, 843 px",
         "ratio 0.503",
         "heart width 843.2 px",
-        "metrics Heart area 1200 px",
+        "Heart area 1200 px",
         "Observation/a1",
         "Condition/b",
     ]
-    assert [item.finding for item in items] == ["h", "w", "", "w", "", "", ""]
+    assert [item.finding for item in items] == ["h", "w", "w", "w", "h", "", ""]
     assert [item.entry for item in items][-2:] == ["Observation/a1", "Condition/b"]
 
 
