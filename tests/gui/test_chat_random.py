@@ -30,7 +30,7 @@ from app.tools.viewer import tools as named
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
-from app.views.viewer_commands import ViewerCommands
+from app.views.viewer_commands.viewer import ViewerCommands
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, found, instance, study
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, NoHost, NoImages
