@@ -55,9 +55,16 @@ class ReportFiles:
         dialog.setDefaultSuffix(next(iter(endings.values())))
         dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(endings[name]))
         dialog.selectFile(tr("Sightline report"))
-        dialog.accepted.connect(
-            lambda: self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
-        )
+        key = self._window.report.key
+
+        def save() -> None:
+            if self._window.report.key == key:
+                self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
+            else:  # a run of the assistant may show another one meanwhile
+                told = tr("Another study is shown now: nothing was saved")
+                self._window.notices.show_notice("warning", told)
+
+        dialog.accepted.connect(save)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
