@@ -267,13 +267,9 @@ class OpenReport:
             else:
                 accepted[one.id] = one
 
-        def place_of(uid: str) -> Any:
-            image = studies.with_uid(uid)
-            return studies.place_of(image) if image is not None else None
-
-        images = dict.fromkeys(one.image.sop_instance_uid for one in accepted.values())
         self.accepted, self._rejected = accepted, tuple(rejected)
-        self.subject = subject_of(study, images, place_of, workspace.priors(study))
+        images = studies.instances_with(one.image.sop_instance_uid for one in accepted.values())
+        self.subject = subject_of(study, images, studies.place_of, workspace.priors(study))
 
     def _update(self) -> None:
         draft = self.draft
