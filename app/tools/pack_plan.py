@@ -454,10 +454,15 @@ class StatementWords:
 
 @dataclass(frozen=True, slots=True)
 class SpokenCall:
-    """A call that a question asks for in so many words."""
+    """A call that a question asks for in so many words.
+
+    Attributes:
+        names: The findings that it takes for granted, as they are called.
+    """
 
     tool: str
     arguments: dict[str, Any]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,6 +478,11 @@ class Spoken:
     calls: tuple[SpokenCall, ...]
     rest: str = ""
     compares: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The findings that must be there; what is zoomed to can be outlined first."""
+        return [name for call in self.calls if "to" not in call.arguments for name in call.names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,6 +522,8 @@ class PackPlan:
             of the pack's tools; see `pack_prompt`. At most 4,000 characters of it are used.
         spoken: A function that returns the commands in a question's text that the pack's tools
             carry out as they are said ("go to slice 12"); None if there are none.
+        of_view: A function that returns whether a question's text is about what the window shows
+            ("what is this?"), so that a model with eyes is shown the viewports as well.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
             tool, so that every planner runs it.
     """
@@ -534,6 +546,7 @@ class PackPlan:
     own_images: Accepts = Accepts()
     marked_question: str = ""
     spoken: Callable[[str], Spoken | None] | None = None
+    of_view: Callable[[str], bool] = lambda _question: False
     title: str = ""
     icon: str = ""
     prompt: str = ""

@@ -42,6 +42,8 @@ class ResultWording:
         lacking: The direct answer if the tool's model is not installed; "" to name the model.
         answer: A function that takes a dict of output and metadata, and the `targets` as in
             `AnswerContext`. It returns the direct answer: for each line, its sentences.
+        each: Whether each call's result is an answer, in the order of the calls, and not only the
+            last one.
     """
 
     tool: str
@@ -51,6 +53,7 @@ class ResultWording:
     subject: str = ""
     lacking: str = ""
     answer: Callable[[Data, frozenset[str]], Sequence[Sequence[Sentence]]] | None = None
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,12 @@ _NUMBER = rf"{_ID}{_LOST}?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
 CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
 """Pattern of code in an answer, in which nothing is a citation or a statement."""
+FORMULA = (
+    r"\$\$(?P<display>[^$\n]+?)\$\$"
+    r"|\\\((?P<round>[^\n]+?)\\\)|\\\[(?P<square>[^\n]+?)\\\]"
+    r"|(?<![\\$\w])\$(?=[^\s$\d]|\d[^$\n]*[\\^_=+*/<>])(?P<dollar>[^$\n]*?[^\s\\$])\$(?![\d\w$])"
+)
+"""A formula within a line; "$5 and $10" is none: the second dollar stands before a digit."""
 _CITATION = re.compile(rf"(?P<code>{CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
 _ONE = re.compile(rf"({_ID}){_LOST}?(?:\s*[-\u2013]\s*({_ID}){_LOST}?)?")
 _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P<unknown>{_LOST})?")

@@ -194,19 +194,29 @@ def _direct_answers(
     """Return the complete direct answers to the question, by the index of their result."""
     last = {message.tool: number for number, message in enumerate(results)}
     last |= {message.tool: number for number, message in enumerate(results) if message.ok}
-    answers: dict[int, str] = {}
-    for wording in plans.wordings():
-        number = last.get(wording.tool)
-        if number is None or not wording.kind or wording.kind not in told.kinds:
-            continue
-        if not results[number].ok:
-            lacking = wording.lacking if _lacked(results[number]) else ""
-            head = f"I cannot say {wording.subject}. " if wording.subject else ""
-            said = f"{head}{_reason(results[number])}"
-            answers[number] = lacking or said
-        elif lines := direct_answer(wording, results[number], told.targets):
-            answers[number] = "\n".join(lines)
+    known = {one.tool: one for one in plans.wordings()}
+    answers = {
+        number: text
+        for tool, wording in known.items()
+        if not wording.each and (number := last.get(tool)) is not None
+        if (text := _answer(wording, results[number], told))
+    }
+    for number, message in enumerate(results):
+        wording = known.get(message.tool)
+        if wording is not None and wording.each and (text := _answer(wording, message, told)):
+            answers[number] = text
     return answers
+
+
+def _answer(wording: ResultWording, result: Message, told: AnswerContext) -> str:
+    """Return what a result answers directly; "" for nothing."""
+    if not wording.kind or wording.kind not in told.kinds:
+        return ""
+    if result.ok:
+        return "\n".join(direct_answer(wording, result, told.targets))
+    lacking = wording.lacking if _lacked(result) else ""
+    head = f"I cannot say {wording.subject}. " if wording.subject else ""
+    return lacking or f"{head}{_reason(result)}"
 
 
 def _limits(told: AnswerContext, plans: Plans) -> list[str]:

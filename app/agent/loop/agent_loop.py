@@ -388,14 +388,14 @@ class _Run:
         self.answers.refit = lambda: self._offer_tools(intent)
         by_model = not (self.answers.window.info.rules or self.plain)
         if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
-            await self.asking.keep(intent.images)
+            await self.asking.keep(intent.images, of_view=intent.of_view)
             answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
             self.director.model_sees = await self.asking.go_on()
         else:
-            self.director.model_sees = await self.asking.ask(intent.images)
+            self.director.model_sees = await self.asking.ask(intent.images, of_view=intent.of_view)
         while True:
             await self._while_held()
             try:
