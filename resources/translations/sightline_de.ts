@@ -1480,6 +1480,11 @@
             <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Another study is shown now: nothing was saved</source>
+            <translation>Jetzt wird eine andere Studie gezeigt: Es wurde nichts gespeichert</translation>
+        </message>
+        <message>
             <location filename="../../app/records/record_index.py" />
             <source>another version of {0}, which is there more than once; only one is shown</source>
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
