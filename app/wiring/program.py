@@ -426,6 +426,7 @@ class Program:
             record_unlinked=self.record.is_unlinked,
             viewer=self.viewer,
             shown=shown,
+            views=self.viewer.pictures() if self.viewer is not None else (),
         )
 
     def without_patients(self, note: str, images: Sequence[OpenImage]) -> str:

@@ -108,7 +108,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.record.source_dialog import RecordServer
     from app.views.startup_actions import StartupActions, StartupRequest
     from app.views.translation import LanguageSetting, tr_report
-    from app.views.viewer_commands import ViewerCommands
+    from app.views.viewer_commands.viewer import ViewerCommands
     from app.views.wording import PackTexts
 
     program.has_window = True

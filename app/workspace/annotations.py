@@ -111,6 +111,16 @@ class CommandStack:
         self.changed.emit()
 
     @property
+    def undo_step(self) -> Command | None:
+        """The command that `undo` would undo, if there is one."""
+        return self._done[-1] if self._done else None
+
+    @property
+    def redo_step(self) -> Command | None:
+        """The command that `redo` would redo, if there is one."""
+        return self._undone[-1] if self._undone else None
+
+    @property
     def undo_label(self) -> str:
         """Label of the command that `undo` would undo, or "" if there is none."""
         return self._done[-1].label if self._done else ""

@@ -434,6 +434,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/report/report_panel.py" />
             <source>%n things to look at</source>
             <extracomment>Singular: %n thing to look at</extracomment>
@@ -608,6 +609,11 @@
             <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>a dialogue is open</source>
+            <translation>ein Dialog ist offen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_objects.py" />
             <source>A DICOM object of an unknown kind (SOP Class {0}): not displayable</source>
             <translation>Ein DICOM-Objekt unbekannter Art (SOP Class {0}): nicht darstellbar</translation>
@@ -688,12 +694,17 @@
             <translation>ein Link führt dorthin</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>a locked finding is not deleted</source>
+            <translation>ein gesperrter Befund wird nicht gelöscht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>a magnification of its own</source>
             <translation>eine eigene Vergrößerung</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>a mark of your own needs no review</source>
             <translation>eine eigene Markierung braucht keine Prüfung</translation>
         </message>
@@ -1019,6 +1030,11 @@
             <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Accept {names}?</source>
+            <translation>{names} annehmen?</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>accept, edit, reject the selected finding</source>
             <translation>gewählten Befund annehmen, ändern, ablehnen</translation>
@@ -1042,11 +1058,6 @@
             <location filename="../../app/views/wording.py" />
             <source>Accepted by {name} on {time}</source>
             <translation>Angenommen von {name} am {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Accepted: {names}.</source>
-            <translation>Angenommen: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -1464,9 +1475,14 @@
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>another study is shown now, and stays as it is</source>
             <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Another study is shown now: nothing was saved</source>
+            <translation>Jetzt wird eine andere Studie gezeigt: Es wurde nichts gespeichert</translation>
         </message>
         <message>
             <location filename="../../app/records/record_index.py" />
@@ -1704,6 +1720,7 @@
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
         </message>
@@ -2374,7 +2391,7 @@
             <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Change what is shown</source>
             <translation>Anzeige ändern</translation>
         </message>
@@ -2786,11 +2803,6 @@
             <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Click it, then ask again.</source>
-            <translation>Klicken Sie ihn an und fragen Sie noch einmal.</translation>
-        </message>
-        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -2856,9 +2868,9 @@
             <translation>Alle Studien schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Close it?</source>
-            <translation>Schließen?</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>Close it, then ask again.</source>
+            <translation>Schließen Sie ihn und fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3355,11 +3367,6 @@
             <translation>aktuell</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>current and prior</source>
-            <translation>aktuelle und Voraufnahme</translation>
-        </message>
-        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -3475,19 +3482,14 @@
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Delete {which}?</source>
-            <translation>{which} löschen?</translation>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Delete {names}?</source>
+            <translation>{names} löschen?</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete “{title}”?</source>
             <translation>„{title}“ löschen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Deleted: {names}.</source>
-            <translation>Gelöscht: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -5066,11 +5068,6 @@
             <translation>Heatmaps</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>heatmaps</source>
-            <translation>Heatmaps</translation>
-        </message>
-        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -5091,17 +5088,12 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Hidden: {names}.</source>
-            <translation>Ausgeblendet: {names}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Hide findings</source>
             <translation>Befunde ausblenden</translation>
         </message>
@@ -5206,6 +5198,11 @@
             <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>How many cells are there?</source>
+            <translation>Wie viele Zellen gibt es?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>How often the language model is asked.</source>
             <translation>Wie oft das Sprachmodell gefragt wird.</translation>
@@ -5257,6 +5254,12 @@
             <translation>Kennungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>If they are of one patient, have the patient data of the files corrected.</source>
+            <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -5287,11 +5290,6 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Image texts: {which}.</source>
-            <translation>Bildtexte: {which}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -5301,11 +5299,6 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Image {number} / {count}</source>
             <translation>Bild {number} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>image {place} of {count}</source>
-            <translation>Bild {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -5552,11 +5545,6 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>INVERTED</source>
             <translation>INVERTIERT</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>inverted</source>
-            <translation>invertiert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -5980,11 +5968,6 @@
             <translation>sie hat {0}, nicht {1}</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>It has: {names}.</source>
-            <translation>Es hat: {names}.</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/finding_files.py" />
             <source>it holds no findings in the known JSON form</source>
             <translation>sie enthält keine Befunde in der bekannten JSON-Form</translation>
@@ -6224,11 +6207,6 @@
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
             <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>it is not clear what place is meant</source>
-            <translation>es ist nicht klar, welche Stelle gemeint ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -7809,11 +7787,6 @@
             <translation>Als Schlüsselbild markieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Mark it with {key}.</source>
-            <translation>Markieren Sie sie mit {key}.</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
@@ -7822,11 +7795,6 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>Mark the key images anew.</source>
             <translation>Markieren Sie die Schlüsselbilder neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Mark two points with M, or draw the length with L.</source>
-            <translation>Markieren Sie zwei Punkte mit M, oder zeichnen Sie die Länge mit L.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -7847,11 +7815,6 @@
             <location filename="../../app/views/chat/attachments.py" />
             <source>Marked region</source>
             <translation>Markierter Bereich</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Marked: {label}.</source>
-            <translation>Markiert: {label}.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -8434,11 +8397,6 @@
             <translation>Kein Befund hat diese Zahl: {told}</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no finding is selected</source>
-            <translation>kein Befund ist ausgewählt</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No finding matches</source>
             <translation>Kein Befund passt</translation>
@@ -8469,7 +8427,7 @@
             <translation>Es wird kein Bild gezeigt</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/shown.py" />
             <source>no image is shown</source>
             <translation>es wird kein Bild gezeigt</translation>
         </message>
@@ -8574,11 +8532,6 @@
             <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no open series is “{name}”</source>
-            <translation>keine offene Serie heißt „{name}“</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -8614,9 +8567,9 @@
             <translation>Kein Leitsymptom passt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no prior of this patient is open</source>
-            <translation>keine Voraufnahme dieses Patienten ist offen</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>no prior{0} of this patient is open</source>
+            <translation>keine Voraufnahme{0} dieses Patienten ist geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
@@ -8892,11 +8845,6 @@
             <translation>nicht installiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>not inverted</source>
-            <translation>nicht invertiert</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <location filename="../../app/views/settings/fields.py" />
             <source>not known</source>
@@ -8942,11 +8890,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Not the published files</source>
             <translation>Nicht die veröffentlichten Dateien</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>not turned</source>
-            <translation>nicht gedreht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -8996,11 +8939,6 @@
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Nothing</source>
             <translation>Nichts</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>nothing changed</source>
-            <translation>nichts hat sich geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/report/report_panel.py" />
@@ -9392,7 +9330,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/shown.py" />
             <source>Open an image first.</source>
             <translation>Öffnen Sie zuerst ein Bild.</translation>
         </message>
@@ -9531,7 +9469,7 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>Open the prior as well.</source>
             <translation>Öffnen Sie auch die Voraufnahme.</translation>
         </message>
@@ -10757,6 +10695,11 @@
             <translation>Befund ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Reject {names}?</source>
+            <translation>{names} ablehnen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>rejected</source>
             <translation>abgelehnt</translation>
@@ -10765,11 +10708,6 @@
             <location filename="../../app/views/wording.py" />
             <source>Rejected by {name} on {time}</source>
             <translation>Abgelehnt von {name} am {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Rejected: {names}.</source>
-            <translation>Abgelehnt: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11265,6 +11203,11 @@
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Says nothing of what it rests on: {told}</source>
+            <translation>Sagt nichts von dem, worauf es beruht: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Scale</source>
             <translation>Skalierung</translation>
@@ -11533,11 +11476,6 @@
             <translation>ausgewählt aus</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Selected: {names}.</source>
-            <translation>Ausgewählt: {names}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/wording.py" />
             <source>selection of key images</source>
             <translation>Auswahl von Schlüsselbildern</translation>
@@ -11662,18 +11600,8 @@
             <translation>Serienbeschreibung</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Series of this study: {numbers}.</source>
-            <translation>Serien dieser Studie: {numbers}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
-            <translation>Serie {number}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>series {number}</source>
             <translation>Serie {number}</translation>
         </message>
         <message>
@@ -11732,11 +11660,6 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Settings…</source>
             <translation>Einstellungen…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>several findings are called “{name}”</source>
-            <translation>mehrere Befunde heißen „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -11839,7 +11762,7 @@
             <translation>Frühere Nachrichten zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Show findings</source>
             <translation>Befunde einblenden</translation>
         </message>
@@ -11909,7 +11832,7 @@
             <translation>Ergebnis {number} zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Show the images as acquired.</source>
             <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
         </message>
@@ -11929,7 +11852,7 @@
             <translation>Studie zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Show the study that you asked about, and ask again.</source>
             <translation>Zeigen Sie die Studie, nach der Sie gefragt haben, und fragen Sie noch einmal.</translation>
         </message>
@@ -11953,11 +11876,6 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>Show {title} on its image</source>
             <translation>{title} auf dem Bild zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Shown: {names}.</source>
-            <translation>Eingeblendet: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12164,6 +12082,11 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>Some settings were not as expected</source>
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>something else was done meanwhile</source>
+            <translation>inzwischen wurde etwas anderes getan</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
@@ -12778,7 +12701,7 @@
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>The assistant wants to do this.</source>
             <translation>Der Assistent möchte das tun.</translation>
         </message>
@@ -12846,16 +12769,6 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The chosen slices have the marks already.</source>
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>The cine plays at {rate} images a second.</source>
-            <translation>Die Bildfolge läuft mit {rate} Bildern pro Sekunde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>The cine stopped.</source>
-            <translation>Die Bildfolge steht.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -13127,6 +13040,16 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>the files name different patients: there is no progression between them</source>
+            <translation>die Dateien nennen verschiedene Patienten: Zwischen ihnen gibt es keinen Verlauf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -13664,7 +13587,7 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>the place of this image in the patient is not known</source>
             <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
         </message>
@@ -14143,11 +14066,6 @@
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/viewer/tools.py" />
-            <source>the user did not want this</source>
-            <translation>der Benutzer wollte das nicht</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>the user does not allow the patient's record to be sent</source>
             <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
@@ -14198,7 +14116,7 @@
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>the window was closed</source>
             <translation>das Fenster wurde geschlossen</translation>
         </message>
@@ -14259,21 +14177,11 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>There are {count}.</source>
-            <translation>Es gibt {count}.</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>There are: {labels}.</source>
-            <translation>Es gibt: {labels}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
@@ -14296,29 +14204,14 @@
             <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no finding “{name}” on the shown images</source>
-            <translation>auf den gezeigten Bildern gibt es keinen Befund „{name}“</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no image {number}; the series has {count}</source>
-            <translation>es gibt kein Bild {number}; die Serie hat {count}</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no layout “{name}”</source>
-            <translation>es gibt keine Anordnung „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -14386,19 +14279,9 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no time point {number}</source>
-            <translation>es gibt keinen Zeitpunkt {number}</translation>
-        </message>
-        <message>
             <location filename="../../app/wiring/program.py" />
             <source>there is no tool pack {0}</source>
             <translation>es gibt kein Werkzeugpaket {0}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no viewport “{name}”</source>
-            <translation>es gibt kein Bildfenster „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />
@@ -14436,12 +14319,12 @@
             <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>there is only one image here</source>
             <translation>hier gibt es nur ein Bild</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>there is only one image here, nothing to play</source>
             <translation>hier gibt es nur ein Bild, nichts abzuspielen</translation>
         </message>
@@ -14621,14 +14504,9 @@
             <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>this image has no grey values to window</source>
             <translation>dieses Bild hat keine Grauwerte zum Fenstern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>this image has no window preset “{name}”</source>
-            <translation>für dieses Bild gibt es kein Fenster „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -14646,7 +14524,7 @@
             <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>this is a section, on which the assistant does not draw</source>
             <translation>das ist ein Schnitt; darauf zeichnet der Assistent nicht</translation>
         </message>
@@ -15054,11 +14932,6 @@
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>two points are needed</source>
-            <translation>zwei Punkte werden gebraucht</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Two servers have the name {name}.</source>
             <translation>Zwei Server haben den Namen {name}.</translation>
@@ -15067,11 +14940,6 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>two viewports are needed to exchange them</source>
-            <translation>zum Tauschen braucht es zwei Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -15150,6 +15018,11 @@
             <location filename="../../app/views/models/models_window.py" />
             <source>Unload</source>
             <translation>Entladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Unlock it first.</source>
+            <translation>Entsperren Sie ihn zuerst.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_menu.py" />
@@ -15480,9 +15353,19 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>What can you do?</source>
+            <translation>Was kannst du?</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>what identifies the patient could not be told: nothing was sent</source>
             <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>What is abnormal here, and where?</source>
+            <translation>Was ist hier auffällig, und wo?</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -15545,7 +15428,7 @@
             <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>What the assistant did</source>
             <translation>Was der Assistent tat</translation>
         </message>
@@ -15620,6 +15503,11 @@
             <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>what you were asked about is not there any more</source>
+            <translation>das, wonach Sie gefragt wurden, ist nicht mehr da</translation>
+        </message>
+        <message>
             <location filename="../../app/views/report/report_panel.py" />
             <source>What you wrote is replaced; undo brings it back.</source>
             <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
@@ -15635,9 +15523,19 @@
             <translation>Rad, Strg + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>When was this image taken, and what is its pixel spacing?</source>
+            <translation>Wann wurde dieses Bild aufgenommen, und wie groß ist sein Pixelabstand?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Where</source>
             <translation>Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Where are the lungs, and is the heart enlarged?</source>
+            <translation>Wo sind die Lungen, und ist das Herz vergrößert?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15678,6 +15576,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>whether the model can load this file cannot be checked here</source>
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Which cell states are there?</source>
+            <translation>Welche Zellzustände gibt es?</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -15745,11 +15648,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>window C {center} W {width}</source>
-            <translation>Fenster C {center} W {width}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15976,7 +15874,7 @@
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>you did not want this</source>
             <translation>Sie wollten das nicht</translation>
         </message>
@@ -16084,11 +15982,6 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom out</source>
             <translation>Verkleinern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>zoom {percent} %</source>
-            <translation>Zoom {percent} %</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -16578,6 +16471,11 @@
             <translation>{count} Einträge</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>{count} findings: {names}</source>
+            <translation>{count} Befunde: {names}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} left out: padding, or behind the shutter</source>
             <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
@@ -16611,11 +16509,6 @@
             <location filename="../../app/views/record/trend_chart.py" />
             <source>{count} values</source>
             <translation>{count} Werte</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>{count} viewports</source>
-            <translation>{count} Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -16961,19 +16854,15 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{years} J.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{command}” cannot be used now</source>
-            <translation>„{command}“ ist jetzt nicht möglich</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>“{0}” cannot be used now</source>
+            <translation>„{0}“ ist jetzt nicht möglich</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{command}” is open; you decide there.</source>
-            <translation>„{command}“ ist offen; Sie entscheiden dort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{name}” has no place on the image</source>
-            <translation>„{name}“ hat keinen Ort auf dem Bild</translation>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>“{0}” has no place on the image</source>
+            <translation>„{0}“ hat keinen Ort auf dem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

@@ -37,10 +37,15 @@ _DEEPEST = 6  # templates and lists within what stands in for {0}
 _MOST_SENTENCES = 4  # that a text of the table has
 _LISTS = ("; ", ", ")
 _KEPT = ("=", "*", "#")
-_LISTS_KEPT = {"=": _LISTS, "*": _LISTS[:1]}  # which a slot of each kind does not reach over
+_LISTS_KEPT = {
+    "=": (*_LISTS, ". "),
+    "*": _LISTS[:1],
+}  # which a slot of each kind does not reach over
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words
 _REPORTERS = ("app/agent/", "app/imaging/", "app/records/", "app/tools/", "resources/tables/chest")
 _LEAST_OWN = 12  # characters of a report besides its values, for not to fit anything
+_THOUSANDS = re.compile(r"“[^”]*”|„[^“]*“|(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,.]\d)")
+"""A quotation, or a number such as "1,589", which reads as 1.6 in German."""
 
 
 def is_german(questions: Sequence[str]) -> bool:
@@ -63,8 +68,12 @@ def in_german(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        lines.append(line if fenced else _line(line))
+        lines.append(line if fenced else _THOUSANDS.sub(_plain_number, _line(line)))
     return "\n".join(lines)
+
+
+def _plain_number(found: re.Match[str]) -> str:
+    return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +187,9 @@ def _known(text: str, depth: int = 0) -> str | None:
     if text.casefold() in _names():
         return _names()[text.casefold()]
     for one in table.templates:
-        if not all(piece in text for piece in one.pieces):
-            continue
+        listed = depth and "; " in text and not any("; " in piece for piece in one.pieces)
+        if listed or not all(piece in text for piece in one.pieces):
+            continue  # of a list each item is looked up
         found = one.pattern.fullmatch(text)
         if found is not None and _fits(one, found):
             inside = {
@@ -195,15 +205,18 @@ def _known(text: str, depth: int = 0) -> str | None:
 
 def _fits(template: _Template, found: re.Match[str]) -> bool:
     """Return whether no slot reaches over sentences, or one that is kept over items of a list."""
+    breaks = len(_SENTENCE.findall(found.string))
     for at, (kind, _) in enumerate(template.slots, 1):
         quoted = found.string[: found.start(at)].endswith(("“", '"'))
         several = any(one in found[at] for one in _LISTS_KEPT.get(kind, ()))
-        if not quoted and (several or _SENTENCE.search(found[at])):
+        inside = len(_SENTENCE.findall(found[at]))
+        if not quoted and (several or inside):
             return False
+        breaks -= inside
         exact, text = _table().exact, found[at]
         if kind == "!" and not (text in exact or all(one in exact for one in text.split(", "))):
             return False
-    return True
+    return breaks <= len(_SENTENCE.findall("X".join(template.pieces)))
 
 
 def _inside(text: str, depth: int) -> str:

@@ -290,17 +290,18 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: self._localised(
+                lambda cited: (
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
-            if checked.closing:
-                self.emitter.emit(TextDelta, text=checked.closing)
+            closing = self._localised(checked.closing)
+            if closing:
+                self.emitter.emit(TextDelta, text=closing)
             self._end_plan(ok=stop is None)
             self.emitter.emit(
                 RunFinished,
-                answer=checked.text + checked.closing,
+                answer=checked.text + closing,
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
@@ -388,14 +389,14 @@ class _Run:
         self.answers.refit = lambda: self._offer_tools(intent)
         by_model = not (self.answers.window.info.rules or self.plain)
         if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
-            await self.asking.keep(intent.images)
+            await self.asking.keep(intent.images, of_view=intent.of_view)
             answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
             self.director.model_sees = await self.asking.go_on()
         else:
-            self.director.model_sees = await self.asking.ask(intent.images)
+            self.director.model_sees = await self.asking.ask(intent.images, of_view=intent.of_view)
         while True:
             await self._while_held()
             try:

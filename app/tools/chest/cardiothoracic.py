@@ -125,6 +125,7 @@ class CardiothoracicRatio:
             "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
+            "doubts": list(measured.warnings),
             "note": "Approximate: measured on a model's outlines.",
             "status": "completed",
         }

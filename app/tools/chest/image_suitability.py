@@ -22,6 +22,7 @@ from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest.model_pictures import (
     MIRRORED_NOTE,
     MIRRORED_SHARE,
+    NEGATIVE_NOTE,
     Hanging,
     grey,
     model_pixels,
@@ -143,7 +144,7 @@ _PICTURE_OBJECTIONS: dict[PictureView, str] = {
     "frontal": "",
     "lateral": "the picture looks like a lateral view, not a frontal one",
     "other": "the picture does not look like an upright frontal chest radiograph",
-    "inverted": "the picture looks like a negative of a frontal chest radiograph: air is bright",
+    "inverted": NEGATIVE_NOTE,
 }
 
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage
 
 from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
-from app.imaging.reports.sentences import name_in
+from app.imaging.reports.sentences import name_in, text
 from app.imaging.types import ImageRef, Instance
 from app.views.canvas.annotated_render import Look, Marks, render_annotated
 from app.views.canvas.corner_text import Detail
@@ -98,6 +98,10 @@ def all_drawn(
 ) -> list[tuple[str, QImage]]:
     """Return (title, picture) of each; call this on a background thread."""
     return [
-        (", ".join(name_in(language, label) for label in one.labels), drawn(one, decoder))
+        (
+            ", ".join(name_in(language, label) for label in one.labels)
+            or text("key_image", language),
+            drawn(one, decoder),
+        )
         for one in pictures
     ]

@@ -17,6 +17,7 @@ from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Box, State
 from app.imaging.reports.checks import check_report
 from app.imaging.reports.report_draft import Sentence
+from app.imaging.reports.written_report import report_text
 from app.imaging.types import Spacing, SpacingSource
 from app.workspace import drawing
 from app.workspace.report import OpenReport, ReportStore, reportable
@@ -138,6 +139,21 @@ def test_a_signed_report_is_not_edited(tmp_path: Path) -> None:
     report.add_missing()
     report.remove_struck()
     assert report.draft == before
+
+
+def test_a_struck_sentence_of_several_findings_keeps_what_still_stands(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    box = Box(1.5, 1.5, 9.5, 9.5)
+    workspace.annotations.add([finding(frame("1.1").ref, box, "Nodule", id="second")])
+    workspace.annotations.decide(["second"], State.ACCEPTED)
+    assert "Nodule (2)." in text(report)
+    report.edit("clinical", [Sentence("Cough.")])
+    workspace.annotations.decide(["second"], State.REJECTED)
+    assert "Nodule (2)." not in report_text(report.written())
+    report.remove_struck()
+    impression = report.draft.section("impression")
+    assert impression.sentences == (Sentence("Nodule.", ("nodule",)),)
+    assert report.checks == ()
 
 
 DRAWN = {
