@@ -70,6 +70,11 @@ def in_german(text: str) -> str:
     return "\n".join(lines)
 
 
+def why_in_german(why: str) -> str:
+    """Return in German why a statement of an answer is marked; see `claims`."""
+    return _known(why) or why
+
+
 @dataclass(frozen=True, slots=True)
 class _Template:
     pattern: re.Pattern[str]
