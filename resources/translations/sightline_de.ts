@@ -1480,6 +1480,11 @@
             <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Another study is shown now: nothing was saved</source>
+            <translation>Jetzt wird eine andere Studie gezeigt: Es wurde nichts gespeichert</translation>
+        </message>
+        <message>
             <location filename="../../app/records/record_index.py" />
             <source>another version of {0}, which is there more than once; only one is shown</source>
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
@@ -5247,6 +5252,12 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Identifiers</source>
             <translation>Kennungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>If they are of one patient, have the patient data of the files corrected.</source>
+            <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -13029,6 +13040,16 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>the files name different patients: there is no progression between them</source>
+            <translation>die Dateien nennen verschiedene Patienten: Zwischen ihnen gibt es keinen Verlauf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />

@@ -258,7 +258,7 @@ class Claims:
         told = self.marked(text)
         unlooked = asked.needs_image and asked.scene.images and not self._results
         if unlooked and text.strip() and told == unmarked(text):
-            return f"{told.rstrip()} {mark(self._unsupported())}"
+            return f"{told.rstrip()} {self._mark(self._unsupported())}"
         return told
 
     def marked(self, text: str, *, goes_on: bool = False) -> str:
@@ -280,9 +280,12 @@ class Claims:
                 self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
-                parts += [text[at:stop], f" {mark(why)}"]
+                parts += [text[at:stop], f" {self._mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def _mark(self, why: str) -> str:
+        return mark(why, german=self._director.asked_in_german)
 
     def wrong_claims(
         self, claims: Sequence[StatedClaim], answer: str, marked: Callable[[str], str]

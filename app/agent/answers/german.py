@@ -44,6 +44,8 @@ _LISTS_KEPT = {
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words
 _REPORTERS = ("app/agent/", "app/imaging/", "app/records/", "app/tools/", "resources/tables/chest")
 _LEAST_OWN = 12  # characters of a report besides its values, for not to fit anything
+_THOUSANDS = re.compile(r"“[^”]*”|„[^“]*“|(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,.]\d)")
+"""A quotation, or a number such as "1,589", which reads as 1.6 in German."""
 
 
 def is_german(questions: Sequence[str]) -> bool:
@@ -66,13 +68,17 @@ def in_german(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        lines.append(line if fenced else _line(line))
+        lines.append(line if fenced else _THOUSANDS.sub(_plain_number, _line(line)))
     return "\n".join(lines)
 
 
 def why_in_german(why: str) -> str:
     """Return in German why a statement of an answer is marked; see `claims`."""
     return _known(why) or why
+
+
+def _plain_number(found: re.Match[str]) -> str:
+    return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,17 +290,18 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: self._localised(
+                lambda cited: (
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
-            if checked.closing:
-                self.emitter.emit(TextDelta, text=checked.closing)
+            closing = self._localised(checked.closing)
+            if closing:
+                self.emitter.emit(TextDelta, text=closing)
             self._end_plan(ok=stop is None)
             self.emitter.emit(
                 RunFinished,
-                answer=checked.text + checked.closing,
+                answer=checked.text + closing,
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),

@@ -121,6 +121,15 @@ def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
     assert answer(tmp_path, text, CTR) == text
 
 
+def test_marks_are_in_the_language_of_the_question(tmp_path: Path):
+    text = "Der Herz-Thorax-Quotient ist 0.61 [1], das Herz 12.3 cm breit [7]."
+    told = answer(tmp_path, text, CTR, question="Ist das Herz vergrößert?")
+    assert "0.61 [prüfen: nicht in Ergebnis 1]" in told or "[prüfen: Ergebnis 1 sagt" in told
+    assert "[check:" not in told
+    assert "Kein Beleg: Die Antwort zitiert Ergebnis 7, und keines hat diese Nummer." in told
+    assert unmarked(told.partition("\n\n")[0]) == text
+
+
 @pytest.mark.parametrize(
     ("text", "mark"),
     [
