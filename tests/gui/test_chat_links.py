@@ -222,15 +222,3 @@ def test_a_table_is_copied_with_its_bars(chat: Chat, wait_until: Wait):
     run_with(chat, wait_until, [finding("Heart")], text)
     chat.run.answers[-1].view.copy_all()
     assert QGuiApplication.clipboard().text() == text
-
-
-def test_a_mark_in_a_german_sentence_is_german(chat: Chat, wait_until: Wait):
-    text = (
-        "Es gibt eine Fraktur der Rippe [check: no evidence in this session]. "
-        "It is 3 mm [check: in no result]."
-    )
-    run_with(chat, wait_until, [], text)
-    shown = chat.run.answers[-1].view.plain()
-    assert "Rippe [prüfen: kein Beleg in dieser Sitzung]." in shown
-    assert "3 mm [check: in no result]." in shown
-    assert chat.run.answers[-1].text == text, "what is copied and kept is as it was checked"

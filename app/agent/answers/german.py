@@ -72,11 +72,6 @@ def in_german(text: str) -> str:
     return "\n".join(lines)
 
 
-def why_in_german(why: str) -> str:
-    """Return in German why a statement of an answer is marked; see `claims`."""
-    return _known(why) or why
-
-
 def _plain_number(found: re.Match[str]) -> str:
     return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
 

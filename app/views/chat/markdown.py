@@ -41,10 +41,9 @@ from app.agent.answers.evidence import (
     citations,
     numbers_in,
     sentences,
-    unmarked,
     wrapped,
 )
-from app.agent.answers.german import in_german, is_german, why_in_german
+from app.agent.answers.german import in_german
 from app.agent.answers.items import ENTRY_ID, MOST, Item
 from app.views.chat import formulas
 from app.views.plain_text import clean
@@ -208,15 +207,9 @@ class Linker:
         yield from ((a.casefold(), key) for a, key in result.findings if only in ("", key))
 
     def _linked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
-        german = bool(MARK.search(text)) and is_german([unmarked(text)])
         for piece, mark in split(text, MARK.finditer(text)):
-            if mark is None:
-                yield from self._unmarked(piece, style, targets)
-            elif german:
-                why = piece.removeprefix("[check: ").removesuffix("]")
-                yield Span(f"[prüfen: {why_in_german(why)}]", Style.UNKNOWN)
-            else:
-                yield Span(piece, Style.UNKNOWN)
+            spans = [Span(piece, Style.UNKNOWN)] if mark else self._unmarked(piece, style, targets)
+            yield from spans
 
     def _unmarked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
         for piece, entry in split(text, _ENTRY.finditer(text)):
