@@ -204,10 +204,10 @@ class ReportPanel(QWidget):
         self.title.setText(draft.title)
         self.subject.setText(self._whose())
         self.status.setText(status_text(draft, report.checks))
-        shape = (report.study, draft.template, tuple(one.title for one in draft.sections))
+        shape = (report.key, draft.template, tuple(one.title for one in draft.sections))
         shape = (*shape, tuple(one.signature for one in draft.addenda))
         if shape != self._shown:
-            if shape[0] is not (self._shown[0] if self._shown else None):
+            if shape[0] != (self._shown[0] if self._shown else None):
                 self._tell("")
                 name = self._workspace.annotations.reviewer
                 self.name.setText(name if name != login() else "")
@@ -293,11 +293,11 @@ class ReportPanel(QWidget):
         return told.format(names=", ".join(names))
 
     def _edit(self, key: str, place: int) -> None:
-        if self._shown[0] is self.report.study:  # else it was typed into another study's report
+        if self._shown[0] == self.report.key:  # else it was typed into another study's report
             self.report.edit(key, self.editors[key].sentences(), place)
 
     def _edit_addendum(self, _place: int) -> None:
-        if self.addendum_editor is not None and self._shown[0] is self.report.study:
+        if self.addendum_editor is not None and self._shown[0] == self.report.key:
             lines = (one.text for one in self.addendum_editor.sentences())
             self.report.edit_addendum("\n".join(lines))
 
