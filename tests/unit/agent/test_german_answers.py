@@ -185,3 +185,9 @@ def test_a_name_of_the_record_is_no_name_of_a_finding():
 
 def test_names_of_findings_have_german_ones():
     assert german_names(["Left Lung", "Something"]) == {"Left Lung": "Linke Lunge"}
+
+
+def test_why_a_plan_has_a_step_is_in_german_for_every_tool():
+    whys = {rule.why for pack in load_packs().plans.packs for rule in pack.tools if rule.why}
+    same = [why for why in whys if in_german(why) == why]
+    assert not same
