@@ -258,7 +258,7 @@ class Claims:
         told = self.marked(text)
         unlooked = asked.needs_image and asked.scene.images and not self._results
         if unlooked and text.strip() and told == unmarked(text):
-            return f"{told.rstrip()} {mark(self._unsupported())}"
+            return f"{told.rstrip()} {self._mark(self._unsupported())}"
         return told
 
     def marked(self, text: str, *, goes_on: bool = False) -> str:
@@ -280,9 +280,12 @@ class Claims:
                 self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
-                parts += [text[at:stop], f" {mark(why)}"]
+                parts += [text[at:stop], f" {self._mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def _mark(self, why: str) -> str:
+        return mark(why, german=self._director.asked_in_german)
 
     def wrong_claims(
         self, claims: Sequence[StatedClaim], answer: str, marked: Callable[[str], str]
@@ -860,9 +863,7 @@ def without_tricks(text: str) -> str:
     if _HTML.search(text):
         text = _HTML.sub(
             lambda one: (
-                one["code"]
-                or one["cited"]
-                or ("\n" if one["line"] else unescape(one["sign"] or ""))
+                one["code"] or one["cited"] or (" " if one["line"] else unescape(one["sign"] or ""))
             ),
             text,
         )
@@ -871,10 +872,15 @@ def without_tricks(text: str) -> str:
     return "".join(_plain_sign(sign) for sign in text)
 
 
+_TAGS = (
+    "a|b|i|u|s|p|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tr|td|th|ul"
+    "|ol|li|h[1-6]|pre|code|font|small|mark|del|ins|center|script|style|iframe|svg|input|button"
+)
 _HTML = re.compile(
-    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)|<!--.*?-->|(?P<line><br\s*/?>)|</?[a-zA-Z][\w-]*(?:\s[^<>\n]*)?/?>"
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
+    rf"|<!--.*?-->|(?P<line><br\s*/?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 

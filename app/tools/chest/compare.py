@@ -117,7 +117,7 @@ class ComparedImage:
 
     name: str
     snapshot: ImageSnapshot
-    admission: image_suitability.Admission
+    suitability: image_suitability.Suitability
     found: Segmentation
     hanging: Hanging
     xray: XRay
@@ -190,7 +190,7 @@ class ChestXRayCompare:
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison."""
-        admission = image_suitability.admit(snapshot, context)
+        suitability = image_suitability.check(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
@@ -202,14 +202,14 @@ class ChestXRayCompare:
         scores, scores_missing = _scores(name, context)
         hanging = Hanging.of(snapshot.frame.orientation)
         side = XRay(
-            admission.position,
+            suitability.position,
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             found.confidence,
             hanging.turned(model_pixels(snapshot)),
             snapshot.frame.spacing,
             scores,
         )
-        return ComparedImage(name, snapshot, admission, found, hanging, side, scores_missing)
+        return ComparedImage(name, snapshot, suitability, found, hanging, side, scores_missing)
 
 
 def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
@@ -522,7 +522,7 @@ def _result(
             "not compared"
         )
     for image, name in ((current, "current"), (prior, "prior")):
-        texts = (*image.admission.warnings, *image.found.warnings)
+        texts = (*image.suitability.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in texts]
     warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
@@ -536,7 +536,7 @@ def _result(
         "image_path": current.name,
         "prior_path": prior.name,
         "swapped": swapped,
-        "views": {"current": current.admission.position, "prior": prior.admission.position},
+        "views": {"current": current.suitability.position, "prior": prior.suitability.position},
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
         "note": "Approximate: based on models' outlines and scores.",

@@ -146,15 +146,15 @@ class ChestXRayExpert:
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         _check_order(args, snapshots)
-        admitted = [
-            image_suitability.admit(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
+        suitable = [
+            image_suitability.check(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
         ]
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = [ModelInput.of(snapshot) for snapshot in snapshots]
         remarks = numbered_warnings(
             [
                 (*known.warnings, *image.hanging.warnings)
-                for known, image in zip(admitted, shown, strict=True)
+                for known, image in zip(suitable, shown, strict=True)
             ]
         )
         remarks += multi_image_warnings(snapshots)
