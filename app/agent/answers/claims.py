@@ -863,9 +863,7 @@ def without_tricks(text: str) -> str:
     if _HTML.search(text):
         text = _HTML.sub(
             lambda one: (
-                one["code"]
-                or one["cited"]
-                or ("\n" if one["line"] else unescape(one["sign"] or ""))
+                one["code"] or one["cited"] or (" " if one["line"] else unescape(one["sign"] or ""))
             ),
             text,
         )
@@ -874,10 +872,15 @@ def without_tricks(text: str) -> str:
     return "".join(_plain_sign(sign) for sign in text)
 
 
+_TAGS = (
+    "a|b|i|u|s|p|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tr|td|th|ul"
+    "|ol|li|h[1-6]|pre|code|font|small|mark|del|ins|center|script|style|iframe|svg|input|button"
+)
 _HTML = re.compile(
-    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)|<!--.*?-->|(?P<line><br\s*/?>)|</?[a-zA-Z][\w-]*(?:\s[^<>\n]*)?/?>"
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
+    rf"|<!--.*?-->|(?P<line><br\s*/?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 

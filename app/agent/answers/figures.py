@@ -81,8 +81,15 @@ _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
 _OFTEN = {
-    "once": 1, "twice": 2, "thrice": 3, "three times": 3, "four times": 4,
-    "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4,
+    "once": 1,
+    "twice": 2,
+    "thrice": 3,
+    "three times": 3,
+    "four times": 4,
+    "einmal": 1,
+    "zweimal": 2,
+    "dreimal": 3,
+    "viermal": 4,
 }
 _TIMES = re.compile(
     rf"\b(?P<word>{'|'.join(_OFTEN)})"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.answers.claims import without_tricks
 from app.agent.answers.evidence import MARK, unmarked
 from app.agent.events import PlanUpdated, RunFinished, TextDelta
 from app.agent.llm.base import Claimed, StatedClaim, Text
@@ -296,3 +297,18 @@ def test_a_claim_that_the_text_has_a_mark_for_is_not_told_twice(tmp_path: Path):
     turn: Turn = [Text("The ratio is 0.61 [1]."), Claimed((claim,))]
     told = ask(tmp_path, [call(CTR, image_path="image-1")], turn)[-1].answer
     assert told == "The ratio is 0.61 [check: result 1 says 0.503] [1]."
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A < B and c <d and e> f", "A < B and c <d and e> f"),
+        ("12 mm<sup>2</sup>, one<br>two", "12 mm2, one two"),
+        ("`<b>code</b>` and <b>bold</b>", "`<b>code</b>` and bold"),
+        ("&lt;5 &amp; 4&#49;", "<5 & 41"),
+        ("[1.2](http://x.example/a) [see](http://x.example/b)", "[1.2] [see](http://x.example/b)"),
+        ("a<!-- not -->b", "ab"),
+    ],
+)
+def test_html_is_taken_out_of_an_answer(text: str, plain: str):
+    assert without_tricks(text) == plain
