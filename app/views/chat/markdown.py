@@ -34,6 +34,7 @@ from PySide6.QtGui import (
 
 from app.agent.answers.answer_footer import NOT_LOOKED_FOR
 from app.agent.answers.evidence import (
+    EARLIER,
     FORMULA,
     MARK,
     UNKNOWN,
@@ -187,8 +188,8 @@ class Linker:
         results = (self._results.get(int(number)) for number, _ in ids)
         if any(result is not None and not result.shown for result in results):
             return {}
-        if not own:
-            return self._targets
+        if not own:  # of an earlier image nothing tells which finding is meant
+            return {} if EARLIER.search(sentence) else self._targets
         chosen: dict[str, str] = {}
         for label, key in own:  # of two images' findings of one name neither is meant for sure
             same = label not in chosen or self._same_image(chosen[label], key)
