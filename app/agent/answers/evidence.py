@@ -46,6 +46,8 @@ EARLIER = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences that speak of an earlier image."""
+NOT_LOOKED_FOR = ("**Not looked for**", "**Wonach nicht gesucht wurde**")
+"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
 _BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
 _MOST_OF_NONE = 10  # "[0.1]" is an id that there is not, "[0.52]" a number
