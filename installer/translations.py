@@ -207,8 +207,8 @@ NOTES = (
 _SILENT = ("debug", "info", "warning", "error", "exception", "get", "compile", "ValueError")
 """Functions and errors whose texts no user reads."""
 
-TITLES = ("ToolSpec", "RecordTool", "ResultWording")
-"""Classes of packs whose `title`, or second argument, the window shows."""
+TITLES = ("ToolSpec", "RecordTool", "ResultWording", "viewer_tool")
+"""Calls in packs whose `title`, or second argument, the window shows."""
 
 _CALL = re.compile(rf"\b(tr|tr_n|translatable|progress|{'|'.join((*ERRORS, *TITLES))})\(")
 

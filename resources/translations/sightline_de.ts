@@ -3447,6 +3447,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Delete a note</source>
+            <translation>Notiz löschen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Delete all findings</source>
             <translation>Alle Befunde löschen</translation>
@@ -4562,6 +4567,11 @@
             <translation>Befunde und Messungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Findings have changed since it was signed</source>
+            <translation>Seit der Unterschrift haben sich Befunde geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <source>Findings of the presentation</source>
             <translation>Befunde des Leitsymptoms</translation>
@@ -4958,6 +4968,11 @@
             <location filename="../../resources/tables/window.toml" />
             <source>go through the time points</source>
             <translation>die Zeitpunkte durchgehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Go to an image</source>
+            <translation>Zu einem Bild gehen</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -7193,6 +7208,11 @@
             <translation>Letzte Schicht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Lay out viewports</source>
+            <translation>Viewports anordnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Layer</source>
             <translation>Overlay</translation>
@@ -7451,6 +7471,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>List models</source>
             <translation>Modelle listen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>List notes</source>
+            <translation>Notizen auflisten</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
@@ -7772,6 +7797,11 @@
             <translation>Schlüsselbild markieren; nächstes, voriges</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Mark a place</source>
+            <translation>Stelle markieren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a point</source>
             <translation>Punkt markieren</translation>
@@ -7914,6 +7944,7 @@
             <translation>Cobb-Winkel messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure a length</source>
             <translation>Länge messen</translation>
@@ -9913,6 +9944,11 @@
             <translation>vom Sprachmodell geplant</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Play a cine</source>
+            <translation>Cine abspielen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Play cine</source>
             <translation>Cine abspielen</translation>
@@ -10715,6 +10751,11 @@
             <translation>Rückfall</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Remember a note</source>
+            <translation>Notiz merken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -11390,6 +11431,11 @@
             <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>See what is shown</source>
+            <translation>Sehen, was gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>see {0} (not in this document)</source>
             <translation>siehe {0} (nicht in diesem Dokument)</translation>
@@ -11645,6 +11691,11 @@
             <translation>Setzen Sie SIGHTLINE_MODELS auf einen Ordner, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Set the window</source>
+            <translation>Fenster einstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
@@ -11725,6 +11776,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>Show</source>
             <translation>Zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Show a series</source>
+            <translation>Serie zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -15075,6 +15131,11 @@
             <translation>US-Dollar für eine Million Tokens; für die Schätzung, was ein Lauf kostet.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Use a command</source>
+            <translation>Befehl ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
             <translation>Fenster anpassen</translation>
@@ -15757,6 +15818,11 @@
             <translation>Ohne Namen werden auch Texte und Overlays weggelassen, die Dateien auf das Bild zeichnen, sowie Beschriftungen mit Name oder ID des Patienten.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Work on findings</source>
+            <translation>Befunde bearbeiten</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Write a text</source>
             <translation>Text schreiben</translation>
@@ -15964,6 +16030,7 @@
             <translation>Ihre Fenstervorgaben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom</source>
             <translation>Zoom</translation>
@@ -16747,11 +16814,6 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/results/table_pane.py" />
             <source>{shown} of {count} rows</source>
             <translation>{shown} von {count} Zeilen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/report/report_texts.py" />
-            <source>{signed}; findings have changed since</source>
-            <translation>{signed}; seitdem haben sich Befunde geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

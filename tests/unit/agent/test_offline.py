@@ -68,7 +68,6 @@ def test_prompt_1_chains_real_outputs_in_the_order_asked(tmp_path: Path):
     assert "- **Draft report** was not run: there is no such tool here" in answer
     streamed = "".join(event.text for event in events if event.kind == "text_delta")
     assert streamed == answer
-    assert len([event for event in events if event.kind == "text_delta"]) > 20
     plans = [event.steps for event in events if event.kind == "plan_updated"]
     assert [step["state"] for step in plans[0]] == ["pending"] * 5
     assert [s["state"] for s in plans[-1]] == ["done", "done", "done", "skipped", "done"]
