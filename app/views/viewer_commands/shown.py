@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
 from app.imaging.findings import Finding
-from app.imaging.types import Instance, Study
+from app.imaging.types import Plane, Study
 from app.tools.api import JsonDict, ToolFailed, ToolRetry, ViewPicture
 from app.views import wording
 from app.views.canvas.annotated_render import Look
@@ -120,20 +120,21 @@ class ShownState:
         made = {frame.viewport: frame for frame in self._window.viewports.frames}
         for number, viewport in enumerate(viewports, 1):
             if (frame := made.get(viewport)) is not None and frame.canvas.picture is not None:
-                words = self._words(frame, frame.canvas.picture.job.instance)
+                words = self._words(frame)
                 told |= {(number, about): text for about, text in words.items()}
         return told
 
-    def _words(self, frame: ViewportFrame, image: Instance) -> dict[str, str]:
+    def _words(self, frame: ViewportFrame) -> dict[str, str]:
         canvas, words = frame.canvas, dict[str, str]()
         acquired = frame.viewport.acquired
         study = self._workspace.studies.study_of(acquired) if acquired is not None else None
         if study is not None and len(self.of_patient(study)) > 1:
             words["study"] = "current study" if study is self.newest() else "prior study"
-        series = self._workspace.studies.series_of(image)
+        series = self._workspace.studies.series_of(acquired) if acquired is not None else None
         if series is not None and series.number:
             words["series"] = f"series {series.number}"
-        words["plane"] = f"{frame.planes.plane.value} plane"
+        plane = frame.planes.plane
+        words["plane"] = "as acquired" if plane is Plane.ACQUIRED else f"{plane.value} plane"
         place, count = canvas.scroller.place
         words["image"] = f"image {place + 1} of {count}"
         if (window := canvas.shown_window) is not None:
