@@ -125,6 +125,7 @@ def test_a_picture_of_a_viewport_has_window_and_marks_and_no_text_of_a_person(ro
     for text in ("Doe", "4711", "1960", "2024"):
         assert text not in shown.caption
     assert "x 150, y 170" in shown.caption
+    assert "patient's R at the left edge, patient's L at the right edge" in shown.caption
     assert "center 4000" not in bare.caption
     # A label that a person wrote is not drawn, whatever it says; a tool's own is.
     box = next(one.finding for one in annotations.all() if one.finding.id == "id-C")

@@ -15,6 +15,7 @@ from app.imaging.findings import Finding
 from app.imaging.types import Plane, Study
 from app.tools.api import JsonDict, ToolFailed, ToolRetry, ViewPicture
 from app.views import wording
+from app.views.canvas import corner_text
 from app.views.canvas.annotated_render import Look
 from app.views.canvas.canvas import Canvas
 from app.views.pictures.picture_source import PictureSource, source_of
@@ -292,6 +293,12 @@ class ShownState:
             parts.append("black and white exchanged by the user")
         if turned := canvas.model.display.turn_text:
             parts.append(turned.lower())
+        if canvas.frame is not None:
+            sides = corner_text.side_letters(canvas.frame, canvas.model.display)
+            each = ("left", sides.left), ("right", sides.right), ("top", sides.top)
+            parts += [
+                f"patient's {told} at the {edge} edge" for edge, told in each if _is_code(told)
+            ]
         rect = QRectF(canvas.viewport().rect())
         one, other = canvas.to_image(rect.topLeft()), canvas.to_image(rect.bottomRight())
         xs, ys = sorted((one.x(), other.x())), sorted((one.y(), other.y()))
@@ -314,6 +321,11 @@ def shown_canvas(frame: ViewportFrame) -> Canvas:
     if frame.canvas.picture is None:
         raise ToolFailed("no image is shown", remedy="Open an image first.")
     return frame.canvas
+
+
+def _is_code(directions: str) -> bool:
+    """Return whether a text of a file is nothing but letters of the patient's directions."""
+    return 0 < len(directions) <= 3 and {*directions} <= {*"RLAPHF"}
 
 
 def _third(place: float, first: str, last: str) -> str:

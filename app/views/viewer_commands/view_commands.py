@@ -350,20 +350,26 @@ class ViewCommands:
             layout.activate(active)
         return answer
 
-    def title(self, name: str) -> str:
-        """Return the text of a command in the menus."""
-        return self._action(COMMANDS[name]).text().replace("&", "").rstrip("…")
+    def usable(self, name: str) -> str:
+        """Return the text of a command in the menus.
+
+        Raises:
+            ToolFailed: It cannot be used now, or would open a dialogue over an open one.
+        """
+        action = self._action(COMMANDS[name])
+        text = action.text().replace("&", "").rstrip("…")
+        if not action.isEnabled():
+            raise ToolFailed(f"“{text}” cannot be used now")
+        if action.text().endswith("…") and QApplication.activeModalWidget() is not None:
+            raise ToolFailed("a dialogue is open", remedy="Close it, then ask again.")
+        return text
 
     def _menu(self, name: str) -> ViewerAnswer | None:
         if name.startswith("plane ") and name.removeprefix("plane ") == self._acquired_plane():
             name = "plane as acquired"  # with its marks, and the series' own numbers
         action = self._action(COMMANDS[name])
-        text = self.title(name)
-        if not action.isEnabled():
-            raise ToolFailed(f"“{text}” cannot be used now")
+        text = self.usable(name)
         if action.text().endswith("…"):
-            if QApplication.activeModalWidget() is not None:
-                raise ToolFailed("a dialogue is open", remedy="Close it, then ask again.")
             QTimer.singleShot(0, self._window, action.trigger)  # a dialogue may hold its caller
             return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
         if name in ("undo", "redo"):
