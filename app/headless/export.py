@@ -84,11 +84,12 @@ class Subject:
         request, result = self.request, self.result
         return ReportOfImages(
             self.program,
-            result.studies,
+            result,
             self.shown,
             self.findings,
             request.form,
             request.verified_by,
+            request.organization,
         )
 
     @property

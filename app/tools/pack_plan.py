@@ -398,8 +398,8 @@ class Successor:
             model may still answer without it.
         reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
-            can give. It takes that call's (output, metadata) and returns the arguments, or None if
-            nothing should follow. Such a tool is not planned beforehand.
+            can give. It takes that call's (output, metadata) and returns the arguments of each
+            call that should follow, one after another. Such a tool is not planned beforehand.
         unless: A tool; if that tool's model is installed, `then` does not follow. Has effect only
             together with `arguments`.
         otherwise: A sentence for the answer if neither the model of `then` nor one of a tool that
@@ -412,7 +412,7 @@ class Successor:
     mandatory: bool = True
     before_others: bool = False
     reason: str = ""
-    arguments: Callable[[Data, Data], Mapping[str, Any] | None] | None = None
+    arguments: Callable[[Data, Data], Sequence[Mapping[str, Any]]] | None = None
     unless: str = ""
     otherwise: str = ""
 
@@ -509,6 +509,8 @@ class PackPlan:
             sentence; "" if they agree, None if they do not speak of the same finding.
         caveats: Words that occur in warnings about an image, not about a single call ("mirrored"):
             such a warning is repeated below every answer about that image.
+        notable: Words that occur in warnings which may be a finding ("much smaller"): the answer
+            tells these before the results.
         statements: Statements about an image that need support, and the tools that can support
             them.
         suggestions: Questions that the window offers before the first one is asked.
@@ -540,6 +542,7 @@ class PackPlan:
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()
+    notable: tuple[str, ...] = ()
     statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()
     suggested_for: Accepts = Accepts()
@@ -592,8 +595,14 @@ class Plans:
 
     def caveats(self, tool: str) -> tuple[str, ...]:
         """Return the words that mark a tool's warning as being about the image; see `PackPlan`."""
-        packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
-        return tuple(word for pack in packs for word in pack.caveats)
+        return tuple(word for pack in self._packs_of(tool) for word in pack.caveats)
+
+    def notable(self, tool: str) -> tuple[str, ...]:
+        """Return the words that mark a tool's warning as a possible finding; see `PackPlan`."""
+        return tuple(word for pack in self._packs_of(tool) for word in pack.notable)
+
+    def _packs_of(self, tool: str) -> Iterator[PackPlan]:
+        return (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
 
     def wording(self, tool: str) -> ResultWording:
         """Return the wording for a tool's results; a default wording if no pack declares one."""

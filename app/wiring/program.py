@@ -145,7 +145,7 @@ class Program:
     def registry(self) -> Registry:
         """The tools of all packs, and those of the MCP servers that the user has allowed."""
         registry = load_packs()
-        registry.set_guests(assistant_tools(self.mcp))
+        registry.set_server_tools(assistant_tools(self.mcp))
         return registry
 
     @cached_property
@@ -167,7 +167,7 @@ class Program:
 
     def use_mcp_tools(self) -> None:
         """Take the tools of the servers that are allowed now into the registry."""
-        self.registry.set_guests(assistant_tools(self.mcp))
+        self.registry.set_server_tools(assistant_tools(self.mcp))
 
     @cached_property
     def record_library(self) -> RecordLibrary:

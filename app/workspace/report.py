@@ -182,7 +182,7 @@ class OpenReport:
     @property
     def loading(self) -> bool:
         """Whether templates or the kept report are still being read."""
-        return self._used and (not self.known_templates or self._key in self._loading)
+        return self._used and (not self.known_templates or self.key in self._loading)
 
     def _take_templates(self, found: tuple[list[Template], list[FileProblem]]) -> None:
         self.known_templates, problems = found
@@ -190,12 +190,13 @@ class OpenReport:
         self.follow()
 
     @property
-    def _key(self) -> str:
+    def key(self) -> str:
+        """The shown study's key; "" without one."""
         return key_of(self.study) if self.study is not None else ""
 
     def key_images(self) -> list[ImageRef]:
         """Return the key images that the user marked in the shown study."""
-        of_study, own = self._workspace.study_key_at, self._key
+        of_study, own = self._workspace.study_key_at, self.key
         marked = self._workspace.key_marks.own
         return [one for one in marked if own and of_study(one.sop_instance_uid) == own]
 
@@ -209,7 +210,7 @@ class OpenReport:
     @property
     def draft(self) -> ReportDraft | None:
         """The report of the shown study; None without a study, or while it is being read."""
-        return self._drafts.get(self._key)
+        return self._drafts.get(self.key)
 
     def _follow_watched(self) -> None:
         if self.watched():
@@ -221,7 +222,7 @@ class OpenReport:
             return
         shown = self._workspace.acquired
         self.study = self._workspace.studies.study_of(shown) if shown is not None else None
-        key = self._key
+        key = self.key
         if key and self.known_templates and key not in self._drafts and key not in self._loading:
             self._loading.add(key)
             self.submit(partial(self._read, key), partial(self._take, key))
@@ -252,7 +253,7 @@ class OpenReport:
         if study is None:
             self.subject, self.accepted, self._rejected = ReportSubject(""), {}, ()
             return
-        key, studies = self._key, workspace.studies
+        key, studies = self.key, workspace.studies
         accepted, rejected = dict[str, Finding](), list[Finding]()
         for item in workspace.annotations.all():
             one = item.finding
@@ -266,19 +267,15 @@ class OpenReport:
             else:
                 accepted[one.id] = one
 
-        def place_of(uid: str) -> Any:
-            image = studies.with_uid(uid)
-            return studies.place_of(image) if image is not None else None
-
-        images = dict.fromkeys(one.image.sop_instance_uid for one in accepted.values())
         self.accepted, self._rejected = accepted, tuple(rejected)
-        self.subject = subject_of(study, images, place_of, workspace.priors(study))
+        images = studies.instances_with(one.image.sop_instance_uid for one in accepted.values())
+        self.subject = subject_of(study, images, studies.place_of, workspace.priors(study))
 
     def _update(self) -> None:
         draft = self.draft
         if draft is not None and not draft.edited:
             draft = self._drafted(self.template)
-            self._drafts[self._key] = draft
+            self._drafts[self.key] = draft
         self.checks = self._checked(draft) if draft is not None else ()
         self.changed.emit()
 
@@ -303,7 +300,7 @@ class OpenReport:
     # What a person does
 
     def _change(self, label: str, after: ReportDraft, joint: str = "") -> None:
-        key, before = self._key, self.draft
+        key, before = self.key, self.draft
         if before is None or after == before:
             return
 

@@ -1480,6 +1480,11 @@
             <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Another study is shown now: nothing was saved</source>
+            <translation>Jetzt wird eine andere Studie gezeigt: Es wurde nichts gespeichert</translation>
+        </message>
+        <message>
             <location filename="../../app/records/record_index.py" />
             <source>another version of {0}, which is there more than once; only one is shown</source>
             <translation>eine andere Fassung von {0}, das mehrmals da ist; nur eine wird gezeigt</translation>
@@ -3442,6 +3447,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Delete a note</source>
+            <translation>Notiz löschen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Delete all findings</source>
             <translation>Alle Befunde löschen</translation>
@@ -4557,6 +4567,11 @@
             <translation>Befunde und Messungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Findings have changed since it was signed</source>
+            <translation>Seit der Unterschrift haben sich Befunde geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <source>Findings of the presentation</source>
             <translation>Befunde des Leitsymptoms</translation>
@@ -4955,6 +4970,11 @@
             <translation>die Zeitpunkte durchgehen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Go to an image</source>
+            <translation>Zu einem Bild gehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Goal not reached.</source>
             <translation>Ziel nicht erreicht.</translation>
@@ -5193,6 +5213,11 @@
             <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>How many cells are there?</source>
+            <translation>Wie viele Zellen gibt es?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>How often the language model is asked.</source>
             <translation>Wie oft das Sprachmodell gefragt wird.</translation>
@@ -5242,6 +5267,12 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>Identifiers</source>
             <translation>Kennungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>If they are of one patient, have the patient data of the files corrected.</source>
+            <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -7177,6 +7208,11 @@
             <translation>Letzte Schicht</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Lay out viewports</source>
+            <translation>Viewports anordnen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/layers_panel.py" />
             <source>Layer</source>
             <translation>Overlay</translation>
@@ -7435,6 +7471,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>List models</source>
             <translation>Modelle listen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>List notes</source>
+            <translation>Notizen auflisten</translation>
         </message>
         <message>
             <location filename="../../app/tools/record/patient_data.py" />
@@ -7756,6 +7797,11 @@
             <translation>Schlüsselbild markieren; nächstes, voriges</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Mark a place</source>
+            <translation>Stelle markieren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a point</source>
             <translation>Punkt markieren</translation>
@@ -7898,6 +7944,7 @@
             <translation>Cobb-Winkel messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure a length</source>
             <translation>Länge messen</translation>
@@ -9897,6 +9944,11 @@
             <translation>vom Sprachmodell geplant</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Play a cine</source>
+            <translation>Cine abspielen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Play cine</source>
             <translation>Cine abspielen</translation>
@@ -10699,6 +10751,11 @@
             <translation>Rückfall</translation>
         </message>
         <message>
+            <location filename="../../app/tools/notes/remember.py" />
+            <source>Remember a note</source>
+            <translation>Notiz merken</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Remember on this computer what I open</source>
             <translation>Auf diesem Computer merken, was ich öffne</translation>
@@ -11374,6 +11431,11 @@
             <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>See what is shown</source>
+            <translation>Sehen, was gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>see {0} (not in this document)</source>
             <translation>siehe {0} (nicht in diesem Dokument)</translation>
@@ -11629,6 +11691,11 @@
             <translation>Setzen Sie SIGHTLINE_MODELS auf einen Ordner, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Set the window</source>
+            <translation>Fenster einstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
@@ -11709,6 +11776,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>Show</source>
             <translation>Zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Show a series</source>
+            <translation>Serie zeigen</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_opening.py" />
@@ -13024,6 +13096,16 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>the files name different patients: there is no progression between them</source>
+            <translation>die Dateien nennen verschiedene Patienten: Zwischen ihnen gibt es keinen Verlauf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -15049,6 +15131,11 @@
             <translation>US-Dollar für eine Million Tokens; für die Schätzung, was ein Lauf kostet.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Use a command</source>
+            <translation>Befehl ausführen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>Use a fitting window</source>
             <translation>Fenster anpassen</translation>
@@ -15327,9 +15414,19 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>What can you do?</source>
+            <translation>Was kannst du?</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>what identifies the patient could not be told: nothing was sent</source>
             <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>What is abnormal here, and where?</source>
+            <translation>Was ist hier auffällig, und wo?</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -15487,9 +15584,19 @@
             <translation>Rad, Strg + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>When was this image taken, and what is its pixel spacing?</source>
+            <translation>Wann wurde dieses Bild aufgenommen, und wie groß ist sein Pixelabstand?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Where</source>
             <translation>Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Where are the lungs, and is the heart enlarged?</source>
+            <translation>Wo sind die Lungen, und ist das Herz vergrößert?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15530,6 +15637,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>whether the model can load this file cannot be checked here</source>
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Which cell states are there?</source>
+            <translation>Welche Zellzustände gibt es?</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -15704,6 +15816,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Without names, texts and overlays that files draw on the image are left out too, and labels with the patient's name or ID.</source>
             <translation>Ohne Namen werden auch Texte und Overlays weggelassen, die Dateien auf das Bild zeichnen, sowie Beschriftungen mit Name oder ID des Patienten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Work on findings</source>
+            <translation>Befunde bearbeiten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15913,6 +16030,7 @@
             <translation>Ihre Fenstervorgaben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom</source>
             <translation>Zoom</translation>
@@ -16696,11 +16814,6 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/results/table_pane.py" />
             <source>{shown} of {count} rows</source>
             <translation>{shown} von {count} Zeilen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/report/report_texts.py" />
-            <source>{signed}; findings have changed since</source>
-            <translation>{signed}; seitdem haben sich Befunde geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

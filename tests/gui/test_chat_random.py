@@ -10,7 +10,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from app.agent.events import ApprovalRequested, PlanUpdated, RunEvent, RunStarte
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.runner import AgentRunner
-from app.agent.planning import Intent, Step, ToolPlan
+from app.agent.planning import Intent, Planner, Step, ToolPlan
 from app.agent.planning.plan import OpenImage, Scene
 from app.agent.request import PlanEdit, Question
 from app.agent.sessions import SessionStore, Thread
@@ -31,7 +30,7 @@ from app.tools.viewer import tools as named
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
-from app.views.viewer_commands import ViewerCommands
+from app.views.viewer_commands.viewer import ViewerCommands
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, found, instance, study
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, NoHost, NoImages
@@ -56,15 +55,13 @@ class Images(NoImages):
         return {"image-1": self.shown}
 
 
-class Planned(OfflineModel):
-    """The offline planner with the plan that the question spells: "ab7c: outline measure"."""
+class Planned(Planner):
+    """Plans what the question spells: "q7: outline measure"."""
 
-    def following(self, intent: Intent, *rest: Any) -> OfflineModel:
-        tools = intent.question.partition(": ")[2].split()
-        note = {"id": "image-1", "path": intent.scene.images[0]["path"], "name": "a.dcm"}
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        tools = question.partition(": ")[2].split()
         steps = tuple(Step(tool, {"image_path": OpenImage()}) for tool in tools)
-        plan = ToolPlan(steps)
-        return super().following(replace(intent, plan=plan, scene=Scene((note,), {})), *rest)
+        return Intent(question, scene, plan=ToolPlan(steps))
 
 
 class Rig:
@@ -83,7 +80,9 @@ class Rig:
             FakeTool("invert", ImageInput, self._invert, sequential=True),
             FakeTool("keep", ImageInput, self._find, **write),
         )
-        self.loop = AgentLoop(Planned(), tools)
+        model = OfflineModel()
+        model.planner = Planned()
+        self.loop = AgentLoop(model, tools)
         self.folder = folder
         self.agent = AgentThread(self._runner, self._question, self.workspace)
         self.store = SessionStore(folder / "sessions")
@@ -190,12 +189,6 @@ class Rig:
             return self.dock.is_idle()
 
         wait_until(ended, 30)
-        import sys
-        from collections import Counter
-
-        sys.stderr.write(
-            f"STAT {Counter(e.kind for e in self.events)} {len(self.workspace.annotations.all())}\n"
-        )
         starts = [one for one in self.events if isinstance(one, RunStarted)]
         question_of = {one.run_id: one.question for one in starts}
         for one in starts:

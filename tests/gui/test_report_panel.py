@@ -433,11 +433,11 @@ def test_whose_report_it_is_can_be_read_and_no_line_passes_to_another_study(room
 
 def test_what_is_accepted_or_changed_after_signing_is_seen(room: Room) -> None:
     room.click(room.panel.sign)
-    before = room.panel.status.text()
+    assert not room.panel.since.isVisible()
     room.annotations.decide(["effusion"], State.ACCEPTED)
     room.settle()
     assert room.faults() == [Fault.LATER]
-    assert room.panel.status.text() == f"{before}; findings have changed since"
+    assert room.panel.since.isVisible()
     assert "Accepted after the signature: Effusion" in room.panel.checks.texts.rows[0].title
     room.annotations.decide(["effusion"], State.PROPOSED)
     nodule = room.annotations.get("nodule").finding
@@ -466,3 +466,18 @@ def test_an_empty_report_does_not_claim_to_agree(room: Room) -> None:
     room.annotations.decide(["nodule"], State.PROPOSED)
     room.settle()
     assert room.panel.checks_title.text() == "Nothing is accepted or measured yet"
+
+
+def test_a_report_is_not_saved_for_another_study_than_was_asked_for(
+    room: Room, tmp_path: Path
+) -> None:
+    room.window.actions_.export_report.trigger()
+    dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog))
+    room.workspace.add(found(study(instance("2.1", PatientID="0815"), uid="t", patient="Poe^Ann")))
+    room.settle()
+    dialog.selectFile(str(tmp_path / "made"))
+    dialog.accept()
+    room.settle()
+    assert list(tmp_path.glob("made*")) == []
+    told = [one.text for notice in room.window.notices.all() for one in notice.findChildren(QLabel)]
+    assert any("nothing was saved" in text() for text in told)

@@ -69,7 +69,13 @@ def export(made: tuple[Path, Path], program: Program) -> Export:
     def run(form: str, name: str = "", *, proposed: bool = False) -> bytes:
         folder, file = made
         request = ExportRequest(
-            folder, form, Path("none"), file, proposed=proposed, verified_by=name
+            folder,
+            form,
+            Path("none"),
+            file,
+            proposed=proposed,
+            verified_by=name,
+            organization="Ward",
         )
         return report_file(subject_of_request(program, request).report)
 
@@ -238,5 +244,7 @@ def test_any_name_that_signs_is_valid_in_a_structured_report(
     export: Export, tmp_path: Path, name: str
 ) -> None:
     dataset = validated(export("report-sr", name), tmp_path)
-    told = str(dataset.VerifyingObserverSequence[0].VerifyingObserverName)
+    verifier = dataset.VerifyingObserverSequence[0]
+    assert verifier.VerifyingOrganization == "Ward"
+    told = str(verifier.VerifyingObserverName)
     assert told == name.replace("\\", "/").replace("=", "-")[:64]

@@ -19,11 +19,11 @@ from app.agent.answers.result_summaries import name_of_tool
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
-from app.agent.image_reference import image_reference, name_of
+from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
-from app.tools.pack_plan import Plans
+from app.tools.pack_plan import Accepts, PackPlan, Plans
 from app.tools.result_wording import (
     AnswerContext,
     CallResult,
@@ -287,11 +287,23 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     ran = frozenset(item.tool for item in results)
     scene, kinds = intent.scene, frozenset(intent.kinds)
     told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images)
+    asked = [note for note in scene.images if note.get("id") in intent.images]
+    asked = asked or list(scene.images[:1])
     lines = [
         line
         for pack in plans.packs
-        if pack.not_looked_for is not None
+        if pack.not_looked_for is not None and _concerns(pack, ran, asked)
         for line in pack.not_looked_for(told)
     ]
     lines += [sentence for _, sentence in director.unmet()]
     return "\n".join([NOT_LOOKED_FOR, *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:
+    """Return whether a pack's tools could have looked at one of the images, or have."""
+    accepted = [rule.accepts for rule in pack.tools if rule.accepts != Accepts()]
+    return (
+        not asked
+        or any(rule.tool in ran for rule in pack.tools)
+        or any(not unsuitable_image(one, note) for one in accepted for note in asked)
+    )

@@ -18,6 +18,7 @@ from typing import Any, cast
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    FORMULA,
     MARK,
     UNKNOWN,
     citations,
@@ -65,6 +66,10 @@ from app.agent.planning import Vocabulary, tokens_of
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
+_CONSTANT = re.compile(
+    r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
+)
+"""What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
@@ -106,6 +111,7 @@ _MODALITIES = {
     r"ultrasound|sonogra\w*|ultraschall\w*": ("US",),
     r"mammogra\w*": ("MG",),
     r"(?-i:PET)": ("PT",),
+    r"slides?|histolog\w*|microscop\w*|mikroskop\w*|schnitt\w*": ("SM", "GM"),
 }
 """Words by which an image is spoken of, and the modalities that they mean."""
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
@@ -139,6 +145,12 @@ _DECLINED = re.compile(
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
+_NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+"""Words before one for an image of which the sentence does not speak."""
+_THE = re.compile(
+    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
+)
+_REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
     r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
@@ -246,7 +258,7 @@ class Claims:
         told = self.marked(text)
         unlooked = asked.needs_image and asked.scene.images and not self._results
         if unlooked and text.strip() and told == unmarked(text):
-            return f"{told.rstrip()} {mark(self._unsupported())}"
+            return f"{told.rstrip()} {self._mark(self._unsupported())}"
         return told
 
     def marked(self, text: str, *, goes_on: bool = False) -> str:
@@ -268,9 +280,12 @@ class Claims:
                 self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
-                parts += [text[at:stop], f" {mark(why)}"]
+                parts += [text[at:stop], f" {self._mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def _mark(self, why: str) -> str:
+        return mark(why, german=self._director.asked_in_german)
 
     def wrong_claims(
         self, claims: Sequence[StatedClaim], answer: str, marked: Callable[[str], str]
@@ -311,9 +326,11 @@ class Claims:
 
         `every` is the sentence with spaces in place of citations, and `code` also in that of code.
         """
-        plain, places = _bare(code, sentence)
+        formulas = [one.span() for one in re.finditer(FORMULA, code)]
+        plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+        general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
@@ -330,7 +347,7 @@ class Claims:
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
-                yield place, why
+                yield next((end for start, end in formulas if start < place < end), place), why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
@@ -422,7 +439,9 @@ class Claims:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
         patterns = ((_EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         for pattern, other in patterns:
-            yield from ((one.start(), other) for one in pattern.finditer(text))
+            for one in pattern.finditer(text):
+                if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
+                    yield one.start(), other
         for one in _YEAR.finditer(text):
             if one[0] in self._their_years | self._our_years:
                 yield one.start(), one[0] in self._their_years
@@ -625,7 +644,8 @@ class Claims:
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
             return other_unit
-        here = [item for item in same if not cited or item.source in (0, *cited)]
+        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
             and unit not in ("", "x")
@@ -665,6 +685,7 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
         if _TRUSTED.search(words):
@@ -842,9 +863,7 @@ def without_tricks(text: str) -> str:
     if _HTML.search(text):
         text = _HTML.sub(
             lambda one: (
-                one["code"]
-                or one["cited"]
-                or ("\n" if one["line"] else unescape(one["sign"] or ""))
+                one["code"] or one["cited"] or (" " if one["line"] else unescape(one["sign"] or ""))
             ),
             text,
         )
@@ -853,10 +872,15 @@ def without_tricks(text: str) -> str:
     return "".join(_plain_sign(sign) for sign in text)
 
 
+_TAGS = (
+    "a|b|i|u|s|p|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tr|td|th|ul"
+    "|ol|li|h[1-6]|pre|code|font|small|mark|del|ins|center|script|style|iframe|svg|input|button"
+)
 _HTML = re.compile(
-    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)|<!--.*?-->|(?P<line><br\s*/?>)|</?[a-zA-Z][\w-]*(?:\s[^<>\n]*)?/?>"
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
+    rf"|<!--.*?-->|(?P<line><br\s*/?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -864,6 +888,12 @@ _HTML = re.compile(
 def _plain_sign(sign: str) -> str:
     wide = "\uff01" <= sign <= "\uff5e" or "\U0001d400" <= sign <= "\U0001d7ff"
     return readable(sign) if wide or not readable(sign) else sign
+
+
+def _without_constants(text: str, formulas: Sequence[tuple[int, int]]) -> str:
+    """Return a text without the exponents, indices and small factors of its formulas."""
+    found = [one for span in formulas for one in _CONSTANT.finditer(text, *span)]
+    return _blanked(text, iter(found))
 
 
 def _bare(every: str, text: str) -> tuple[str, list[int]]:

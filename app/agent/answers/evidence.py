@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.agent.answers.german import in_german
 from app.agent.answers.items import Item, told
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
@@ -28,10 +29,16 @@ _NUMBER = rf"{_ID}{_LOST}?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
 CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
 """Pattern of code in an answer, in which nothing is a citation or a statement."""
+FORMULA = (
+    r"\$\$(?P<display>[^$\n]+?)\$\$"
+    r"|\\\((?P<round>[^\n]+?)\\\)|\\\[(?P<square>[^\n]+?)\\\]"
+    r"|(?<![\\$\w])\$(?=[^\s$\d]|\d[^$\n]*[\\^_=+*/<>])(?P<dollar>[^$\n]*?[^\s\\$])\$(?![\d\w$])"
+)
+"""A formula within a line; "$5 and $10" is none: the second dollar stands before a digit."""
 _CITATION = re.compile(rf"(?P<code>{CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
 _ONE = re.compile(rf"({_ID}){_LOST}?(?:\s*[-\u2013]\s*({_ID}){_LOST}?)?")
 _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P<unknown>{_LOST})?")
-MARK = re.compile(r"\[check: [^\[\]\n]{1,160}\]")
+MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 _BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
@@ -249,9 +256,10 @@ def unmarked(text: str) -> str:
     return re.sub(rf" ?{MARK.pattern}|{_LOST}", "", text)
 
 
-def mark(why: str) -> str:
+def mark(why: str, *, german: bool = False) -> str:
     """Return "[check: WHY]", the mark for a part of an answer that the reader should check."""
-    return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
+    told = " ".join(re.split(_BLANK, in_german(why) if german else why))[:160]
+    return f"[{'prüfen' if german else 'check'}: {told}]"
 
 
 def _meant(numbers: Sequence[int], known: Mapping[int, int]) -> bool:

@@ -97,9 +97,9 @@ _GENERAL = re.compile(
     re.IGNORECASE,
 )
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser)\s+(?:\([^()]*\)\s+)?than|"
+    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser|thicker)\s+(?:\([^()]*\)\s+)?than|"
     r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter)\s+(?:\([^()]*\)\s+)?than|"
+    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter|thinner)\s+(?:\([^()]*\)\s+)?than|"
     r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
     re.IGNORECASE,
 )
@@ -413,7 +413,13 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     if len(said) != 1 or part.denied - {_ABNORMAL}:
         return ""
     graded = [
-        (len(part.words & fact.words - {_ABNORMAL}), number, found[1].casefold(), fact)
+        (
+            len(part.words & fact.words - {_ABNORMAL})
+            + _FIGURE * any(_near(value, fact.values) for value in part.values),
+            number,
+            found[1].casefold(),
+            fact,
+        )
         for number, fact in told
         if (found := _FLAG.search(fact.text))
     ]
@@ -471,6 +477,8 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bo
         shared = clause.words & fact.words
         organ = any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        if concepts := {word for word in alike if word[0] in "FC"}:
+            alike = concepts  # which is what is there or not, rather than the words around it
         differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
         agreed |= alike - differ
         told_words = clause.words - {_ABNORMAL} or clause.words

@@ -80,12 +80,22 @@ _ABOUT = re.compile(
 _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
+_OFTEN = {
+    "once": 1,
+    "twice": 2,
+    "thrice": 3,
+    "three times": 3,
+    "four times": 4,
+    "einmal": 1,
+    "zweimal": 2,
+    "dreimal": 3,
+    "viermal": 4,
+}
 _TIMES = re.compile(
-    r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
-    r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
+    rf"\b(?P<word>{'|'.join(_OFTEN)})"
+    r"(?=\s+(?:daily|a\s|per\s|every|weekly|täglich|am\s+tag|pro\s|wöchentlich))",
     re.IGNORECASE,
 )
-_OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
 _MOST = 20_000  # figures looked at in one result
 
 

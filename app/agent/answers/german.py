@@ -37,10 +37,15 @@ _DEEPEST = 6  # templates and lists within what stands in for {0}
 _MOST_SENTENCES = 4  # that a text of the table has
 _LISTS = ("; ", ", ")
 _KEPT = ("=", "*", "#")
-_LISTS_KEPT = {"=": _LISTS, "*": _LISTS[:1]}  # which a slot of each kind does not reach over
+_LISTS_KEPT = {
+    "=": (*_LISTS, ". "),
+    "*": _LISTS[:1],
+}  # which a slot of each kind does not reach over
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words
 _REPORTERS = ("app/agent/", "app/imaging/", "app/records/", "app/tools/", "resources/tables/chest")
 _LEAST_OWN = 12  # characters of a report besides its values, for not to fit anything
+_THOUSANDS = re.compile(r"“[^”]*”|„[^“]*“|(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,.]\d)")
+"""A quotation, or a number such as "1,589", which reads as 1.6 in German."""
 
 
 def is_german(questions: Sequence[str]) -> bool:
@@ -48,7 +53,7 @@ def is_german(questions: Sequence[str]) -> bool:
     for whole in reversed(questions):
         question = whole.partition("\n\n")[0]  # files and regions are named below, by the window
         words = [word.casefold() for word in _WORD.findall(question)]
-        known = _table().words
+        known = _words()[0]
         german = sum(word in known["german"] for word in words)
         german += bool(re.search("[äöüß]", question))
         english = sum(word in known["english"] for word in words)
@@ -63,8 +68,12 @@ def in_german(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        lines.append(line if fenced else _line(line))
+        lines.append(line if fenced else _THOUSANDS.sub(_plain_number, _line(line)))
     return "\n".join(lines)
+
+
+def _plain_number(found: re.Match[str]) -> str:
+    return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,33 +88,30 @@ class _Template:
 class _Texts:
     exact: dict[str, str] = field(default_factory=dict[str, str])
     templates: list[_Template] = field(default_factory=list[_Template])
-    words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     any_name: re.Pattern[str] = re.compile("(?!)")
 
 
 @cache
-def _names() -> dict[str, str]:
-    """Return the names of findings; apart from the rest, since the window asks for them too."""
-    read = tomllib.loads((resources_dir() / "words" / "german_names.toml").read_text("utf-8"))
-    return {key.casefold(): text for key, text in read.items()}
+def _words() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
+    """Return words of each language, and names of findings; the window asks for them too."""
+    read = tomllib.loads((resources_dir() / "words" / "german_words.toml").read_text("utf-8"))
+    words = {language: frozenset(text.split()) for language, text in read["words"].items()}
+    return words, {key.casefold(): text for key, text in read["names"].items()}
 
 
 @cache
 def _table() -> _Texts:
     """Return the table; of the templates, those with the most text of their own come first."""
     texts = dict(_reports())
-    words: dict[str, frozenset[str]] = {}
     for file in sorted((resources_dir() / "words").glob("answers_german*.toml")):
         read = tomllib.loads(file.read_text("utf-8"))
-        words |= {key: frozenset(text.split()) for key, text in read.pop("words", {}).items()}
         said = read.pop("phrases", {})  # examples of questions stand in quotes
         texts |= {f'"{english}"': f"„{german}“" for english, german in said.items()}
         for part in read.values():
             texts |= part
-    written = {form for key in _names() for form in (key.capitalize(), key.title())}
+    written = {form for key in _words()[1] for form in (key.capitalize(), key.title())}
     longest = sorted(written, key=len, reverse=True)
     found = _Texts(
-        words=words,
         any_name=re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])"),
     )
     for english, german in sorted(
@@ -175,11 +181,12 @@ def _known(text: str, depth: int = 0) -> str | None:
     table = _table()
     if text in table.exact:
         return table.exact[text]
-    if text.casefold() in _names():
-        return _names()[text.casefold()]
+    if text.casefold() in _words()[1]:
+        return _words()[1][text.casefold()]
     for one in table.templates:
-        if not all(piece in text for piece in one.pieces):
-            continue
+        listed = depth and "; " in text and not any("; " in piece for piece in one.pieces)
+        if listed or not all(piece in text for piece in one.pieces):
+            continue  # of a list each item is looked up
         found = one.pattern.fullmatch(text)
         if found is not None and _fits(one, found):
             inside = {
@@ -195,15 +202,18 @@ def _known(text: str, depth: int = 0) -> str | None:
 
 def _fits(template: _Template, found: re.Match[str]) -> bool:
     """Return whether no slot reaches over sentences, or one that is kept over items of a list."""
+    breaks = len(_SENTENCE.findall(found.string))
     for at, (kind, _) in enumerate(template.slots, 1):
         quoted = found.string[: found.start(at)].endswith(("“", '"'))
         several = any(one in found[at] for one in _LISTS_KEPT.get(kind, ()))
-        if not quoted and (several or _SENTENCE.search(found[at])):
+        inside = len(_SENTENCE.findall(found[at]))
+        if not quoted and (several or inside):
             return False
+        breaks -= inside
         exact, text = _table().exact, found[at]
         if kind == "!" and not (text in exact or all(one in exact for one in text.split(", "))):
             return False
-    return True
+    return breaks <= len(_SENTENCE.findall("X".join(template.pieces)))
 
 
 def _inside(text: str, depth: int) -> str:
@@ -222,10 +232,10 @@ def _inside(text: str, depth: int) -> str:
             return separator.join(_inside(one, depth + 1) for one in text.split(separator))
     if _OWN_ENTRY.search(text):
         return text
-    return _table().any_name.sub(lambda one: _names()[one[0].casefold()], text)
+    return _table().any_name.sub(lambda one: _words()[1][one[0].casefold()], text)
 
 
 def german_names(labels: Sequence[str]) -> dict[str, str]:
     """Return the German names of labels of findings that the table has, by label."""
-    names = _names()
+    names = _words()[1]
     return {label: names[label.casefold()] for label in labels if label.casefold() in names}

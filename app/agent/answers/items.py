@@ -161,11 +161,14 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
     """Return the ids of the items that a sentence tells, as in "3.1, 3.2"; "" for none or many.
 
     An item is told if its number stands in the sentence, as it is or rounded, with a word of its
-    name. Where no number is told, an item without one is told if its label stands there.
+    name: of several, the one of whose name most words stand there, and none of the other side.
+    Where no number is told, an item without one is told if its label stands there.
     """
     low = sentence.casefold()
+    said = _words(low)
     figures = {(float(digits), len(digits.partition(".")[2])) for digits in _figures(low)}
     ids: dict[tuple[float, int], str] = {}
+    shared: dict[tuple[float, int], int] = {}
     labels: dict[str, str] = {}
     for key, text in message_items.items():
         name, value = _parted(text)
@@ -174,14 +177,18 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
             if re.search(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", low):
                 labels.setdefault(label, key)
             continue
+        words = _words(name.casefold())
+        if (words ^ said) >= _SIDES:
+            continue
         for figure, decimals in figures:
             near = abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
-            if near and any(word in _words(low) for word in _words(name.casefold())):
-                ids.setdefault((figure, decimals), key)
+            if near and len(words & said) > shared.get((figure, decimals), 0):
+                ids[figure, decimals], shared[figure, decimals] = key, len(words & said)
     found = sorted(set((ids or labels).values()), key=lambda one: int(one.partition(".")[2]))
     return ", ".join(found) if len(found) <= most else ""
 
 
+_SIDES = {"left", "right"}
 _TEXT = re.compile(r"(?P<name>.*?),? (?P<value>-?\d[\d.]*(?:e[+-]?\d+)?)(?: [^\s\d][^\d]*)?")
 
 

@@ -53,7 +53,6 @@ from app.tools.result_wording import CallResult
 
 _log = logging.getLogger(__name__)
 
-OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _TRY_AGAIN = (
     "This result does not fit. Look what there is, try once more in another way, then answer."
@@ -346,7 +345,8 @@ class Director:
         """Return whether a call may run beside those of the turn, because they do not affect it."""
         if self._enforcer is None:
             return True
-        return call.id not in self._orders and self._enforcer.may_run_beside(call, turn)
+        own = call.id.startswith(BY_RULE) or call.id not in self._orders
+        return own and self._enforcer.may_run_beside(call, turn)
 
     def _put_first(self, ruling: RunFirst, waiting: deque[ToolCall]) -> None:
         first = ruling.call
@@ -454,7 +454,7 @@ class Director:
         self, call: ToolCall, override: Override, looked: tuple[ToolRule, ToolCall] | None = None
     ) -> None:
         # Rules know a retry as their own step again; other ids may be too long.
-        again = call.id.startswith((OFFLINE, BY_RULE)) and call.id.endswith(AGAIN)
+        again = call.id.startswith(BY_RULE) and call.id.endswith(AGAIN)
         ending = AGAIN if call.id.endswith(AGAIN) else LOOK
         known = call if again else call.model_copy(update={"id": f"{new_id()}{ending}"})
         self._insert(known, override)

@@ -227,7 +227,6 @@ class _Run:
             evidence=Evidence(request.thread.history),
         )
         self.rules = RuleAnswers(
-            plans=agent.plans,
             director=self.director,
             work=self._work,
             announce=self._set_plan,
@@ -290,17 +289,18 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: self._localised(
+                lambda cited: (
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
-            if checked.closing:
-                self.emitter.emit(TextDelta, text=checked.closing)
+            closing = self._localised(checked.closing)
+            if closing:
+                self.emitter.emit(TextDelta, text=closing)
             self._end_plan(ok=stop is None)
             self.emitter.emit(
                 RunFinished,
-                answer=checked.text + checked.closing,
+                answer=checked.text + closing,
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
@@ -379,15 +379,19 @@ class _Run:
         self._start()
         self.request.cancel.check()
         model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
-        if isinstance(model, OfflineModel):
-            intent = self.director.begin(model.planner, schemas, self._lacks)
-            self.answers.model = model.following(intent, self.plan.order, self._runs_alone)
-        else:
-            intent = self.director.begin(self.agent.planner, schemas, self._lacks)
+        offline = isinstance(model, OfflineModel)
+        planner = model.planner if offline else self.agent.planner
+        intent = self.director.begin(planner, schemas, self._lacks)
         self._offer_tools(intent)
         self.answers.refit = lambda: self._offer_tools(intent)
-        by_model = not (self.answers.window.info.rules or self.plain)
-        if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
+        if offline:
+            await self.asking.ask(intent.images)
+            answer = await self.rules.answer(certain=False)
+            assert answer is not None
+            return answer
+        if not self.plain and (
+            self.rules.own_text or (self.agent.rules_first and self.rules.begin())
+        ):
             await self.asking.keep(intent.images, of_view=intent.of_view)
             answer = await self.rules.answer()
             if answer is not None:

@@ -1,24 +1,23 @@
-"""The offline planner in the role of a language model, and answers by rules alone.
+"""Answers by rules: where there is no language model, and where rules are certain without it.
 
-The offline planner's answers say that it is no language model. Rules answer only what a pack
-declares as certain, and only if the question asks nothing else.
+Beside a model, rules answer only what a pack declares as certain, and only if the question asks
+nothing else.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.agent.answers.german import in_german, is_german
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import TAKEN_OUT
-from app.agent.enforcement.rulings import BY_RULE, INSERTED
+from app.agent.enforcement.rulings import BY_RULE
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
-from app.agent.llm.base import Call, ModelEvent, ModelFailed, ModelInfo, Plan, Text, ToolSchema
+from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Plan, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
@@ -27,82 +26,25 @@ from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPl
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
-_CALL_ID = re.compile(rf"(?:offline-\d+-|{BY_RULE})(\d+)-.*")
-_ID_CHARS = 40
-"""Longer ids of calls are replaced, since endpoints refuse them."""
-_DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
+_CALL_ID = re.compile(rf"{BY_RULE}(\d+)-.*")
 
 
 class OfflineModel:
-    """Takes the place of a language model: follows a plan made by rules.
-
-    A message has the calls that wait for no other; each later one can use their results.
-    `following` makes an instance for a run.
-    """
+    """Stands where there is no language model: rules then answer every question (`RuleAnswers`)."""
 
     name = "offline"
     remote_host = ""
     # Rules read any length, and whole results.
     info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
 
-    def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
+    def __init__(self, plans: Plans = NO_PLANS) -> None:
         self.planner = Planner(plans)
-        self._intent = intent or Intent()
-        self._announced = False
-        self._order: Callable[[], Sequence[int]] = tuple
-        self._alone: Callable[[str], bool] = lambda _: False
 
-    def following(
-        self,
-        intent: Intent,
-        order: Callable[[], Sequence[int]] = tuple,
-        alone: Callable[[str], bool] = lambda _: False,
-    ) -> OfflineModel:
-        """Return an offline model for one run, which follows the plan in `intent`.
-
-        Args:
-            intent: What the question asks for.
-            order: Returns the numbers of the steps to make, in their order, once the plan was
-                announced: the user may have taken some out.
-            alone: Returns whether a tool, by its name, may not run beside another.
-        """
-        model = OfflineModel(self.planner.plans, intent)
-        model._order, model._alone = order, alone
-        return model
-
-    async def stream(
+    def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the plan's next calls, or the text of the answer once no call is left."""
-        start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
-        plan, turn = self._intent.plan, messages[start + 1 :]
-        if isinstance(plan, ToolPlan):
-            if not self._announced and plan.steps:
-                yield announced(plan)
-            wanted = self._order() if self._announced else None
-            self._announced = True
-            results = _results(turn)
-            now = progress(self._intent, plan, results, wanted, self._alone)
-            for number, step in now.calls.items():
-                call_id = f"offline-{start}-{number}-{step.tool}"[:_ID_CHARS]
-                yield Call(ToolCall(id=call_id, name=step.tool, arguments=step.arguments))
-            if now.calls:
-                return
-            text = _summary(self._intent, plan, turn, results, now)
-        else:
-            text = plan.text
-        if is_german([item.text for item in messages if item.role == "user"]):
-            text = in_german(text)
-        for match in _DELTA.finditer(text):
-            yield Text(match.group())
-            # Lets the loop see a cancel between two pieces.
-            await asyncio.sleep(0)
-
-
-def announced(plan: ToolPlan) -> Plan:
-    """Return the plan as the window shows it."""
-    told = tuple((step.tool, step.skip or step.why) for step in plan.steps)
-    return Plan(told, tuple(step.after() for step in plan.steps))
+        """Raise AssertionError: there is no model to ask."""
+        raise AssertionError("rules answer in place of this model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +73,7 @@ def progress(
     """Return what of a plan is to be done next.
 
     `results` are those so far, by the number of the step; `wanted` are the numbers of the steps to
-    make, in their order (None: all); `alone` is as for `OfflineModel.following`.
+    make, in their order (None: all); `alone` returns whether a tool may not run beside another.
     """
     wanted = range(1, len(plan.steps) + 1) if wanted is None else wanted
     notes = list(plan.notes)
@@ -167,37 +109,10 @@ def progress(
     return Progress(calls, tuple(skipped), tuple(notes))
 
 
-def _summary(
-    intent: Intent,
-    plan: ToolPlan,
-    turn: Sequence[Message],
-    results: Mapping[int, Message],
-    ended: Progress,
-) -> str:
-    """Return the answer once no call is left; of a plan without steps, by earlier results."""
-    # What the packs' rules put in stands where it ran: behind what it followed.
-    steps = {id(item) for item in results.values()}
-    found = [item for item in turn if id(item) in steps or item.call_id.startswith(INSERTED)]
-    found = found if plan.steps else intent.scene.earlier
-    found = [item for item in found if item.role == "tool"]
-    skipped, notes, plans = ended.skipped, ended.notes, intent.scene.plans
-    return write_summary(found, skipped, notes, plan.topics, intent.targets, plans)
-
-
 def step_number(call_id: str) -> int:
     """Return the number of the planner's step that a call is for; 0 for other calls."""
     match = _CALL_ID.fullmatch(call_id)
     return int(match[1]) if match else 0
-
-
-def _results(turn: Sequence[Message]) -> dict[int, Message]:
-    """Return results by step, from call ids that the loop may have replaced, else in order."""
-    results: dict[int, Message] = {}
-    for message in turn:
-        # What the packs' rules put in is no step of this plan.
-        if message.role == "tool" and not message.call_id.startswith(INSERTED):
-            results[step_number(message.call_id) or len(results) + 1] = message
-    return results
 
 
 IN_PLACE = (
@@ -276,16 +191,19 @@ def _step_results(
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers a question without a language model if rules alone understand every word of it.
+    """Answers questions by rules, without a language model.
+
+    Where there is a model, only if rules understand every word of the question.
 
     Attributes:
         work: Makes calls.
         announce: Shows the plan.
         ready: Returns once the user lets the next step begin.
-        order: As for `OfflineModel.following`, as is `alone`.
+        order: Returns the numbers of the steps to make, in their order, once the plan was
+            announced: the user may have taken some out.
+        alone: Returns whether a tool, by its name, may not run beside another.
     """
 
-    plans: Plans
     director: Director
     work: Work
     announce: Callable[[Plan], None]
@@ -305,31 +223,36 @@ class RuleAnswers:
         """Return whether rules can start on the question, so that no model is needed yet."""
         return next_calls(self.director.intent, self.director.planned_results()) is not None
 
-    async def answer(self) -> str | Stop | None:
+    async def answer(self, *, certain: bool = True) -> str | Stop | None:
         """Make the calls that rules choose; return the answer or the limit that was reached.
 
-        Return None if a model is needed to go on.
+        Return None if a model is needed to go on; never if not `certain` (see `next_calls`).
         """
         director = self.director
         director.by_rules = True
         plan = director.intent.plan
         if not isinstance(plan, ToolPlan):
-            return self._say(self.own_text)
-        self.announce(announced(plan))
+            return self._say(plan.text)
+        if plan.steps:
+            told = tuple((step.tool, step.skip or step.why) for step in plan.steps)
+            self.announce(Plan(told, tuple(step.after() for step in plan.steps)))
         while True:
             await self.ready()
-            found, wanted = director.planned_results(), self.order()
-            now = next_calls(director.intent, found, wanted=wanted, alone=self.alone)
+            now: Progress | None = Progress({}, (), plan.notes)
+            if plan.steps:
+                found, wanted = director.planned_results(), self.order()
+                now = next_calls(
+                    director.intent, found, certain=certain, wanted=wanted, alone=self.alone
+                )
             if now is None:
-                break
+                director.by_rules = False
+                return None
             calls = self._calls(now) or director.before_answer()
-            if not isinstance(calls, list) or not calls:
+            if isinstance(calls, str) or not calls:
                 return self._told(now)
             stop = await self.work("", calls)
             if stop is not None:
                 return stop
-        director.by_rules = False
-        return None
 
     async def stand_in(self, said: str, failed: ModelFailed | None = None) -> str | Stop | None:
         """Make the remaining calls of the rules' plan, since a model only wrote the text `said`.
@@ -357,12 +280,18 @@ class RuleAnswers:
         return [self.director.rules_call(number, step) for number, step in now.calls.items()]
 
     def _told(self, ended: Progress, head: str = "") -> str:
-        director, plan = self.director, self.director.intent.plan
-        assert isinstance(plan, ToolPlan)
-        notes, targets = [*ended.notes, *director.notes], director.intent.targets
-        results, topics = director.results, plan.topics
-        told = write_summary(results, ended.skipped, notes, topics, targets, self.plans)
-        return self._say(f"{head}{told}")
+        director, intent = self.director, self.director.intent
+        assert isinstance(intent.plan, ToolPlan)
+        # In the order of the calls, however they ended: the same question gets the same answer.
+        order = {call_id: place for place, call_id in enumerate(self.transcript.answered)}
+        results = sorted(director.results, key=lambda one: order.get(one.call_id, len(order)))
+        if not intent.plan.steps:  # it is about earlier ones
+            results = [message for message in intent.scene.earlier if message.role == "tool"]
+        notes, topics, targets = [*ended.notes, *director.notes], intent.plan.topics, intent.targets
+        plans = intent.scene.plans
+        return self._say(
+            head + write_summary(results, ended.skipped, notes, topics, targets, plans)
+        )
 
     def _say(self, text: str) -> str:
         if self.director.asked_in_german:

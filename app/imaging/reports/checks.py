@@ -82,8 +82,8 @@ class Check:
     true: str = ""
 
 
-_RIGHT = re.compile(r"\b(right|rechts\w*|rechte[rnms]?)\b", re.IGNORECASE)
-_LEFT = re.compile(r"\b(left|links\w*|linke[rnms]?)\b", re.IGNORECASE)
+_RIGHT = re.compile(r"\b(right\b|rechts\w*|rechte[rnms]?\b|rt\b|re\.(?!\w))", re.IGNORECASE)
+_LEFT = re.compile(r"\b(left\b|links\w*|linke[rnms]?\b|lt\b|li\.(?!\w))", re.IGNORECASE)
 _BOTH = re.compile(r"\b(bilateral\w*|both|beidseit\w*|beidseits|bds|beide[rnms]?)\b", re.IGNORECASE)
 _SIDES = (("right", _RIGHT), ("left", _LEFT))
 
@@ -93,13 +93,19 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(
     r"\b(not (?:seen|present|visible|found|identified|demonstrated|detected|evident)|absent|"
-    r"resolved|ruled out|excluded|nicht (?:mehr )?(?:nachweisbar|abgrenzbar|sichtbar|vorhanden|"
-    r"erkennbar|zu sehen|gesehen)|ausgeschlossen)\b",
+    r"resolved|ruled out|excluded|unlikely|unwahrscheinlich|ausgeschlossen|"
+    r"nicht (?:mehr )?(?:nachweisbar|abgrenzbar|sichtbar|vorhanden|erkennbar|zu sehen|gesehen))\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[;:,]|\bbut\b|\baber\b|\bsondern\b", re.IGNORECASE)
 
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)\b")
+_DATE = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d\d)\b|"
+    r"\b(?:\d{1,2}/)?(?:19|20)\d\d\b(?![.,]\d|\s*(?:[µmc]?m|px|HU|HE|ml)[²³23]?\b)|"
+    r"\b(?:\d+\s*[-–]\s*)?\d+[-\s]*(?:days?|weeks?|months?|years?|Tage?n?|Wochen?|Monate?n?|Jahre?n?)\b",
+    re.IGNORECASE,
+)
+"""Dates, years and spans of time."""
 _PLACE = re.compile(
     r"\b(series|serie|image|bild|slice|schicht|frame|number|nummer|no\.|nr\.)\s+(\d+)",
     re.IGNORECASE,
@@ -109,6 +115,11 @@ _NUMBER = re.compile(
     r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px²|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
     r"(?!\w)"
 )
+_SIZE = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*[x×]\s*"
+    r"(?=(?:\d+(?:[.,]\d+)?\s*[x×]\s*)*\d+(?:[.,]\d+)?\s*(mm|cm|µm|um|px)\b)"
+)
+"""A number of a size such as 1.2x0.9 cm, and the unit of the last."""
 _UNITS = {
     "mm2": "mm²",
     "cm2": "cm²",
@@ -261,10 +272,14 @@ def _numbers(
         shown = f"{told.text} {told.units}".strip()
         if other and told.units:
             yield Fault.UNIT, shown, other[0].units or "-"
-        elif found and own:
+        elif own and found and (told.units or told.step < 1 or any(not _has_unit(v) for v in own)):
             yield Fault.NUMBER, shown, _nearest(told, own)
         else:
             yield Fault.UNFOUNDED, shown, ""
+
+
+def _has_unit(one: Measurement) -> bool:
+    return one.units not in ("", "ratio", "objects")
 
 
 def _values(found: Iterable[Finding]) -> list[Measurement]:
@@ -285,7 +300,7 @@ def _texts_of(found: Iterable[Finding]) -> Iterable[str]:
 
 
 def _told_numbers(text: str) -> Iterable[_Told]:
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(_SIZE.sub(r"\1 \2 x ", text)):
         digits = match[1]
         if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
             digits = digits.replace(",", "")
@@ -297,7 +312,7 @@ def _told_numbers(text: str) -> Iterable[_Told]:
 
 def _is_same(told: _Told, one: Measurement) -> bool:
     """Return whether a number is a measurement, rounded to the digits that are told."""
-    units = "" if one.units in ("ratio", "objects") else one.units
+    units = one.units if _has_unit(one) else ""
     factor = 1.0
     if told.units and told.units != units:
         here, there = _SCALES.get(told.units), _SCALES.get(units)
@@ -314,7 +329,7 @@ def _is_percent(told: _Told, value: float) -> bool:
 def _nearest(told: _Told, values: list[Measurement]) -> str:
     same = [one for one in values if one.units == told.units] or values
     best = min(same, key=lambda one: abs(one.value - told.value))
-    units = "" if best.units in ("ratio", "objects") else best.units
+    units = best.units if _has_unit(best) else ""
     return f"{best.value:.4g} {units}".strip()
 
 

@@ -23,7 +23,7 @@ from app.imaging.findings import (
     State,
 )
 from app.imaging.space.geometry import edge_letters
-from app.imaging.studies.catalogue import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, are_different_patients, identity_of
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -43,7 +43,7 @@ from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.model_pictures import Hanging, model_pixels
+from app.tools.chest.model_pictures import MIRRORED_NOTE, Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
 from app.tools.chest.segmenter import Segmentation, Segmenter
 from app.tools.files import plain, save_png
@@ -115,7 +115,7 @@ class ComparedImage:
 
     name: str
     snapshot: ImageSnapshot
-    admission: image_suitability.Admission
+    suitability: image_suitability.Suitability
     found: Segmentation
     hanging: Hanging
     xray: XRay
@@ -168,22 +168,27 @@ class ChestXRayCompare:
         current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
         prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
         alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
+        mirrored = _one_mirrored(current, prior)
+        if mirrored:
+            figures = {**alignment.figures, "accepted": False, "why": mirrored}
+            alignment = replace(alignment, problem=mirrored, figures=figures)
         context.cancel.check()
         rows = comparison.change_table(
             current.xray,
             prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
+            [f"the films could not be aligned: {alignment.problem}"] if alignment.problem else [],
         )
         boxes, findings = _paired_regions(current, prior, alignment, context)
-        _hang_beside(context)
+        _hang_beside(current.snapshot, prior.snapshot, context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison."""
-        admission = image_suitability.admit(snapshot, context)
+        suitability = image_suitability.check(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
@@ -195,14 +200,14 @@ class ChestXRayCompare:
         scores, scores_missing = _scores(name, context)
         hanging = Hanging.of(snapshot.frame.orientation)
         side = XRay(
-            admission.position,
+            suitability.position,
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             found.confidence,
             hanging.turned(model_pixels(snapshot)),
             snapshot.frame.spacing,
             scores,
         )
-        return ComparedImage(name, snapshot, admission, found, hanging, side, scores_missing)
+        return ComparedImage(name, snapshot, suitability, found, hanging, side, scores_missing)
 
 
 def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
@@ -215,14 +220,20 @@ def _part_context(context: ToolContext, start: float, end: float, what: str) -> 
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Return doubts of identity, asking the user; raise ToolFailed for two patients."""
+    """Return doubts of identity, asking the user; raise ToolFailed for two patients.
+
+    Where the files name two patients, no yes helps: a wrong pair shows a change that nobody has.
+    """
     one, other = identity_of(first.instance), identity_of(second.instance)
-    if conflict(one, other):
-        doubt = "these images belong to different patients"
-    elif _same_identity(one, other):
+    if are_different_patients(first.instance, second.instance):
+        raise ToolFailed(
+            "the files name different patients (Patient ID, name, birth date or sex differ): such "
+            "films are never compared",
+            remedy="If they are of one patient, have the patient data of the files corrected.",
+        )
+    if _same_identity(one, other):
         return []
-    else:
-        doubt = "the files do not say whether both images are of the same patient"
+    doubt = "the files do not say whether both images are of the same patient"
     detail = f"{doubt[0].upper()}{doubt[1:]}. Only images of one patient can be compared."
     # Consent is remembered by image, but it must not cover another prior of the same image.
     prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
@@ -296,6 +307,18 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
+
+
+def _one_mirrored(current: ComparedImage, prior: ComparedImage) -> str:
+    """Return why sides cannot be matched where only one of the films looks mirrored; else ""."""
+    doubted = [
+        name
+        for image, name in ((current, "current"), (prior, "prior"))
+        if MIRRORED_NOTE in (*image.admission.warnings, *image.found.warnings)
+    ]
+    if len(doubted) != 1:
+        return ""
+    return f"only the {doubted[0]} film looks mirrored, so that left and right cannot be matched"
 
 
 def _spacing(side: XRay, known: bool) -> list[float]:
@@ -453,8 +476,8 @@ def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
     return name, " and ".join(dict.fromkeys(side.made for side in known))
 
 
-def _hang_beside(context: ToolContext) -> None:
-    """Hang the prior beside the current image, where the window shows but one image."""
+def _hang_beside(current: ImageSnapshot, prior: ImageSnapshot, context: ToolContext) -> None:
+    """Hang the two films side by side, where the window shows but one image."""
     if context.viewer is None:
         return
     viewports = context.viewer.state().get("viewports")
@@ -462,7 +485,10 @@ def _hang_beside(context: ToolContext) -> None:
     if len({str(one.get("image")) for one in shown if isinstance(one, dict)} - {"", "None"}) > 1:
         return
     try:
-        context.viewer.do("viewer_layout", {"layout": "prior"}, context)
+        context.viewer.do("viewer_layout", {"layout": "1x2"}, context)
+        for side, film in (("left", current), ("right", prior)):
+            wanted = {"what": film.ref.sop_instance_uid, "viewport": side}
+            context.viewer.do("viewer_show", wanted, context)
     except (ToolFailed, ToolRetry):  # the comparison stands without it
         return
 
@@ -480,9 +506,12 @@ def _result(
     picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
     if alignment.problem:
-        warnings.append(f"the images could not be aligned: {alignment.problem}")
+        warnings.append(
+            f"the films could not be aligned: {alignment.problem}. So areas and marked regions are "
+            "not compared"
+        )
     for image, name in ((current, "current"), (prior, "prior")):
-        texts = (*image.admission.warnings, *image.found.warnings)
+        texts = (*image.suitability.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in texts]
     warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
@@ -496,7 +525,7 @@ def _result(
         "image_path": current.name,
         "prior_path": prior.name,
         "swapped": swapped,
-        "views": {"current": current.admission.position, "prior": prior.admission.position},
+        "views": {"current": current.suitability.position, "prior": prior.suitability.position},
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
         "note": "Approximate: based on models' outlines and scores.",

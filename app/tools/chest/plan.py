@@ -6,6 +6,8 @@ if these are not installed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.tools.chest import plan_models as models
 from app.tools.chest import plan_words as words
 from app.tools.chest.classifier import FLAGGED
@@ -24,9 +26,10 @@ from app.tools.chest.contradictions import (
 )
 from app.tools.chest.plan_words import WORDS
 from app.tools.chest.result_wording import (
+    NOTABLE,
     WORDINGS,
     not_looked_for,
-    phrase_to_locate,
+    phrases_to_locate,
     unanswered,
 )
 from app.tools.pack_plan import (
@@ -69,6 +72,8 @@ _CHEST = Accepts(
     what="a chest radiograph (CR, DX)",
     asks=True,
 )
+# A slice of a volume never is one.
+_RADIOGRAPH = replace(_CHEST, kinds=("dicom", "picture", "tiff"))
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
@@ -201,7 +206,7 @@ _TOOLS = (
         CLASSIFIER,
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=words.LABELS,
         # Nothing named: whatever the model flags is looked for on the image.
         usual=(("labels", (FLAGGED,)),),
@@ -214,7 +219,7 @@ _TOOLS = (
             *("segment*", "*segmentierung*", "mask*", "outlin*", "contour*", "delineat*"),
             *("umriss*", "umrande*", "kontur*", "einzeichn*", "overlay*"),
         ),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=words.STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
@@ -231,7 +236,7 @@ _TOOLS = (
         RATIO,
         why="measures heart against thorax",
         leave_out=("measur*", "ratio", "ctr", "quotient*", "htq", "*messung*", "messen"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         empty=("ratio",),
     ),
     ToolRule(
@@ -241,13 +246,13 @@ _TOOLS = (
             *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
             *("*befundbericht*", "befundung", "arztbrief*", "diktat*"),
         ),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
     ),
     ToolRule(
         EXPERT,
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=(
             ValueWords("task", "locate", models.LOCATE),
             ValueWords("task", "progression", models.PROGRESSION),
@@ -276,7 +281,7 @@ _TOOLS = (
         GROUNDING,
         why="draws boxes around a phrase",
         leave_out=("ground*", "box", "boxes", "bounding box*"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         makes="visualization_path",
         texts=(models.PHRASE,),
     ),
@@ -284,8 +289,8 @@ _TOOLS = (
         _COMPARE,
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
-        accepts=_CHEST,
-        missing_image_clause="no prior is open",
+        accepts=_RADIOGRAPH,
+        missing_image_clause="no prior of this patient is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -309,7 +314,7 @@ _SUCCESSORS = (
         GROUNDING,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("phrase"),
+        arguments=phrases_to_locate("phrase"),
         otherwise="Nothing installed here can show where a finding is: that needs the model "
         "MAIRA-2 or CheXagent-2 (Tools > Models).",
     ),
@@ -318,7 +323,7 @@ _SUCCESSORS = (
         EXPERT,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("prompt", task="locate"),
+        arguments=phrases_to_locate("prompt", task="locate"),
         unless=GROUNDING,
     ),
 )
@@ -365,4 +370,5 @@ PLAN = PackPlan(
         "name different patients",  # as earlier versions put it: conversations are kept
         "was taken after image",
     ),
+    notable=NOTABLE,
 )

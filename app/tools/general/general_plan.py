@@ -159,11 +159,16 @@ def _compact(value: Any) -> str:
 
 WORDINGS = (
     FOR_EACH_WORDING,
-    *(
-        ResultWording("dicom_processor", "File", _file, kind, "what the file says", answer=_facts)
-        for kind in ("metadata", "metadata_alone")
+    ResultWording(
+        "dicom_processor",
+        "File",
+        _file,
+        frozenset({"metadata", "metadata_alone"}),
+        lambda _: "what the file says",
+        answer=_facts,
+        aside=True,
     ),
-    ResultWording("image_visualizer", "Display", _shown),
+    ResultWording("image_visualizer", "Display", _shown, aside=True),
 )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -105,18 +104,24 @@ def _write(before: Sequence[Note], after: Sequence[Note]) -> None:
         ) from error
 
 
-_spec = partial(ToolSpec, Output=NotesOutput, pack="notes")
-_writing = partial(_spec, approval=Approval.WRITE, sequential=True)
+_WRITING: dict[str, Any] = {
+    "Output": NotesOutput,
+    "approval": Approval.WRITE,
+    "pack": "notes",
+    "sequential": True,
+}
 
 
 class Remember:
     """Keeps a note."""
 
-    spec = _writing(
-        REMEMBER,
-        "Keeps a note for all conversations, only when the user asks to remember a preference, a "
-        "convention of the site or a style of reports; never anything about a patient.",
-        RememberInput,
+    spec = ToolSpec(
+        name=REMEMBER,
+        description="Keeps a note for all conversations, only when the user asks to remember a "
+        "preference, a convention of the site or a style of reports; never anything about a "
+        "patient.",
+        Input=RememberInput,
+        **_WRITING,
         title="Remember a note",
         icon="pin",
         memory="keeps",
@@ -140,11 +145,13 @@ class Remember:
 class Remembered:
     """Lists the notes."""
 
-    spec = _spec(
-        REMEMBERED,
-        "Lists the notes that are kept for all conversations.",
-        RememberedInput,
+    spec = ToolSpec(
+        name=REMEMBERED,
+        description="Lists the notes that are kept for all conversations.",
+        Input=RememberedInput,
+        Output=NotesOutput,
         approval=Approval.READ,
+        pack="notes",
         title="List notes",
         icon="list",
         memory="uses",
@@ -168,10 +175,11 @@ class Remembered:
 class Forget:
     """Deletes a note."""
 
-    spec = _writing(
-        FORGET,
-        "Deletes one of the user's notes, only when the user asks to.",
-        ForgetInput,
+    spec = ToolSpec(
+        name=FORGET,
+        description="Deletes one of the user's notes, only when the user asks to.",
+        Input=ForgetInput,
+        **_WRITING,
         title="Delete a note",
         icon="trash-2",
         memory="uses",

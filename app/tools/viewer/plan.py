@@ -39,7 +39,13 @@ PLAN = PackPlan(
     kinds=(QuestionKind(KIND, ("work .. the .. viewer",), tools=tuple(_WHY), needs_image=False),),
     tools=tuple(ToolRule(tool, why=why) for tool, why in _WHY.items()),
     wordings=tuple(
-        ResultWording(tool.spec.name, tool.spec.title, kind=KIND, answer=_answer, each=True)
+        ResultWording(
+            tool.spec.name,
+            tool.spec.title,
+            kinds=frozenset({KIND}),
+            answer=_answer,
+            each=True,
+        )
         for tool in named.TOOLS
     ),
     spoken=read,

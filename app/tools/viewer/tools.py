@@ -204,7 +204,7 @@ class ViewerTool:
         return ToolResult(answer.summary, output, {}, answer.findings)
 
 
-def _tool(
+def viewer_tool(
     name: str,
     title: str,
     icon: str,
@@ -212,6 +212,7 @@ def _tool(
     arguments: type[BaseModel],
     approval: Approval = Approval.COMPUTE,
 ) -> ViewerTool:
+    """Return a tool; titles are collected for translation from these calls."""
     return ViewerTool(
         ToolSpec(
             name,
@@ -229,7 +230,7 @@ def _tool(
 
 
 TOOLS = (
-    _tool(
+    viewer_tool(
         STATE,
         "See what is shown",
         "eye",
@@ -238,7 +239,7 @@ TOOLS = (
         StateInput,
         Approval.READ,
     ),
-    _tool(
+    viewer_tool(
         WINDOW,
         "Set the window",
         "sun-medium",
@@ -246,21 +247,21 @@ TOOLS = (
         "change. Can be undone.",
         WindowInput,
     ),
-    _tool(
+    viewer_tool(
         GO_TO,
         "Go to an image",
         "move-vertical",
         "Scrolls a viewport to an image or frame, a point in the patient, a finding or a time.",
         GoToInput,
     ),
-    _tool(
+    viewer_tool(
         SHOW,
         "Show a series",
         "image",
         "Shows an open series, study or prior in a viewport.",
         ShowInput,
     ),
-    _tool(
+    viewer_tool(
         LAYOUT,
         "Lay out viewports",
         "layout-grid",
@@ -268,15 +269,15 @@ TOOLS = (
         "its prior.",
         LayoutInput,
     ),
-    _tool(
+    viewer_tool(
         ZOOM,
         "Zoom",
         "zoom-in",
         "Zooms to a finding or structure that is drawn on the image, by a factor, or to a size.",
         ZoomInput,
     ),
-    _tool(CINE, "Play a cine", "play", "Plays or stops the cine of a viewport.", CineInput),
-    _tool(
+    viewer_tool(CINE, "Play a cine", "play", "Plays or stops the cine of a viewport.", CineInput),
+    viewer_tool(
         MEASURE,
         "Measure a length",
         "ruler",
@@ -284,14 +285,14 @@ TOOLS = (
         "known, and draws it.",
         MeasureInput,
     ),
-    _tool(
+    viewer_tool(
         MARK,
         "Mark a place",
         "crosshair",
         "Draws a point, box or arrow on the shown image.",
         MarkInput,
     ),
-    _tool(
+    viewer_tool(
         FINDINGS,
         "Work on findings",
         "list",
@@ -299,7 +300,7 @@ TOOLS = (
         "about.",
         FindingsInput,
     ),
-    _tool(
+    viewer_tool(
         COMMAND,
         "Use a command",
         "layout-grid",

@@ -34,6 +34,7 @@ from PySide6.QtGui import (
 
 from app.agent.answers.answer_footer import NOT_LOOKED_FOR
 from app.agent.answers.evidence import (
+    FORMULA,
     MARK,
     UNKNOWN,
     UNKNOWN_ITEM,
@@ -58,7 +59,7 @@ _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<te
 _INLINE = re.compile(
     r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
     r"|(?P<italic>(?<![*\w])\*(?=[^\W_])[^*\n]+?(?<=[^\s*])\*(?![*\w]))"
-    rf"|(?P<formula>{formulas.INLINE})"
+    rf"|(?P<formula>{FORMULA})"
 )
 _ENTRY = re.compile(rf"\[(?P<id>{ENTRY_ID})\]")
 """An entry of the record, cited by its id."""

@@ -55,9 +55,16 @@ class ReportFiles:
         dialog.setDefaultSuffix(next(iter(endings.values())))
         dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(endings[name]))
         dialog.selectFile(tr("Sightline report"))
-        dialog.accepted.connect(
-            lambda: self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
-        )
+        key = self._window.report.key
+
+        def save() -> None:
+            if self._window.report.key == key:
+                self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
+            else:  # a run of the assistant may show another one meanwhile
+                told = tr("Another study is shown now: nothing was saved")
+                self._window.notices.show_notice("warning", told)
+
+        dialog.accepted.connect(save)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -95,10 +102,11 @@ class ReportFiles:
     def _content(self, form: str, written: WrittenReport) -> Callable[[], bytes]:
         """Return what makes the file, on a background thread."""
         workspace, report = self._window.workspace, self._window.report
-        uids = dict.fromkeys(one.image.sop_instance_uid for one in written.findings)
-        found = filter(None, map(workspace.studies.with_uid, uids))
+        found = workspace.studies.instances_with(
+            one.image.sop_instance_uid for one in written.findings
+        )
         shown = workspace.acquired
-        images = tuple(found) or ((shown,) if shown is not None else ())
+        images = found or ((shown,) if shown is not None else ())
         colors = {item.finding.id: item for item in workspace.annotations.all()}
         with_uid, decoder = workspace.studies.with_uid, self._window.decoder
         pictures = pictures_of(written.findings, with_uid, report.key_images(), colors)

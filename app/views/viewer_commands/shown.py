@@ -168,7 +168,7 @@ class ShownState:
             else:
                 texts.append(f"viewport {number}: {text}")
         said = [f"{text[:1].upper()}{text[1:]}." for text in dict.fromkeys(texts)]
-        return " ".join(said) or "Nothing changed."
+        return " ".join(said) or "The window stays as it is."
 
     # Data
 

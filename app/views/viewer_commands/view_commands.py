@@ -212,9 +212,12 @@ class ViewCommands:
                 raise ToolFailed(
                     f"no prior{of_year} of this patient is open", remedy="Open the prior as well."
                 )
-            return _first(priors[0], shown)
+            assert newest is not None
+            modality = _first(newest, shown).get("Modality")
+            alike = [one for one in priors if any(i.modality == modality for i in one.series)]
+            return _first((alike or priors)[0], shown)
         for one in self._workspace.open_images():
-            if one.id == what:
+            if what in (one.id, one.instance.sop_instance_uid):
                 return one.instance
         every = [one for one in (study.series if study is not None else ()) if one.instances]
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from app.agent.enforcement.plan_checklist import TAKEN_OUT, PlannedStep, PlanState
-from app.agent.llm.base import Call, Plan
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
-from app.agent.messages import Message
-from app.agent.planning import Intent, Step, ToolPlan
+from app.agent.planning import Intent, Planner, Step, ToolPlan
 from app.agent.planning.plan import OpenImage, Output, Scene
 from app.agent.request import PlanEdit, PlanEdits
 from app.agent.sessions import Thread
@@ -28,14 +26,16 @@ from tests.support.scripted_model import ScriptedModel, call, says
 IMAGE = {"id": "image-1", "path": "/x/a.dcm", "name": "a.dcm"}
 
 
-class Planned(OfflineModel):
-    """The offline planner with a plan that the test gives."""
+class Planned(Planner):
+    """Plans what the test says."""
 
-    steps: tuple[Step, ...] = ()
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__()
+        self.steps = tuple(steps)
 
-    def following(self, intent: Intent, *rest: Any) -> OfflineModel:
-        scene = Scene((IMAGE,), {})
-        return super().following(replace(intent, plan=ToolPlan(self.steps), scene=scene), *rest)
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        scene = replace(scene, images=(IMAGE,))
+        return Intent(question, scene, plan=ToolPlan(self.steps))
 
 
 def step(tool: str, needs: int = 0) -> Step:
@@ -46,8 +46,8 @@ def step(tool: str, needs: int = 0) -> Step:
 async def watch(
     steps: Sequence[Step], tools: FakeRegistry, tmp_path: Path, edits: PlanEdits
 ) -> AsyncIterator[Any]:
-    model = Planned()
-    model.steps = tuple(steps)
+    model = OfflineModel()
+    model.planner = Planned(steps)
     asked = request(tmp_path, thread=Thread.in_memory(), edits=edits, image_notes=(IMAGE,))
     async for event in AgentLoop(model, tools).run(asked):
         yield event
@@ -103,6 +103,26 @@ def test_steps_that_do_not_need_each_other_run_together(tmp_path: Path):
     assert plans[0][1]["after"] == [1]
     numbers = {event.tool: event.evidence for event in events if event.kind == "tool_finished"}
     assert numbers == {"outline": 1, "classify": 2, "measure": 3}
+
+
+def test_rules_in_place_of_a_model_run_steps_together_and_answer_in_the_order_of_the_plan(
+    tmp_path: Path,
+):
+    first = threading.Event()
+
+    def slow(args: Any, context: Any) -> Any:
+        assert first.wait(10), "the other does not run beside it"
+        return ok("slow")(args, context)
+
+    def quick(args: Any, context: Any) -> Any:
+        first.set()
+        return ok("quick")(args, context)
+
+    plans, _ = commands("go", "see")
+    tools = FakeRegistry(FakeTool("go", Going, slow), FakeTool("see", Going, quick))
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, plans, tools, ["do go town, see sun"], model=model)
+    assert events[-1].answer.index("slow") < events[-1].answer.index("quick")
 
 
 def test_a_sequential_tool_keeps_its_place(tmp_path: Path):
@@ -326,16 +346,3 @@ def test_a_tool_that_another_step_needs_stays_allowed():
     assert plan.edit("remove", 0, "one")
     assert plan.is_taken_out(0, "a")
     assert not plan.is_taken_out(0, "b")
-
-
-def test_the_offline_model_announces_its_plan_once():
-    model = Planned()
-    model.steps = (step("a"),)
-    following = model.following(Intent(), list)
-
-    async def ask() -> list[Any]:
-        return [event async for event in following.stream([Message(role="user", text="q")], [])]
-
-    assert [type(event) for event in asyncio.run(ask())] == [Plan, Call]
-    again = asyncio.run(ask())
-    assert not any(isinstance(event, (Plan, Call)) for event in again), "all was taken out"

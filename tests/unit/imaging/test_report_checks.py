@@ -49,6 +49,11 @@ def test_what_the_program_words_is_never_marked(language: str) -> None:
         "Right nodule without change since 2023-04-05.",
         "1 nodule on the right.",
         "The nodule on the right is new (vom 05.04.2023 aus).",
+        "Right nodule, unchanged since 2019 and 03/2021.",
+        "Right nodule of 12 mm, control by CT in 6-12 months.",
+        "Nodule re., 12 mm, Kontrolle in 3 Monaten.",
+        "Rt nodule, 1.2x1.2 cm.",
+        "Right nodule of 12 x 12 × 12.3 mm.",
     ],
 )
 def test_true_sentences_are_not_marked(text: str) -> None:
@@ -62,6 +67,12 @@ def test_true_sentences_are_not_marked(text: str) -> None:
         ("Nodules on both sides.", Fault.SIDE),
         ("Links gelegener Nodule.", Fault.SIDE),
         ("Right nodule of 13 mm.", Fault.NUMBER),
+        ("Right nodule of 12x45 mm.", Fault.NUMBER),
+        ("Right nodule of 2019 mm.", Fault.NUMBER),
+        ("Right nodule in segment 6.", Fault.UNFOUNDED),
+        ("Nodule li.", Fault.SIDE),
+        ("Lt nodule.", Fault.SIDE),
+        ("Right nodule unlikely.", Fault.NEGATION),
         ("Right nodule of 12.4 mm.", Fault.NUMBER),
         ("Right nodule of 12 cm.", Fault.UNIT),
         ("Right nodule (series 3, image 46).", Fault.NUMBER),
@@ -150,6 +161,8 @@ TWO = "Right nodule: 12 mm, left mass: about 8 mm."
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
+        ("Nodule of 1.2 x 0.9 cm, 2019.", "Nodule of 0.9 x 1.2 cm, 2019.", "order"),
+        ("Nodule since 2019.", "Nodule since 2018.", "number"),
         (TWO, "Right nodule: 8 mm, left mass: about 12 mm.", "order"),
         (TWO, "Left nodule: 12 mm, right mass: about 8 mm.", "order"),
         (TWO, "Right mass: 12 mm, left nodule: about 8 mm.", "order"),

@@ -190,7 +190,7 @@ def test_technique_is_what_the_headers_say() -> None:
     )
     series = Series("1.1", "", "DX", 2, images)
     study = Study("1", "Thorax 2 views", "", "1", "20240101", (series,))
-    subject = subject_of(study, ["LL"], lambda uid: (series, 1))
+    subject = subject_of(study, images[1:], lambda _image: (series, 1))
     assert subject.technique == (("study", "Thorax 2 views"), ("views", "pa, lateral"))
     assert subject.places == {"LL": (2, 2)}
     draft = drafted(subject=subject)

@@ -105,6 +105,22 @@ def test_rules_cite_the_items_that_a_sentence_tells(sentence: str, ids: str):
     assert cited_ids(sentence, texts) == ids
 
 
+def test_a_number_that_two_items_share_cites_the_one_that_is_spoken_of():
+    """Both lungs' confidence is 0.96, the heart's too; 44% of both lungs is no 43.8 cm²."""
+    items = {
+        "2.1": "metrics Left Lung area cm2 34.1 cm²",
+        "2.2": "metrics Left Lung confidence score 0.96",
+        "2.3": "metrics Right Lung area cm2 43.8 cm²",
+        "2.4": "metrics Right Lung confidence score 0.96",
+        "2.5": "metrics Heart confidence score 0.96",
+    }
+    left = "**Left lung:** area 34.1 cm² (44% of both lungs), confidence 0.96."
+    assert cited_ids(left, items) == "2.1, 2.2"
+    right = "**Right lung:** area 43.8 cm² (56% of both lungs), confidence 0.96."
+    assert cited_ids(right, items) == "2.3, 2.4"
+    assert cited_ids("**Heart:** confidence 0.96.", items) == "2.5"
+
+
 def test_ids_stay_with_a_session_and_its_export(tmp_path: Path):
     plans, store = load_packs([]).plans, SessionStore(tmp_path / "sessions")
     thread = store.new_thread()
