@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.agent.events import DataSent, RunEvent, RunFinished, RunStarted, TextDelta, Usage
 from app.agent.messages import Message
-from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions import SessionStore, Thread, ThreadInfo
 from app.views.chat.run_wording import total_usage
 from tests.gui.chat_support import Chat, ask, opened
 
@@ -229,6 +229,28 @@ def test_a_search_shows_what_it_found_and_leads_there(chat: Chat, wait_until: Wa
     wait_until(lambda: len(chat.dock.conversation.runs) == 5 and chat.dock.is_idle())
     run, viewport = chat.dock.conversation.runs[3], chat.dock.conversation.viewport()
     wait_until(lambda: 0 <= run.mapTo(viewport, run.rect().topLeft()).y() < 40)
+
+
+def test_a_word_is_searched_for_once_it_is_typed(
+    chat: Chat, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    """Each search reads all conversations; letter by letter they would queue up."""
+    show(chat, wait_until, past(chat.store, ("one", "a large gallstone")))
+    searched: list[str] = []
+    threads = chat.store.threads
+
+    def count(words: str = "") -> tuple[ThreadInfo, ...]:
+        searched.append(words)
+        return threads(words)
+
+    monkeypatch.setattr(chat.store, "threads", count)
+    header = chat.dock.header
+    QTest.mouseClick(header.history, LEFT)
+    wait_until(header.finder.isVisible)
+    QTest.keyClicks(header.finder, "gallstone")
+    wait_until(lambda: any("gallstone" in one.text() for one in header.menu.actions()))
+    assert searched == ["", "gallstone"]
+    header.menu.close()
 
 
 def test_the_menu_says_what_a_conversation_took(chat: Chat, wait_until: Wait):

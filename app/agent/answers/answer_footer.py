@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.answers.evidence import cite
+from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import name_of_tool
 from app.agent.call_log import CallLog, LoggedCall
@@ -276,10 +276,6 @@ def told_disagreements(
     return disagreements(concerned, plans)
 
 
-NOT_LOOKED_FOR = "**Not looked for**"
-"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
-
-
 def not_looked_for(director: Director, plans: Plans) -> str:
     """Return a paragraph on what the question covers and no tool looked for; "" if none."""
     intent = director.intent
@@ -296,7 +292,7 @@ def not_looked_for(director: Director, plans: Plans) -> str:
         for line in pack.not_looked_for(told)
     ]
     lines += [sentence for _, sentence in director.unmet()]
-    return "\n".join([NOT_LOOKED_FOR, *(f"- {line}" for line in lines)]) if lines else ""
+    return "\n".join([NOT_LOOKED_FOR[0], *(f"- {line}" for line in lines)]) if lines else ""
 
 
 def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:

@@ -53,7 +53,7 @@ def is_german(questions: Sequence[str]) -> bool:
     for whole in reversed(questions):
         question = whole.partition("\n\n")[0]  # files and regions are named below, by the window
         words = [word.casefold() for word in _WORD.findall(question)]
-        known = _table().words
+        known = _words()[0]
         german = sum(word in known["german"] for word in words)
         german += bool(re.search("[äöüß]", question))
         english = sum(word in known["english"] for word in words)
@@ -88,33 +88,30 @@ class _Template:
 class _Texts:
     exact: dict[str, str] = field(default_factory=dict[str, str])
     templates: list[_Template] = field(default_factory=list[_Template])
-    words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     any_name: re.Pattern[str] = re.compile("(?!)")
 
 
 @cache
-def _names() -> dict[str, str]:
-    """Return the names of findings; apart from the rest, since the window asks for them too."""
-    read = tomllib.loads((resources_dir() / "words" / "german_names.toml").read_text("utf-8"))
-    return {key.casefold(): text for key, text in read.items()}
+def _words() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
+    """Return words of each language, and names of findings; the window asks for them too."""
+    read = tomllib.loads((resources_dir() / "words" / "german_words.toml").read_text("utf-8"))
+    words = {language: frozenset(text.split()) for language, text in read["words"].items()}
+    return words, {key.casefold(): text for key, text in read["names"].items()}
 
 
 @cache
 def _table() -> _Texts:
     """Return the table; of the templates, those with the most text of their own come first."""
     texts = dict(_reports())
-    words: dict[str, frozenset[str]] = {}
     for file in sorted((resources_dir() / "words").glob("answers_german*.toml")):
         read = tomllib.loads(file.read_text("utf-8"))
-        words |= {key: frozenset(text.split()) for key, text in read.pop("words", {}).items()}
         said = read.pop("phrases", {})  # examples of questions stand in quotes
         texts |= {f'"{english}"': f"„{german}“" for english, german in said.items()}
         for part in read.values():
             texts |= part
-    written = {form for key in _names() for form in (key.capitalize(), key.title())}
+    written = {form for key in _words()[1] for form in (key.capitalize(), key.title())}
     longest = sorted(written, key=len, reverse=True)
     found = _Texts(
-        words=words,
         any_name=re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])"),
     )
     for english, german in sorted(
@@ -184,8 +181,8 @@ def _known(text: str, depth: int = 0) -> str | None:
     table = _table()
     if text in table.exact:
         return table.exact[text]
-    if text.casefold() in _names():
-        return _names()[text.casefold()]
+    if text.casefold() in _words()[1]:
+        return _words()[1][text.casefold()]
     for one in table.templates:
         listed = depth and "; " in text and not any("; " in piece for piece in one.pieces)
         if listed or not all(piece in text for piece in one.pieces):
@@ -235,10 +232,10 @@ def _inside(text: str, depth: int) -> str:
             return separator.join(_inside(one, depth + 1) for one in text.split(separator))
     if _OWN_ENTRY.search(text):
         return text
-    return _table().any_name.sub(lambda one: _names()[one[0].casefold()], text)
+    return _table().any_name.sub(lambda one: _words()[1][one[0].casefold()], text)
 
 
 def german_names(labels: Sequence[str]) -> dict[str, str]:
     """Return the German names of labels of findings that the table has, by label."""
-    names = _names()
+    names = _words()[1]
     return {label: names[label.casefold()] for label in labels if label.casefold() in names}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QInputDialog,
@@ -54,6 +54,7 @@ from app.workspace.workspace import Workspace
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
 _HIT_CHARS = 64
+_PAUSE_MS = 150  # of typing, before it is searched for
 _DELETED = translatable(
     "Its questions, answers, results and pictures, also those of its earlier versions, are removed "
     "from this computer, the log of what was done is not. Files that you exported stay where you "
@@ -607,7 +608,10 @@ class Header(QWidget):
         self.finder = QLineEdit()
         self.finder.setPlaceholderText(tr("Find in conversations"))
         self.finder.setAccessibleName(tr("Find in conversations"))
-        self.finder.textEdited.connect(self.history_wanted)
+        # Every search reads all conversations: one is made once the typing pauses.
+        self._typed = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._typed.timeout.connect(lambda: self.history_wanted.emit(self.finder.text()))
+        self.finder.textEdited.connect(lambda _words: self._typed.start())
         field = QWidgetAction(self.menu)
         field.setDefaultWidget(self.finder)
         self.menu.addAction(field)
