@@ -314,7 +314,7 @@ def _one_mirrored(current: ComparedImage, prior: ComparedImage) -> str:
     doubted = [
         name
         for image, name in ((current, "current"), (prior, "prior"))
-        if MIRRORED_NOTE in (*image.admission.warnings, *image.found.warnings)
+        if MIRRORED_NOTE in (*image.suitability.warnings, *image.found.warnings)
     ]
     if len(doubted) != 1:
         return ""

@@ -537,15 +537,15 @@ def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
     two.open(chest(heart=1.2))
     found_on(two.bench, 0, ("nodule", square((60.0, 60.0), 12.0)))
     found_on(two.bench, 1, ("nodule", square((60.0, 60.0), 24.0)))
-    admit = image_suitability.admit
+    check = image_suitability.check
 
     def with_doubt(snapshot: Any, *given: Any, **more: Any) -> Any:
-        seen = admit(snapshot, *given, **more)
+        seen = check(snapshot, *given, **more)
         if snapshot.instance.path.stem in doubted:
             seen = replace(seen, warnings=(*seen.warnings, MIRRORED_NOTE))
         return seen
 
-    monkeypatch.setattr(image_suitability, "admit", with_doubt)
+    monkeypatch.setattr(image_suitability, "check", with_doubt)
     result = two.run()
     rows = rows_of(result)
     paired = "nodule 1, longer side" in rows
