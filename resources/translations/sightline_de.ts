@@ -4567,6 +4567,11 @@
             <translation>Befunde und Messungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Findings have changed since it was signed</source>
+            <translation>Seit der Unterschrift haben sich Befunde geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <source>Findings of the presentation</source>
             <translation>Befunde des Leitsymptoms</translation>
@@ -16809,11 +16814,6 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/results/table_pane.py" />
             <source>{shown} of {count} rows</source>
             <translation>{shown} von {count} Zeilen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/report/report_texts.py" />
-            <source>{signed}; findings have changed since</source>
-            <translation>{signed}; seitdem haben sich Befunde geändert</translation>
         </message>
         <message>
             <location filename="../../app/views/models/consent_dialog.py" />

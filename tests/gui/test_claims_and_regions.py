@@ -175,6 +175,18 @@ def test_a_name_in_a_sentence_leads_to_the_finding_of_what_the_sentence_cites(de
     assert desk.workspace.annotations.selected == here.id
 
 
+def test_a_name_on_an_earlier_image_is_no_link_without_its_id(desk: Desk):
+    here, there = nodule("now2"), nodule("before3")
+    desk.workspace.annotations.add([here, there])
+    text = (
+        "The Nodule is small. On the earlier image the Nodule was smaller. So was a Nodule [1.2]."
+    )
+    view = desk.answer(text, here, there)
+    assert linked(view, "Nodule is")
+    assert not linked(view, "Nodule was")
+    assert linked(view, "Nodule [")
+
+
 def test_the_pointer_on_a_link_highlights_the_region_and_nothing_else(desk: Desk):
     here, liver = nodule("now0"), mask("now0")
     desk.workspace.annotations.add([here, liver])

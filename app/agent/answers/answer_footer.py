@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.answers.evidence import cite
+from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
-from app.agent.answers.result_summaries import name_of_tool
+from app.agent.answers.result_summaries import name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
@@ -142,11 +142,11 @@ def _side(text: str, item: LoggedCall, label: str) -> Side:
     )
 
 
-def _disagreement_text(found: Sequence[ToolsDisagree]) -> str:
+def _disagreement_text(found: Sequence[ToolsDisagree], plans: Plans) -> str:
     """Return a paragraph on contradictions; "" for none."""
     lines = [
         f"- on {one.about}{f' in {one.image}' if one.image else ''}: "
-        f"{'; '.join(cite(side.says, side.evidence) for side in one.sides)}."
+        f"{'; '.join(cite(with_names(side.says, plans), side.evidence) for side in one.sides)}."
         for one in found
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
@@ -260,7 +260,7 @@ def answer_footer(
         by_rules=director.by_rules,
     )
     told = (
-        _disagreement_text(disagreements(concerned, plans)),
+        _disagreement_text(disagreements(concerned, plans), plans),
         not_looked_for(director, plans),
         image_warnings(concerned, plans, answer),
     )
@@ -274,10 +274,6 @@ def told_disagreements(
     history, rules = request.thread.history, director.by_rules
     concerned = relevant_results(director.record, director.intent, cited, history, by_rules=rules)
     return disagreements(concerned, plans)
-
-
-NOT_LOOKED_FOR = "**Not looked for**"
-"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
 
 
 def not_looked_for(director: Director, plans: Plans) -> str:
@@ -296,7 +292,7 @@ def not_looked_for(director: Director, plans: Plans) -> str:
         for line in pack.not_looked_for(told)
     ]
     lines += [sentence for _, sentence in director.unmet()]
-    return "\n".join([NOT_LOOKED_FOR, *(f"- {line}" for line in lines)]) if lines else ""
+    return "\n".join([NOT_LOOKED_FOR[0], *(f"- {line}" for line in lines)]) if lines else ""
 
 
 def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:

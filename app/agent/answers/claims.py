@@ -18,6 +18,7 @@ from typing import Any, cast
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    EARLIER,
     FORMULA,
     MARK,
     UNKNOWN,
@@ -80,11 +81,6 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 """Words before a number with which another one is compared."""
-_EARLIER = re.compile(
-    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
-    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
-    re.IGNORECASE,
-)
 _NOW = re.compile(
     r"\b(?:current\w*|now|today|present film|this (?:film|image|radiograph|study)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
@@ -437,7 +433,7 @@ class Claims:
 
     def _images_named(self, text: str) -> Iterator[tuple[int, bool]]:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
-        patterns = ((_EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
+        patterns = ((EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         for pattern, other in patterns:
             for one in pattern.finditer(text):
                 if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):

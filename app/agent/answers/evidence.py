@@ -40,6 +40,14 @@ _ONE = re.compile(rf"({_ID}){_LOST}?(?:\s*[-\u2013]\s*({_ID}){_LOST}?)?")
 _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P<unknown>{_LOST})?")
 MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
+EARLIER = re.compile(
+    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
+    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that speak of an earlier image."""
+NOT_LOOKED_FOR = ("**Not looked for**", "**Wonach nicht gesucht wurde**")
+"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
 _BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
 _MOST_OF_NONE = 10  # "[0.1]" is an id that there is not, "[0.52]" a number

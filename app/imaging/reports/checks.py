@@ -101,7 +101,7 @@ _CLAUSE = re.compile(r"[;:,]|\bbut\b|\baber\b|\bsondern\b", re.IGNORECASE)
 
 _DATE = re.compile(
     r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d\d)\b|"
-    r"\b(?:\d{1,2}/)?(?:19|20)\d\d\b(?!\s*(?:[µmc]?m|px|HU|HE|ml)[²³23]?\b)|"
+    r"\b(?:\d{1,2}/)?(?:19|20)\d\d\b(?![.,]\d|\s*(?:[µmc]?m|px|HU|HE|ml)[²³23]?\b)|"
     r"\b(?:\d+\s*[-–]\s*)?\d+[-\s]*(?:days?|weeks?|months?|years?|Tage?n?|Wochen?|Monate?n?|Jahre?n?)\b",
     re.IGNORECASE,
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -117,15 +118,24 @@ class ReportDraft:
 
 def figures_of(finding: Finding) -> str:
     """Return a digest of what a report says of a finding: label, figures, codes, place."""
-    shape = finding.geometry
+    shape: Any = finding.geometry
     if isinstance(shape, Mask | Heatmap | Instances):
         array = next(getattr(shape, name) for name in type(shape).__slots__)
-        place = f"{type(shape).__name__} {int(np.count_nonzero(array))}"
-    else:
-        place = repr(shape)
+        shape = (type(shape).__name__, int(np.count_nonzero(array)))
     parts = (finding.label, finding.value, finding.units, finding.measurements, finding.approximate)
-    told = repr((*parts, finding.code, finding.site, finding.plane, place))
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    told = repr(_plain((*parts, finding.code, finding.site, finding.plane, shape)))
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose numbers are the same text whatever their type, as files give them."""
+    if isinstance(value, int | float | np.number):
+        return f"{float(value):.9g}"
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in cast("tuple[Any, ...]", value)]
+    if is_dataclass(value):
+        return [_plain(getattr(value, one.name)) for one in fields(value)]
+    return str(value)
 
 
 def is_struck(sentence: Sentence, accepted: Mapping[str, Finding]) -> bool:

@@ -32,10 +32,11 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from app.agent.answers.answer_footer import NOT_LOOKED_FOR
 from app.agent.answers.evidence import (
+    EARLIER,
     FORMULA,
     MARK,
+    NOT_LOOKED_FOR,
     UNKNOWN,
     UNKNOWN_ITEM,
     citations,
@@ -43,7 +44,6 @@ from app.agent.answers.evidence import (
     sentences,
     wrapped,
 )
-from app.agent.answers.german import in_german
 from app.agent.answers.items import ENTRY_ID, MOST, Item
 from app.views.chat import formulas
 from app.views.plain_text import clean
@@ -187,8 +187,8 @@ class Linker:
         results = (self._results.get(int(number)) for number, _ in ids)
         if any(result is not None and not result.shown for result in results):
             return {}
-        if not own:
-            return self._targets
+        if not own:  # of an earlier image nothing tells which finding is meant
+            return {} if EARLIER.search(sentence) else self._targets
         chosen: dict[str, str] = {}
         for label, key in own:  # of two images' findings of one name neither is meant for sure
             same = label not in chosen or self._same_image(chosen[label], key)
@@ -280,7 +280,6 @@ class _State:
     rows: int = 0  # of that table so far
 
 
-_UNLINKED = (NOT_LOOKED_FOR, in_german(NOT_LOOKED_FOR))
 _NO_LINKS = Linker()
 
 
@@ -357,7 +356,7 @@ class MarkdownWriter:
             line = f"$${line.strip().replace('$', '')}$$"
         if not state.fenced and not line.strip():
             return replace(state, gap=True, unlinked=False, columns=0)
-        if line.strip() in _UNLINKED:
+        if line.strip() in NOT_LOOKED_FOR:
             state = replace(state, unlinked=True)
         if "|" in line and not state.fenced:
             cells = _cells(line)

@@ -22,7 +22,7 @@ from shiboken6 import isValid
 
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.reports.checks import Fault
+from app.imaging.reports.checks import SINCE, Fault
 from app.imaging.reports.report_draft import ReportDraft, Section, Sentence, is_struck
 from app.views import theme
 from app.views.background import Background, DaemonTasks
@@ -126,6 +126,7 @@ class ReportPanel(QWidget):
         head = row((self.title, 1), self.templates, self.word, self.again, self.export, spacing=0)
         self.subject = label("", "caption", wrap=True)
         self.status = label("", "caption", wrap=True)
+        self.since = label(tr("Findings have changed since it was signed"), "warning", wrap=True)
         self.problem = label("", "warning", wrap=True)
         self.empty = EmptyState(
             "file-text",
@@ -154,11 +155,20 @@ class ReportPanel(QWidget):
         self.sign = push_button(tr("Sign"), self._sign, primary=True)
         self.addendum = push_button(tr("Addendum"), self.report.begin_addendum)
         self.unsign = push_button(tr("Take back the signature"), self._unsign)
-        checks = row((self.checks_title, 1), self.add_missing, self.remove_struck)
-        signing = row((self.name, 1), self.sign, self.addendum, self.unsign)
+        mending = row((self.add_missing, 1), (self.remove_struck, 1))
+        signing, signed = row((self.name, 1), self.sign), row((self.addendum, 1), (self.unsign, 1))
         margins = (SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
-        parts = (head, self.subject, self.status, self.problem, (self.empty, 1), (self.scrolled, 1))
-        column(*parts, checks, self.checks, signing, spacing=SPACE.xs, margins=margins, parent=self)
+        parts = (
+            head,
+            self.subject,
+            self.status,
+            self.since,
+            self.problem,
+            (self.empty, 1),
+            (self.scrolled, 1),
+        )
+        parts = (*parts, self.checks_title, self.checks, mending, signing, signed)
+        column(*parts, spacing=SPACE.xs, margins=margins, parent=self)
 
     @property
     def busy(self) -> bool:
@@ -193,6 +203,8 @@ class ReportPanel(QWidget):
         )
         for part in (*parts, self.addendum, self.unsign, self.checks, self.subject, self.status):
             part.setVisible(there)
+        changed = there and report.signed and any(one.fault in SINCE for one in report.checks)
+        self.since.setVisible(changed)
         problems = (error_text(report.problem) if report.problem else "", self._told)
         problem = "\n".join(filter(None, problems))
         self.problem.setText(breakable(problem))
@@ -203,7 +215,7 @@ class ReportPanel(QWidget):
             return
         self.title.setText(draft.title)
         self.subject.setText(self._whose())
-        self.status.setText(status_text(draft, report.checks))
+        self.status.setText(status_text(draft))
         shape = (report.key, draft.template, tuple(one.title for one in draft.sections))
         shape = (*shape, tuple(one.signature for one in draft.addenda))
         if shape != self._shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from app.imaging.reports.checks import SINCE, Check, Fault
+from app.imaging.reports.checks import Check, Fault
 from app.imaging.reports.report_draft import ReportDraft, Signature
 from app.imaging.reports.written_report import moment_text
 from app.views.diagnosis.diagnosis_texts import Row
@@ -60,14 +60,11 @@ def faults_in(checks: Iterable[Check], section: str) -> Mapping[int, str]:
     return found
 
 
-def status_text(draft: ReportDraft, checks: Iterable[Check]) -> str:
-    """Return whether a report is signed, by whom and when, and whether findings have changed."""
+def status_text(draft: ReportDraft) -> str:
+    """Return whether a report is signed, by whom and when."""
     if draft.signature is None:
         return tr("Draft, not signed")
-    signed = signature_text(draft.signature, draft.language)
-    if any(one.fault in SINCE for one in checks):
-        return tr("{signed}; findings have changed since").format(signed=signed)
-    return signed
+    return signature_text(draft.signature, draft.language)
 
 
 def signature_text(signature: Signature, language: str) -> str:

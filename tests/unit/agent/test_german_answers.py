@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.answers.evidence import NOT_LOOKED_FOR
 from app.agent.answers.german import german_names, in_german, is_german
 from app.agent.planning import Scene, schema_of
 from app.agent.planning.plain_questions import help_text
@@ -185,6 +186,11 @@ def test_a_name_of_the_record_is_no_name_of_a_finding():
 
 def test_names_of_findings_have_german_ones():
     assert german_names(["Left Lung", "Something"]) == {"Left Lung": "Linke Lunge"}
+
+
+def test_the_list_of_what_was_not_looked_for_is_known_by_its_heading_in_either_language():
+    english, german = NOT_LOOKED_FOR
+    assert in_german(english) == german
 
 
 def test_why_a_plan_has_a_step_is_in_german_for_every_tool():
