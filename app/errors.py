@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
+from collections.abc import Generator
+from os import PathLike
 
 _NO_MEMORY = re.compile(
     r"can't start new thread|failed to map segment|cannot allocate memory", re.IGNORECASE
@@ -49,6 +52,24 @@ class UsageError(SightlineError):
 
 class FileProblem(SightlineError):
     """Raised when a file cannot be read, decoded, shown or written."""
+
+
+@contextlib.contextmanager
+def writing(
+    path: str | PathLike[str],
+    what: str = "it",
+    remedy: str = "Choose a folder with free space that you may write to.",
+) -> Generator[None]:
+    """Turn an OSError in the body of the `with` statement into a FileProblem about `path`.
+
+    Raises:
+        FileProblem: `what` cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = f"{what} cannot be written ({error.strerror or type(error).__name__})"
+        raise FileProblem(reason, subject=str(path), remedy=remedy) from error
 
 
 class WorkerDied(SightlineError):

@@ -41,8 +41,8 @@ def _short(match: re.Match[str]) -> str:
     return last if last.endswith(".py") else "<path>"
 
 
-def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
-    """Log `level` and above to stderr and, if `folder` is given, INFO and above to a file there."""
+def set_up(folder: Path | None = None) -> None:
+    """Log warnings to stderr and, if `folder` is given, INFO and above to a file there."""
     root = logging.getLogger(_NAME)
     root.setLevel(logging.INFO)
     root.propagate = False
@@ -51,7 +51,7 @@ def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
         root.removeHandler(handler)
         handler.close()
     console = logging.StreamHandler(sys.stderr)
-    console.setLevel(level)
+    console.setLevel(logging.WARNING)
     handlers: list[logging.Handler] = [console]
     if folder is not None:
         path = folder / "sightline.log"

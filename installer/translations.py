@@ -48,6 +48,9 @@ CONSTANTS = {
     "app/imaging/exports.py": ("reason_against", "OTHER_PIXELS"),
     "app/imaging/openable.py": ("CONTAINERS", "OPENABLE", "PATTERNS"),
     "app/imaging/pixels/windows.py": ("AUTO", "CT_WINDOW"),
+    "app/imaging/reports/checks.py": (
+        *("rewording_fault", "_ADDS", "_LEAVES_OUT", "_DIFFERS", "CONTRADICTS"),
+    ),
     "app/imaging/studies/ordering.py": ("POSITION", "_KEYS", "display_order"),
     "app/imaging/types.py": ("Plane", "SpacingSource"),
     "app/tools/chest/compare.py": ("_PATIENT", "_REMEDY"),
@@ -131,8 +134,17 @@ REMARKS = {
         "The words beside each picture",
     ),
     "app/tools/chest/cardiothoracic.py": ("Heart width", "Thorax width"),
-    "app/tools/chest/plan.py": ("Chest radiographs",),
-    "app/tools/microscopy/plan.py": ("Microscopy",),
+    "app/tools/chest/plan.py": (
+        "Chest radiographs",
+        "Where are the lungs, and is the heart enlarged?",
+        "What is abnormal here, and where?",
+    ),
+    "app/tools/general/general_plan.py": (
+        "When was this image taken, and what is its pixel spacing?",
+    ),
+    "app/tools/microscopy/plan.py": (
+        *("Microscopy", "How many cells are there?", "Which cell states are there?"),
+    ),
     "app/tools/notes/remember.py": ("Notes",),
     "app/tools/record/plan.py": ("Patient record",),
     "app/workspace/drawing.py": (
@@ -195,8 +207,8 @@ NOTES = (
 _SILENT = ("debug", "info", "warning", "error", "exception", "get", "compile", "ValueError")
 """Functions and errors whose texts no user reads."""
 
-TITLES = ("ToolSpec", "RecordTool", "ResultWording")
-"""Classes of packs whose `title`, or second argument, the window shows."""
+TITLES = ("ToolSpec", "RecordTool", "ResultWording", "viewer_tool")
+"""Calls in packs whose `title`, or second argument, the window shows."""
 
 _CALL = re.compile(rf"\b(tr|tr_n|translatable|progress|{'|'.join((*ERRORS, *TITLES))})\(")
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from app.agent import events
 from app.agent.events import RunEvent
 from app.agent.messages import for_people
-from app.errors import FileProblem
+from app.errors import writing
 from app.imaging.findings import (
     Box,
     Ellipse,
@@ -180,13 +180,7 @@ def _write(content: Callable[[], bytes], out_dir: Path, name: str) -> Path:
     path = out_dir / re.sub(r"[^A-Za-z0-9._-]", "_", name)
     if path.exists():
         return path
-    try:
+    with writing(path, "the mask"):
         out_dir.mkdir(parents=True, exist_ok=True)
         write_atomic(path, content())  # also over a file that a twin just wrote
-    except OSError as error:
-        raise FileProblem(
-            f"the mask cannot be written ({error.strerror or type(error).__name__})",
-            subject=str(path),
-            remedy="Choose an output folder with free space that you may write to.",
-        ) from error
     return path

@@ -10,16 +10,9 @@ from typing import Any, cast
 
 from app.agent.image_reference import image_reference
 from app.agent.messages import Message, ToolCall
-from app.tools.api import REPEATING_TOOL as NAME
+from app.tools.api import REPEATING_TOOL
 
-__all__ = [
-    "NAME",
-    "as_repeated",
-    "expanded",
-    "inner_call",
-    "inner_message",
-    "results_of",
-]
+NAME = REPEATING_TOOL
 
 
 def inner_call(call: ToolCall, notes: Sequence[Mapping[str, Any]] = ()) -> ToolCall | None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 
+from app.agent.context.model_messages import memory_text
 from app.agent.llm.base import LanguageModel, ModelFailed, Text
 from app.agent.messages import Message
 
@@ -20,14 +21,19 @@ judgement and no advice. Answer with the numbered lines only.
 _LINE = re.compile(r"^\s*(\d+)[.):]\s+(.*\S)\s*$")
 
 
-def reworded(model: LanguageModel, sentences: Sequence[str], language: str) -> list[str]:
+def reworded(
+    model: LanguageModel, sentences: Sequence[str], language: str, style: str = ""
+) -> list[str]:
     """Return the sentences in a model's words, in the same order; not on a thread with a loop.
+
+    `style` are the user's notes on reports (`Memory.told`), which it is shown.
 
     Raises:
         ModelFailed: The model fails, takes too long, or does not give each sentence once.
     """
     lines = "\n".join(f"{number}. {one}" for number, one in enumerate(sentences, 1))
     text = _PROMPT.format(language=_LANGUAGES[language], lines=lines)
+    text = f"{memory_text(style)}\n\n{text}".strip()
     try:
         said = asyncio.run(asyncio.wait_for(_answer(model, text), _TIMEOUT_S))
     except TimeoutError:

@@ -12,7 +12,7 @@ from app.agent.events import ApprovalRequested
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.records.types import NoRecords, Records
-from app.tools.api import CancelToken, Images, ModelHost, Viewer
+from app.tools.api import CancelToken, Images, ModelHost, Viewer, ViewPicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ class RunRequest:
         record_unlinked: Whether the user chose that record though it is not the shown study's.
         viewer: The window that the viewer's tools work; None if there is none.
         shown: What the window showed when the question was asked (`Viewer.state`).
+        views: The same as pictures (`Viewer.pictures`), for a model with eyes.
         edits: Where the user's edits of the plan arrive.
     """
 
@@ -154,6 +155,7 @@ class RunRequest:
     record_unlinked: bool = False
     viewer: Viewer | None = None
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    views: Sequence[ViewPicture] = ()
     stop_after_tool: CancelToken = field(default_factory=CancelToken)
     edits: PlanEdits = field(default_factory=PlanEdits)
 
@@ -180,6 +182,7 @@ class Question:
     record_unlinked: bool = False
     viewer: Viewer | None = None
     shown: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    views: Sequence[ViewPicture] = ()
 
     def request(
         self,

@@ -91,7 +91,7 @@ def _scenario(name: str, data: Json) -> Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Utterance:
     """A text that a role said.
 
     Attributes:
@@ -103,14 +103,14 @@ class Said:
     problem: str = ""
 
 
-Ask = Callable[[AgentProfile, str], Awaitable[Said]]
+Ask = Callable[[AgentProfile, str], Awaitable[Utterance]]
 """Sends a request of one role to its language model; see `eval_runs.role`."""
 
 
 class Doctor(Protocol):
     """A doctor who is examined."""
 
-    async def turn(self, heard: str, left: int) -> Said:
+    async def turn(self, heard: str, left: int) -> Utterance:
         """Return the next question, request or diagnosis; `left` counts this turn."""
         ...
 
@@ -155,7 +155,7 @@ class ModelPatient:
     bias: str = ""
     _talk: list[str] = field(default_factory=list[str])
 
-    async def answer(self, question: str) -> Said:
+    async def answer(self, question: str) -> Utterance:
         """Answer a question."""
         self._talk.append(f"Doctor: {question}")
         known = f"\n\nWhat you know:\n{_text(self.scenario.patient)}"
@@ -172,7 +172,7 @@ class ModelMeasurement:
     scenario: Scenario
     ask: Ask
 
-    async def answer(self, request: str) -> Said:
+    async def answer(self, request: str) -> Utterance:
         """Return the results of a test."""
         given = f"\n\nResults:\n{_text(self.scenario.measurements)}"
         prompt = _prompts()["MEASUREMENT"] + given
@@ -224,15 +224,15 @@ class RulePatient:
     scenario: Scenario
     _opened: bool = False
 
-    async def answer(self, question: str) -> Said:
+    async def answer(self, question: str) -> Utterance:
         """Answer a question."""
         sentences = _sentences(self.scenario.patient)
         if not self._opened:
             self._opened = True
-            return Said(" ".join(sentences[:3]) or "I don't know.")
+            return Utterance(" ".join(sentences[:3]) or "I don't know.")
         wanted = _words(question)
         found = [one for one in sentences if len(wanted & _words(one)) >= min(2, len(wanted))]
-        return Said(" ".join(found[:2]) or "I don't know.")
+        return Utterance(" ".join(found[:2]) or "I don't know.")
 
 
 @dataclass(slots=True)
@@ -241,7 +241,7 @@ class RuleMeasurement:
 
     scenario: Scenario
 
-    async def answer(self, request: str) -> Said:
+    async def answer(self, request: str) -> Utterance:
         """Return the results of a test."""
         wanted = _words(request)
         found = [
@@ -250,7 +250,7 @@ class RuleMeasurement:
             for name in (" ".join(path).replace("_", " "),)
             if wanted and (wanted <= _words(name) or _alike(request, path))
         ]
-        return Said(f"RESULTS: {'; '.join(found) if found else NOT_AVAILABLE}")
+        return Utterance(f"RESULTS: {'; '.join(found) if found else NOT_AVAILABLE}")
 
 
 @dataclass(slots=True)
@@ -359,7 +359,7 @@ class PlainDoctor:
     bias: str = ""
     _talk: list[str] = field(default_factory=list[str])
 
-    async def turn(self, heard: str, left: int) -> Said:
+    async def turn(self, heard: str, left: int) -> Utterance:
         """Return the next question, request or diagnosis."""
         if heard:
             self._talk.append(heard)
@@ -380,7 +380,7 @@ class ProfileDoctor:
     session_id: str
     bias: str = ""
 
-    async def turn(self, heard: str, left: int) -> Said:
+    async def turn(self, heard: str, left: int) -> Utterance:
         """Return the next question, request or diagnosis."""
         notes = get_accumulated_notes(self.session_id)
         parts = [f"What is known before: {self.scenario.objective}"]
@@ -397,9 +397,9 @@ class RuleDoctor:
 
     doctor: OfflineDoctor
 
-    async def turn(self, heard: str, left: int) -> Said:
+    async def turn(self, heard: str, left: int) -> Utterance:
         """Return the next question, request or diagnosis."""
-        return Said(self.doctor.turn(heard, left))
+        return Utterance(self.doctor.turn(heard, left))
 
 
 def _left(left: int) -> str:

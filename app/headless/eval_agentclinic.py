@@ -26,8 +26,8 @@ from app.headless.agentclinic import (
     RuleMeasurement,
     RuleModerator,
     RulePatient,
-    Said,
     Scenario,
+    Utterance,
     examine,
     read_scenarios,
 )
@@ -235,8 +235,8 @@ class _Work:
 
 
 def _ask(role: Role) -> Ask:
-    async def ask(agent: AgentProfile, text: str) -> Said:
-        return Said(*await role.ask(agent, text))
+    async def ask(agent: AgentProfile, text: str) -> Utterance:
+        return Utterance(*await role.ask(agent, text))
 
     return ask
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import math
 import os
 import re
 import sys
@@ -217,15 +216,14 @@ def read_results(path: Path) -> list[Json]:
     return rows
 
 
-def wilson(successes: int, total: int, z: float = 1.959963984540054) -> tuple[float, float]:
+def wilson(successes: int, total: int) -> tuple[float, float]:
     """Return the 95% confidence interval of a proportion (Wilson 1927); (0, 1) for no cases."""
     if not total:
         return 0.0, 1.0
-    rate = successes / total
-    middle = (rate + z * z / (2 * total)) / (1 + z * z / total)
-    half = z / (1 + z * z / total)
-    half *= math.sqrt(rate * (1 - rate) / total + z * z / (4 * total * total))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    from scipy.stats import binomtest  # takes half a second, which other commands need not wait
+
+    found = binomtest(successes, total).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
 
 
 def accuracy(rows: Sequence[Mapping[str, Any]]) -> Json:

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from app.audit.exports import record_export
-from app.errors import FileProblem, UsageError
+from app.errors import FileProblem, UsageError, writing
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
 from app.headless.render import marks_on
 from app.headless.reports import ReportOfImages, report_file
-from app.imaging import guards
 from app.imaging.exports import KINDS, DicomExport, View, chosen
 from app.imaging.findings import (
     Box,
@@ -85,11 +84,12 @@ class Subject:
         request, result = self.request, self.result
         return ReportOfImages(
             self.program,
-            result.studies,
+            result,
             self.shown,
             self.findings,
             request.form,
             request.verified_by,
+            request.organization,
         )
 
     @property
@@ -129,18 +129,8 @@ def export(request: ExportRequest) -> int:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file, complete or not at all; raise FileProblem where that fails."""
-    try:
+    with writing(path):
         write_atomic(path, data)
-    except OSError as error:
-        raise _unwritten(path, error) from None
-
-
-def _unwritten(path: Path, error: OSError) -> FileProblem:
-    return guards.problem(
-        path,
-        f"it cannot be written ({error.strerror or 'unknown reason'})",
-        "Check the folder's permissions and the space on the disk",
-    )
 
 
 def _subject(program: Program, request: ExportRequest) -> Subject:
@@ -318,7 +308,10 @@ def _write_picture(subject: Subject) -> None:
     indices = range(image.frames) if every else (subject.frame,)
     out = subject.request.out
     try:
-        with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".sightline-") as folder:
+        with (
+            writing(out),
+            tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".sightline-") as folder,
+        ):
             path = Path(folder) / f"picture.{form.value}"
             with open_writer(path, form, len(indices)) as writer:
                 for index in indices:
@@ -336,8 +329,6 @@ def _write_picture(subject: Subject) -> None:
     except FileProblem as problem:  # it may name the file in the folder
         name = problem.subject if ".sightline-" not in problem.subject else str(out)
         raise FileProblem(problem.reason, subject=name, remedy=problem.remedy) from problem
-    except OSError as error:
-        raise _unwritten(out, error) from None
 
 
 _WRITERS: dict[str, Callable[[Subject], bytes]] = {

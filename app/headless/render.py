@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.audit.exports import record_export
-from app.errors import FileProblem, UsageError, printable
+from app.errors import FileProblem, UsageError, printable, writing
 from app.headless.common import given_findings, open_program, scan_source, tell_left_out
-from app.imaging import guards
 from app.imaging.axes import MOST_TOGETHER, Axes
 from app.imaging.decode import Decoder
 from app.imaging.files import synthetic
@@ -393,11 +392,5 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
     colour = pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8
     if not (grey or colour) or pixels.size == 0:
         raise ValueError(f"no PNG from {pixels.dtype} {pixels.shape}")
-    try:
+    with writing(path):
         write_atomic(path, png_bytes(pixels))
-    except OSError as error:
-        raise guards.problem(
-            path,
-            f"it cannot be written ({error.strerror or 'unknown reason'})",
-            "Check the folder's permissions and the space on the disk",
-        ) from None

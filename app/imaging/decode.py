@@ -215,7 +215,6 @@ class Decoder:
             but at least two and at most four.
         cache_bytes: Size limit of the frame cache; the least recently used frames are evicted
             first.
-        memory_limit_bytes: Limit on the address space of one process.
         index: Folder of the scan index, which makes a second scan immediate; None for no index.
 
     Example:
@@ -230,14 +229,13 @@ class Decoder:
         workers: int | None = None,
         *,
         cache_bytes: int = CACHE_BYTES,
-        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
         index: Path | None = None,
     ) -> None:
         self._index = index
         count = workers or max(2, min(4, (os.cpu_count() or 2) // 2))
         self._pool = WorkerPool(
             count,
-            memory_limit_bytes=memory_limit_bytes,
+            memory_limit_bytes=MEMORY_LIMIT_BYTES,
             preload=_SCANNING,
             stand_by=_SHOWING,
             quiet=True,

@@ -129,12 +129,15 @@ class Measurement:
         units: Units for display, e.g. "mm²", "HU", "px".
         rests_on: What the value rests on, e.g. "patient", "detector plane"; "" where units have no
             scale.
+        date: Study Date (YYYYMMDD, or "unknown") of the other study of the patient that the value
+            was measured on; "" for a value of the finding's own image.
     """
 
     name: str
     value: float
     units: str
     rests_on: str = ""
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from app.paths import shipped_table
 from app.records.fhir_fields import (
     Json,
     as_list,
@@ -47,78 +48,12 @@ _KINDS = {
     "ImagingStudy": EntryKind.IMAGING,
 }
 _SUBJECTS = ("subject", "patient", "beneficiary", "for", "individual")
-_NAMES = (
-    "code",
-    "medicationCodeableConcept",
-    "vaccineCode",
-    "type",
-    "category",
-    "productCodeableConcept",
-    "procedureCode",
-    "serviceType",
-    "scope",
-    "description",
-    "title",
-    "name",
-)
+_FIELDS = shipped_table("fhir", "fields")
+_NAMES = _FIELDS["names"].split()
 """Fields that say what a resource is, the best first."""
-_STARTS = (
-    "onsetDateTime",
-    "onsetPeriod",
-    "effectiveDateTime",
-    "effectivePeriod",
-    "effectiveInstant",
-    "effectiveTiming",
-    "performedDateTime",
-    "performedPeriod",
-    "occurrenceDateTime",
-    "occurrencePeriod",
-    "occurredDateTime",
-    "occurredPeriod",
-    "started",
-    "period",
-    "billablePeriod",
-    "servicedDate",
-    "servicedPeriod",
-    "startDate",
-    "collectedDateTime",
-    "whenHandedOver",
-    "whenPrepared",
-    "authoredOn",
-    "recordedDate",
-    "dateAsserted",
-    "date",
-    "issued",
-    "created",
-    "recorded",
-    "sent",
-    "start",
-)
+_STARTS = _FIELDS["starts"].split()
 """Fields for the start, the best first; of a period its start."""
-_REFERENCES = (
-    "result",
-    "reasonReference",
-    "basedOn",
-    "partOf",
-    "hasMember",
-    "derivedFrom",
-    "imagingStudy",
-    "addresses",
-    "specimen",
-    "evidence",
-    "diagnosis",
-    "condition",
-    "problem",
-    "medicationReference",
-    "procedureReference",
-    "prescription",
-    "claim",
-    "report",
-    "focus",
-    "supportingInformation",
-    "goal",
-    "careTeam",
-)
+_REFERENCES = _FIELDS["references"].split()
 ACTORS = ("performer", "requester", "author", "recorder", "asserter", "participant", "provider")
 """Fields of resources that name people and organizations, and the keys of them in `details`."""
 

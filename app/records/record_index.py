@@ -465,12 +465,7 @@ def _patients(
             if one not in own:
                 why = f"another patient has the same id ({entry}); only the first is shown"
                 problems.append((one.file, _where(one), why, 1))
-            elif one is not best:
-                known.same[one.number] = best.number
-                if one.digest == best.digest:
-                    same.append(one)
-                else:
-                    problems.append((one.file, _where(one), _version(entry), 1))
+        _keep_best(known, best, own, problems, same)
         chosen.add(best.number)
         _write_patient(connection, best, fields[best.number])
     return chosen
@@ -530,18 +525,29 @@ def _owners(
         why = f"it is of a patient who is not there, or not the only one meant: {subject}"
         problems.append((file, _where_of(some), why, len(some)))
     owners: dict[int, int] = {}
-    for (patient, entry), copies in groups.items():
+    for (patient, _entry), copies in groups.items():
         best = max(copies, key=lambda one: (_updated(one.updated), -one.number))
         owners[best.number] = patient
-        for one in copies:
-            if one is best:
-                continue
-            known.same[one.number] = best.number
-            if one.digest == best.digest:
-                same.append(one)
-            else:
-                problems.append((one.file, _where(one), _version(entry), 1))
+        _keep_best(known, best, copies, problems, same)
     return owners
+
+
+def _keep_best(
+    known: _Known,
+    best: _Row,
+    copies: Sequence[_Row],
+    problems: list[_Problem],
+    same: list[_Row],
+) -> None:
+    """Add copies of a resource that equal the best one to `same`; list the others."""
+    for one in copies:
+        if one is best:
+            continue
+        known.same[one.number] = best.number
+        if one.digest == best.digest:
+            same.append(one)
+        else:
+            problems.append((one.file, _where(one), _version(best.entry), 1))
 
 
 def _updated(text: str) -> int:

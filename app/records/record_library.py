@@ -408,17 +408,7 @@ class RecordLibrary:
         if kinds:
             terms.append(f"r.kind IN ({','.join('?' * len(kinds))})")
             values += [str(kind) for kind in kinds]
-        if text:
-            terms.append("instr(r.fold, ?) > 0")
-            values.append(text.casefold())
-        if codes:
-            any_of: list[str] = []
-            for code in codes:
-                any_of.append("(c.code=? AND c.system=?)" if code.system else "c.code=?")
-                values += [code.code, code.system] if code.system else [code.code]
-            terms.append(
-                f"EXISTS(SELECT 1 FROM code c WHERE c.resource=r.id AND ({' OR '.join(any_of)}))"
-            )
+        _add_terms(terms, values, text, codes)
         if since:
             span = _asked_span(since)
             end, high = ("end_high", "high") if span.zoned else ("end_wall_high", "wall_high")
@@ -461,17 +451,7 @@ class RecordLibrary:
         if patient_limit is not None:
             chosen = {one.id for one in self.patients(limit=patient_limit)}
         terms, values = ["r.kind='condition'", "r.patient IS NOT NULL"], list[Any]()
-        if text:
-            terms.append("instr(r.fold, ?) > 0")
-            values.append(text.casefold())
-        if codes:
-            any_of: list[str] = []
-            for code in codes:
-                any_of.append("(c.code=? AND c.system=?)" if code.system else "c.code=?")
-                values += [code.code, code.system] if code.system else [code.code]
-            terms.append(
-                f"EXISTS(SELECT 1 FROM code c WHERE c.resource=r.id AND ({' OR '.join(any_of)}))"
-            )
+        _add_terms(terms, values, text, codes)
         # "refuted" and "entered-in-error" as codes; a display would be "Refuted".
         terms.append(
             "LOWER(COALESCE(json_extract(r.fields, '$.details.verification'), '')) NOT IN "
@@ -584,6 +564,21 @@ class RecordLibrary:
             if row is not None:
                 return connection, int(row[0])
         return None
+
+
+def _add_terms(terms: list[str], values: list[Any], text: str, codes: Sequence[Code]) -> None:
+    """Add what finds resources `r` whose name contains a text and that have one of some codes."""
+    if text:
+        terms.append("instr(r.fold, ?) > 0")
+        values.append(text.casefold())
+    if codes:
+        any_of: list[str] = []
+        for code in codes:
+            any_of.append("(c.code=? AND c.system=?)" if code.system else "c.code=?")
+            values += [code.code, code.system] if code.system else [code.code]
+        terms.append(
+            f"EXISTS(SELECT 1 FROM code c WHERE c.resource=r.id AND ({' OR '.join(any_of)}))"
+        )
 
 
 class _Stop:

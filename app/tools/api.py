@@ -677,15 +677,43 @@ class ViewerAnswer:
     findings: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ViewPicture:
+    """A viewport as the user sees it: window, zoom, marks; no text of the file or of a person.
+
+    Attributes:
+        image_id: The open image's id, e.g. "image-1".
+        image: Identifies the frame: its SOP Instance UID, number, and hash of its pixels.
+        risk: Why the pixels may show who the patient is; "" if that is unlikely.
+        caption: What it shows, in codes and numbers.
+        draw: Draws it, on any thread: uint8 RGB [rows, columns, 3].
+
+    `draw` raises FileProblem if the frame cannot be read.
+    """
+
+    image_id: str
+    image: str
+    risk: str
+    caption: str
+    draw: Callable[[], NDArray[np.uint8]]
+
+
 class Viewer(Protocol):
     """The window as tools may work it: what is shown, and commands that change it.
 
-    Its methods may be called on any thread. Commands run on the window's own thread, as if the user
-    had given them; all of one run are undone at once.
+    `do` may be called on any thread. Commands run on the window's own thread, as if the user had
+    given them; all of one run are undone at once.
     """
 
     def state(self) -> JsonDict:
-        """Return what is shown: viewports, series, slices, windows, marks, selection."""
+        """Return what is shown: viewports, series, slices, windows, marks, selection.
+
+        For the window's own thread.
+        """
+        ...
+
+    def pictures(self) -> Sequence[ViewPicture]:
+        """Return what the viewports show, the active one first. For the window's own thread."""
         ...
 
     def do(self, command: str, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from app.paths import resources_dir
@@ -14,6 +15,10 @@ _PASSED_OVER = frozenset(
     series study image images der die das den dem des ein eine einen im am vom zum zur und von mit
     auf fenster befund befunde serie bild region area side seite big large small one
     """.split()  # noqa: SIM905 (a list of words reads better)
+)
+# "Heart mask" and "Herzmaske" mean the finding "Heart".
+_OUTLINE = re.compile(
+    r"(?:masks?|outlines?|contours?|segmentations?|masken?|konturen?|umrisse?|segmentierung)\b"
 )
 _LEFT = ["left", "links", "linke", "linker", "linken", "linkes", "linksseitige", "linksseitigen"]
 _RIGHT = [
@@ -29,6 +34,12 @@ _RIGHT = [
 _SIDES = {**dict.fromkeys(_LEFT, "left"), **dict.fromkeys(_RIGHT, "right")}
 
 
+SELECTED = ("selected", "this", "it", "that", "dies", "dieser", "diesen", "es", "ihn", "sie")
+"""Names of the finding that is selected."""
+HERE = ("here", "there", "hier", "da", "dort")
+"""Names of the place that the user clicked last."""
+
+
 @cache
 def _same() -> dict[str, str]:
     """Return {word: the word that stands for it} of `resources/words/viewer_names.txt`."""
@@ -37,10 +48,28 @@ def _same() -> dict[str, str]:
     return {other.strip(): head.strip() for head, _, words in lines for other in words.split(",")}
 
 
+def known_words() -> frozenset[str]:
+    """Return the words of names that are known, in both languages."""
+    return frozenset({*_same(), *_same().values()})
+
+
+def is_near(one: str, other: str) -> bool:
+    """Return whether two words differ by one letter that is wrong, missing, added or swapped."""
+    if abs(len(one) - len(other)) == 1:
+        short, long = sorted((one, other), key=len)
+        return any(short == long[:place] + long[place + 1 :] for place in range(len(long)))
+    places = [n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) != len(other) or len(places) != 2:
+        return len(one) == len(other) and len(places) == 1
+    first, second = places
+    return second == first + 1 and one[first] == other[second] and one[second] == other[first]
+
+
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words that tell a name from others, in one form each, without its side."""
     same = _same()
-    found: list[str] = _WORD.findall(name.casefold().replace("soft tissue", "softtissue"))
+    text = name.casefold().replace("soft tissue", "softtissue")
+    found: list[str] = _WORD.findall(_OUTLINE.sub(" ", text))
     kept = (word for word in found if word not in _PASSED_OVER and word not in _SIDES)
     return tuple(dict.fromkeys(same.get(word, word) for word in kept))
 
@@ -57,3 +86,16 @@ def is_called(label: str, name: str) -> bool:
     if not words and not side:
         return False
     return words <= set(words_of(label)) and (not side or not own or side == own)
+
+
+def as_spelt(name: str, labels: Iterable[str]) -> str:
+    """Return a name with words that are off by one letter as names and labels spell them."""
+    known = {*known_words(), *(word for one in labels for word in one.casefold().split())}
+
+    def spelt(word: str) -> str:
+        if len(word) < 4 or word in known:
+            return word
+        near = [one for one in known if is_near(word, one)]
+        return near[0] if len({words_of(one) for one in near}) == 1 else word
+
+    return " ".join(map(spelt, name.split()))

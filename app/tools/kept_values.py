@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any, cast
 
-from app.errors import FileProblem
+from app.errors import writing
 from app.settings import write_atomic
 from app.tools.api import ToolFailed
 
@@ -54,14 +54,8 @@ class KeptValues:
                     remedy="Keep large data in files, and their paths here.",
                 )
             if self._path is not None:
-                try:
+                with writing(self._path):
                     write_atomic(self._path, text.encode())
-                except OSError as error:
-                    raise FileProblem(
-                        f"it cannot be written ({error.strerror or type(error).__name__})",
-                        subject=str(self._path),
-                        remedy="Choose an output folder with free space that you may write to.",
-                    ) from error
             self._values = json.loads(text)
 
     def keys(self) -> tuple[str, ...]:

@@ -30,17 +30,30 @@ ABOUT = re.compile(
 )
 """Finds words of questions that may concern notes; for others no model is offered their tools."""
 
+_MONTH = (
+    "(?-i:Jan(?:uary|uar)?|Feb(?:ruary|ruar)?|Mar(?:ch)?|März?|Apr(?:il)?|May|Mai|June?|Juni|July?|Juli"
+    "|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)"
+)
+_PERSON = r"(?:patient(?:in)?|man|woman|boy|girl|baby|child|mann|frau|junge|mädchen|kind)"
 _SOMEBODY = re.compile(
     r"\b\d{1,4}([./-])\d{1,2}\1\d{2,4}\b"  # a date
-    r"|\b\d{1,2}\.?\s?(?:of\s)?(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])\w*"
-    r"\.?,?\s\d{4}\b"
-    r"|\d{5,}|\b\d{2,4}-\d{2,}-\d{2,}\b"  # numbers of a patient, a visit, an order
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?\s?(?:of\s)?{_MONTH}\b|\b{_MONTH}\.?\s\d{{1,2}}(?:st|nd|rd|th)?\b"
+    r"|\b\d{1,2}\.\d{1,2}\.(?!\d)"
+    r"|\d{5,}|\b\d{2,4}-\d{2,}-\d{2,}\b|\b\d+(?:\.\d{2,}){2,}"  # of a patient, a visit, an order
+    r"|\b(?:patient|patienten|pat|case|fall)[ .:-]{0,2}(?:(?:id|no|nr|number|nummer)[ .:]{0,2}"
+    r"(?-i:[A-Z]{0,3})-?\d|(?=\d{3}))[\w-]*"
+    r"|\b(?:room|bed|ward|zimmer|bett)\s\d+"
     r"|\b(?:MRN|DOB|PID|accession|born|geb(?:oren)?|birth\s?da(?:te|y)|geburtsdatum)\b"
+    r"|\b\d{1,3}[- ](?:year|month|week|day)[- ]old\b|\b\d{1,3} ?(?:yo|y/o)\b"
+    r"|\b\d{1,3}[- ]?jährige[rnms]?\b"
     r"|\b(?:this|that|current|today's|dies\w{1,2}|heutige\w?|aktuelle\w?)\s"
-    r"(?:patient|stud(?:y|ie)|case|fall|man|woman|mann|frau)\w{0,2}\b"
-    r"|\b(?:the|der|die)\s(?:patient|patientin)\s(?:is|was|has|had|ist|war|hat|hatte)\b"
-    r"|\b(?:he|she|er)\s(?:is|was|has|had|ist|war|hat|hatte)\b"
-    r"|\bpatient(?:in)?\s(?-i:[A-ZÄÖÜ][a-zäöüß]+)",
+    rf"(?:{_PERSON}|stud(?:y|ie)|case|fall|image|picture|film|scan|bild|aufnahme)\w{{0,2}}\b"
+    rf"|\b(?:my|his|her|last|yesterday's|mein\w*|letzte\w?|vorige\w?)\s{_PERSON}\b"
+    r"|(?<!\ba )(?<!any )(?<!(?:if|en) the )(?<!wenn die )(?<!wenn der )\bpatient(?:in)?\s"
+    r"(?:is|was|ist|war|(?:[\w'’]+\s){0,3}(?:has|had|hat|hatte))\b"
+    r"|\b(?:he|she|er|sie)(?:\s(?:is|was|has|had|ist|war|hat|hatte)\b|['’]s\b)|\b(?:his|her)\b"
+    r"|\bpatient(?:in)?\s(?-i:[A-ZÄÖÜ](?:[a-zäöüß]+|\.))|\w\^\w"
+    r"|\b(?:patient(?:en)?)?name\w?(?:\sis|\sist|\s?[:=])\s?(?-i:[A-ZÄÖÜ])",
     re.IGNORECASE,
 )
 
@@ -91,9 +104,18 @@ class Memory:
             known = {*before, *after}
             self._file.change(lambda now: (*after, *(one for one in now if one not in known)))
 
-    def told(self) -> str:
-        """Return the notes that a language model is told, a line each; "" for none."""
-        return "\n".join(told((*self.site_notes(), *self.notes())))
+    def told(self, *kinds: NoteKind) -> str:
+        """Return the notes that a language model is told, a line each; "" for none.
+
+        Only those of these kinds; of all without any.
+        """
+        notes = (*self.site_notes(), *self.notes())
+        return "\n".join(told(note for note in notes if note.kind in (kinds or KINDS)))
+
+    @property
+    def problem(self) -> str:
+        """A sentence for the user if the file that was read last could not be used; else ""."""
+        return self._file.problem
 
 
 def user_memory() -> Memory:

@@ -34,10 +34,19 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 def word_lists(name: str) -> dict[str, str]:
-    """Return the comma-separated word lists in `resources/words/{name}.txt` by section name."""
+    """Return the comma-separated word lists in `resources/words/{name}.txt` by section name.
+
+    In them, {SECTION} stands for the words of another section; lines with # are comments.
+    """
     text = (resources_dir() / "words" / f"{name}.txt").read_text("utf-8")
-    found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", text, re.MULTILINE)
-    return {section: words.strip() for section, words in found}
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)
+    found = re.findall(r"^\[([A-Z_]+)\]\n([^\[]+)", re.sub(r"\|\s+", "|", text), re.MULTILINE)
+    lists = {section: words.strip() for section, words in found}
+    inserts = {section: " ".join(words.split()) for section, words in lists.items()}
+    for section in lists:
+        while "{" in lists[section]:
+            lists[section] = lists[section].format_map(inserts)
+    return lists
 
 
 def value_lists(text: str) -> dict[str, tuple[str, ...]]:
@@ -389,8 +398,8 @@ class Successor:
             model may still answer without it.
         reason: The reason, as shown in the plan.
         arguments: None, or a function for arguments of `then` that only the earlier call's result
-            can give. It takes that call's (output, metadata) and returns the arguments, or None if
-            nothing should follow. Such a tool is not planned beforehand.
+            can give. It takes that call's (output, metadata) and returns the arguments of each
+            call that should follow, one after another. Such a tool is not planned beforehand.
         unless: A tool; if that tool's model is installed, `then` does not follow. Has effect only
             together with `arguments`.
         otherwise: A sentence for the answer if neither the model of `then` nor one of a tool that
@@ -403,7 +412,7 @@ class Successor:
     mandatory: bool = True
     before_others: bool = False
     reason: str = ""
-    arguments: Callable[[Data, Data], Mapping[str, Any] | None] | None = None
+    arguments: Callable[[Data, Data], Sequence[Mapping[str, Any]]] | None = None
     unless: str = ""
     otherwise: str = ""
 
@@ -445,10 +454,15 @@ class StatementWords:
 
 @dataclass(frozen=True, slots=True)
 class SpokenCall:
-    """A call that a question asks for in so many words."""
+    """A call that a question asks for in so many words.
+
+    Attributes:
+        names: The findings that it takes for granted, as they are called.
+    """
 
     tool: str
     arguments: dict[str, Any]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,6 +478,11 @@ class Spoken:
     calls: tuple[SpokenCall, ...]
     rest: str = ""
     compares: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The findings that must be there; what is zoomed to can be outlined first."""
+        return [name for call in self.calls if "to" not in call.arguments for name in call.names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,6 +509,8 @@ class PackPlan:
             sentence; "" if they agree, None if they do not speak of the same finding.
         caveats: Words that occur in warnings about an image, not about a single call ("mirrored"):
             such a warning is repeated below every answer about that image.
+        notable: Words that occur in warnings which may be a finding ("much smaller"): the answer
+            tells these before the results.
         statements: Statements about an image that need support, and the tools that can support
             them.
         suggestions: Questions that the window offers before the first one is asked.
@@ -503,6 +524,8 @@ class PackPlan:
             of the pack's tools; see `pack_prompt`. At most 4,000 characters of it are used.
         spoken: A function that returns the commands in a question's text that the pack's tools
             carry out as they are said ("go to slice 12"); None if there are none.
+        of_view: A function that returns whether a question's text is about what the window shows
+            ("what is this?"), so that a model with eyes is shown the viewports as well.
         marked_question: The question that the menu item "Segment what I marked" asks. It names the
             tool, so that every planner runs it.
     """
@@ -519,12 +542,14 @@ class PackPlan:
     disagreements: Callable[[Sequence[CallResult]], Sequence[Disagreement]] | None = None
     contradicts: Callable[[str, CallResult], str | None] | None = None
     caveats: tuple[str, ...] = ()
+    notable: tuple[str, ...] = ()
     statements: tuple[StatementWords, ...] = ()
     suggestions: tuple[str, ...] = ()
     suggested_for: Accepts = Accepts()
     own_images: Accepts = Accepts()
     marked_question: str = ""
     spoken: Callable[[str], Spoken | None] | None = None
+    of_view: Callable[[str], bool] = lambda _question: False
     title: str = ""
     icon: str = ""
     prompt: str = ""
@@ -570,8 +595,14 @@ class Plans:
 
     def caveats(self, tool: str) -> tuple[str, ...]:
         """Return the words that mark a tool's warning as being about the image; see `PackPlan`."""
-        packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
-        return tuple(word for pack in packs for word in pack.caveats)
+        return tuple(word for pack in self._packs_of(tool) for word in pack.caveats)
+
+    def notable(self, tool: str) -> tuple[str, ...]:
+        """Return the words that mark a tool's warning as a possible finding; see `PackPlan`."""
+        return tuple(word for pack in self._packs_of(tool) for word in pack.notable)
+
+    def _packs_of(self, tool: str) -> Iterator[PackPlan]:
+        return (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
 
     def wording(self, tool: str) -> ResultWording:
         """Return the wording for a tool's results; a default wording if no pack declares one."""

@@ -11,7 +11,7 @@ import json
 import logging
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels.regions import PixelRegion
-from app.imaging.types import ImageRef, Instance, VoiFunction, Window
+from app.imaging.types import ImageRef, VoiFunction, Window
 from app.settings import open_regular, read_regular
 from app.tools.api import (
     Artifact,
@@ -186,14 +186,6 @@ class CallImages:
         """Return a part of an image; if a model made it, add that to `models`."""
         self.resolve(name)
         return self._images.region(name, x, y, width, height, level)
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all images; see `app.tools.api.Images`."""
-        return self._images.names()
-
-    def instances(self) -> Mapping[str, Instance]:
-        """Return the headers of all open files by id; see `app.tools.api.Images`."""
-        return self._images.instances()
 
     def __getattr__(self, name: str) -> Any:
         # The other methods of a run's images stay reachable.

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.errors import FileProblem
+from app.errors import FileProblem, writing
 from app.settings import read_regular, write_atomic
 from app.tools.api import Artifact
 
@@ -59,14 +59,8 @@ def write_plot(path: Path, plot: Plot) -> Artifact:
     Raises:
         FileProblem: The file cannot be written.
     """
-    try:
+    with writing(path, "the plot"):
         write_atomic(path, plot.model_dump_json(indent=1).encode())
-    except OSError as error:
-        raise FileProblem(
-            f"the plot cannot be written ({error.strerror or type(error).__name__})",
-            subject=str(path),
-            remedy="Choose an output folder with free space that you may write to.",
-        ) from error
     return Artifact(path, role="plot", title=plot.title, description=plot.note)
 
 

@@ -52,7 +52,7 @@ class Registry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
         # In a list that `without` shares: servers are allowed and change while the program runs.
-        self._guests: list[dict[str, Tool]] = [{}]
+        self._server_tools: list[dict[str, Tool]] = [{}]
         self._off: frozenset[str] = frozenset()
         self._names: dict[str, str] = {}
         self._plans: dict[str, PackPlan] = {}
@@ -68,13 +68,13 @@ class Registry:
         self._tools[name] = pinned
         self._names |= dict.fromkeys(pinned.spec.other_names, name)
 
-    def set_guests(self, tools: Iterable[Tool]) -> None:
+    def set_server_tools(self, tools: Iterable[Tool]) -> None:
         """Replace the tools that servers bring (`app.tools.mcp`), which come and go.
 
         One with the name of a pack's tool takes its place while it is there. Registries made by
         `without` change with this one.
         """
-        self._guests[0] = {tool.spec.name: RegisteredTool(tool) for tool in tools}
+        self._server_tools[0] = {tool.spec.name: RegisteredTool(tool) for tool in tools}
 
     def plan(self, plan: PackPlan) -> None:
         """Add a pack's plan; see `app.tools.api.Registrar`."""
@@ -96,23 +96,23 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         """Return the tool with exactly that name or other name; None if there is none."""
         own = self._names.get(name, name)
-        guest = self._guests[0].get(own)
-        return guest if guest is not None and self._has(guest) else self._tools.get(own)
+        tool = self._server_tools[0].get(own)
+        return tool if tool is not None and self._has(tool) else self._tools.get(own)
 
     def all(self) -> tuple[Tool, ...]:
         """Return every tool, in the order in which they were registered."""
-        guests = {name: one for name, one in self._guests[0].items() if self._has(one)}
-        return tuple({**self._tools, **guests}.values())
+        found = {name: one for name, one in self._server_tools[0].items() if self._has(one)}
+        return tuple({**self._tools, **found}.values())
 
-    def _has(self, guest: Tool) -> bool:
-        return guest.spec.pack not in self._off
+    def _has(self, tool: Tool) -> bool:
+        return tool.spec.pack not in self._off
 
     def without(self, packs: Collection[str]) -> Registry:
         """Return a registry without the tools and plans of these packs; "general" always stays."""
         off = set(packs) - {"general"}
         kept = Registry()
         kept._tools = {name: t for name, t in self._tools.items() if t.spec.pack not in off}
-        kept._guests, kept._off = self._guests, self._off | off
+        kept._server_tools, kept._off = self._server_tools, self._off | off
         kept._plans = {name: plan for name, plan in self._plans.items() if name not in off}
         kept.problems = self.problems
         return kept

@@ -36,21 +36,27 @@ class ResultWording:
         title: Heading above the tool's findings; "" to use the tool's name.
         lines: A function that takes (output, metadata) and returns one sentence per line; None to
             use the result's own summary.
-        kind: The kind of question that a result answers directly; `answer` then comes first.
-        subject: What that question is about, to say that the result is missing: "whether the
-            heart is enlarged"; "" to give the reason alone.
-        lacking: The direct answer if the tool's model is not installed; "" to name the model.
+        kinds: The kinds of question that a result answers directly; `answer` then comes first.
+        subject: A function that takes the `targets` and returns what that question is about, to
+            say that the result is missing: "whether the heart is enlarged"; "" to give the reason
+            alone.
+        lacking: The reason told if the tool's model is not installed; "" to name the model.
         answer: A function that takes a dict of output and metadata, and the `targets` as in
             `AnswerContext`. It returns the direct answer: for each line, its sentences.
+        aside: Whether the result is about the file or the display, and is told last.
+        each: Whether each call's result is an answer, in the order of the calls, and not only the
+            last one.
     """
 
     tool: str
     title: str = ""
     lines: Callable[[Data, Data], Sequence[Sentence]] | None = None
-    kind: str = ""
-    subject: str = ""
+    kinds: frozenset[str] = frozenset()
+    subject: Callable[[frozenset[str]], str] = lambda _: ""
     lacking: str = ""
     answer: Callable[[Data, frozenset[str]], Sequence[Sequence[Sentence]]] | None = None
+    aside: bool = False
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)

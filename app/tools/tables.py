@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.errors import FileProblem
+from app.errors import FileProblem, writing
 from app.settings import read_regular, write_atomic
 from app.tools.api import Artifact
 
@@ -85,14 +85,8 @@ def write_table(
     writer = csv.writer(stream)  # its line ends make it quote every text with one
     writer.writerow([plain_cell(name) for name in table.columns])
     writer.writerows([plain_cell(cell) for cell in row] for row in table.rows)
-    try:
+    with writing(path, "the table"):
         write_atomic(path, stream.getvalue().encode())
-    except OSError as error:
-        raise FileProblem(
-            f"the table cannot be written ({error.strerror or type(error).__name__})",
-            subject=str(path),
-            remedy="Choose an output folder with free space that you may write to.",
-        ) from error
     options: dict[str, Any] = {
         "units": dict(table.units),
         "image_column": image_column,

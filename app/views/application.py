@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
 from functools import cache
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -87,7 +86,7 @@ def show_theme(scheme: str) -> None:
         theme.show(application, scheme)
 
 
-def create_application(argv: Sequence[str] = (), language: str = "en") -> QApplication:
+def create_application(language: str = "en") -> QApplication:
     """Return the process's themed Qt application; `language` as in `use_language`."""
     existing = QCoreApplication.instance()
     if isinstance(existing, QApplication):
@@ -97,7 +96,7 @@ def create_application(argv: Sequence[str] = (), language: str = "en") -> QAppli
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
         Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
     )
-    application = QApplication([NAME, *argv])
+    application = QApplication([NAME])
     application.setApplicationName(NAME)
     application.setApplicationVersion(__version__)
     application.setDesktopFileName("sightline")

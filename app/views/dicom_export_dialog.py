@@ -16,7 +16,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFileDialog, QLineEdit, QWidget
 
 from app.audit.exports import record_export
-from app.errors import FileProblem, SightlineError, unexpected
+from app.errors import SightlineError, unexpected, writing
 from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View, chosen
 from app.imaging.findings import Finding, Instances, Mask
 from app.imaging.types import Instance
@@ -391,15 +391,9 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _save(path: Path, data: bytes) -> None:
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, data)
-    except OSError as error:
-        raise FileProblem(
-            f"it cannot be written ({error.strerror or 'unknown reason'})",
-            subject=str(path),
-            remedy="Choose a folder with free space that you may write to.",
-        ) from error
 
 
 def _field(name: str) -> QLineEdit:

@@ -357,6 +357,7 @@ class MainWindow(QMainWindow):
         )
         chat.attachments.is_open = self._is_open
         chat.file_wanted.connect(self._attach_files)
+        chat.image_closed.connect(self._tell_closed_image)
         chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
 
     def _attach_files(self) -> None:
@@ -389,28 +390,30 @@ class MainWindow(QMainWindow):
         dock.show()
         dock.raise_()
 
-    def _tell_elsewhere(self, sop_instance_uid: str, asks: bool) -> None:
+    def _tell_elsewhere(self, what: str, sop_instance_uid: str, show: Callable[[], object]) -> None:
         """Tell that a run about a study that is not shown has ended, or asks something."""
         image = self.workspace.instance_of(sop_instance_uid)
         study = self.workspace.studies.study_of(image) if image is not None else None
-        title = tr("The assistant asks something") if asks else tr("The assistant has finished")
+        title = {
+            "asks": tr("The assistant asks something"),
+            "run_failed": tr("The assistant could not finish"),
+        }.get(what, tr("The assistant has finished"))
         about = tr("The question was about the study “{study}”.")
         self.notices.show_notice(
-            "warning" if asks else "done",
+            "done" if what == "run_finished" else "warning",
             title,
             about.format(study=wording.one_line(study.title)) if study is not None else "",
-            (tr("Show"), lambda: self._show_asked_about(sop_instance_uid)),
+            (tr("Show"), partial(self._show_asked_about, sop_instance_uid, show)),
         )
 
-    def _show_asked_about(self, sop_instance_uid: str) -> None:
-        """Show the image that the last question was about, and its answer."""
+    def _show_asked_about(self, sop_instance_uid: str, show: Callable[[], object]) -> None:
+        """Show the image that a question was about, and by `show` its answer."""
         image = self.workspace.instance_of(sop_instance_uid)
         if image is not None:
             self.workspace.viewport.show(image)
         self.docks["Assistant"].show()
         self.docks["Assistant"].raise_()
-        if isinstance(self.chat, ChatDock):
-            self.chat.show_run()
+        show()
 
     def _show_study(self, study_uid: str) -> None:
         """Show the first image of an open study that an entry of the record names."""
@@ -423,6 +426,13 @@ class MainWindow(QMainWindow):
             "info",
             tr("The study is not open"),
             tr("Open its files, and the record shows it from its imaging entry."),
+        )
+
+    def _tell_closed_image(self) -> None:
+        self.notices.show_notice(
+            "info",
+            tr("The image of this finding is closed"),
+            tr("Open its files again, and the link shows it."),
         )
 
     def _show_mention(self, entry_id: str) -> None:

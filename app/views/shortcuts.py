@@ -8,13 +8,13 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QFont, QKeySequence
-from PySide6.QtWidgets import QDialog, QHeaderView, QKeySequenceEdit, QLineEdit, QMenu, QWidget
+from PySide6.QtWidgets import QDialog, QHeaderView, QKeySequenceEdit, QMenu, QWidget
 
 from app.settings import UserFile
 from app.views.layouts import column, row
 from app.views.theme import SPACE, restyle
 from app.views.translation import tr, translatable
-from app.views.widgets import Index, RowModel, RowTable, label, plain_tip, push_button
+from app.views.widgets import Index, RowModel, RowTable, label, plain_tip, push_button, search_field
 
 _MOST = 1000  # of a file's entries, and characters of each
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
@@ -218,10 +218,7 @@ class ShortcutsDialog(QDialog):
         self.setWindowTitle(tr("Keyboard shortcuts"))
         self._shortcuts = shortcuts
         self._titles = titles
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search a command or a key"))
-        self.search.setAccessibleName(tr("Search the commands"))
-        self.search.setClearButtonEnabled(True)
+        self.search = search_field(tr("Search a command or a key"), tr("Search the commands"))
         self.search.textChanged.connect(lambda _text: self._fill())
         self.model = _CommandModel(shortcuts, self)
         name = tr("Commands and their keys")

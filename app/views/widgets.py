@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHeaderView,
     QLabel,
+    QLineEdit,
     QMessageBox,
     QProgressBar,
     QPushButton,
@@ -133,6 +134,17 @@ def push_button(
     button.setCursor(Qt.CursorShape.PointingHandCursor)
     button.clicked.connect(lambda: action())
     return button
+
+
+def search_field(prompt: str, name: str = "", tip: str = "") -> QLineEdit:
+    """Return a field to search by; `name`, by default `prompt`, is its accessible name."""
+    field = QLineEdit()
+    field.setPlaceholderText(prompt)
+    field.setAccessibleName(name or prompt)
+    field.setToolTip(plain_tip(tip or prompt))
+    field.setClearButtonEnabled(True)
+    field.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+    return field
 
 
 def number_field(name: str) -> QDoubleSpinBox:

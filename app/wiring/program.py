@@ -19,7 +19,7 @@ from app.agent.context.model_messages import prompt_names, system_prompt, tool_t
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.inner_calls import InnerCallRunner
 from app.agent.policy import Grants, Policy, Scope
 from app.agent.policy.approvals import Gate
@@ -145,7 +145,7 @@ class Program:
     def registry(self) -> Registry:
         """The tools of all packs, and those of the MCP servers that the user has allowed."""
         registry = load_packs()
-        registry.set_guests(assistant_tools(self.mcp))
+        registry.set_server_tools(assistant_tools(self.mcp))
         return registry
 
     @cached_property
@@ -167,7 +167,7 @@ class Program:
 
     def use_mcp_tools(self) -> None:
         """Take the tools of the servers that are allowed now into the registry."""
-        self.registry.set_guests(assistant_tools(self.mcp))
+        self.registry.set_server_tools(assistant_tools(self.mcp))
 
     @cached_property
     def record_library(self) -> RecordLibrary:
@@ -209,9 +209,9 @@ class Program:
         return audit_key(paths.audit_key_file(), self.secrets)
 
     @cached_property
-    def audit_trail(self) -> Audited:
+    def audit_trail(self) -> AuditTrail:
         """The object that writes the events of runs into the audit log."""
-        return Audited(self.audit, self.registry)
+        return AuditTrail(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
         """Record an `action` and its `facts` in the audit log, on a thread since it may be slow."""
@@ -277,7 +277,12 @@ class Program:
         """Return `settings_notices`, then a sentence for each rule that names an unknown tool."""
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
-        return [*self.settings_notices, *unknown, *filter(None, [self._prompt_problem()])]
+        memory = user_memory()
+        memory.notes()
+        return [
+            *(*self.settings_notices, *unknown),
+            *filter(None, [self._prompt_problem(), memory.problem]),
+        ]
 
     @property
     def active(self) -> Registry:
@@ -421,6 +426,7 @@ class Program:
             record_unlinked=self.record.is_unlinked,
             viewer=self.viewer,
             shown=shown,
+            views=self.viewer.pictures() if self.viewer is not None else (),
         )
 
     def without_patients(self, note: str, images: Sequence[OpenImage]) -> str:

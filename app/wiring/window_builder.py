@@ -108,7 +108,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.record.source_dialog import RecordServer
     from app.views.startup_actions import StartupActions, StartupRequest
     from app.views.translation import LanguageSetting, tr_report
-    from app.views.viewer_commands import ViewerCommands
+    from app.views.viewer_commands.viewer import ViewerCommands
     from app.views.wording import PackTexts
 
     program.has_window = True
@@ -299,7 +299,11 @@ class _ActiveModel:
         """Let a model on this computer word reports; nothing of a report is sent elsewhere."""
         model = self._model
         own = not model.remote_host and not model_info(model).rules
-        window.report_panel.set_worder(partial(reworded, model) if own else None)
+
+        def word(sentences: Sequence[str], language: str) -> list[str]:
+            return reworded(model, sentences, language, user_memory().told("report style"))
+
+        window.report_panel.set_worder(word if own else None)
 
     def _apply(self, changed: Settings) -> tuple[LanguageModel, bool]:
         """Take changed settings into use; return their model, and whether they could be saved.

@@ -73,7 +73,7 @@ class CommandStack:
         while count and self._done[count - 1].run_id == run_id:
             count -= 1
         steps = self._done[count:]
-        if not run_id or not steps:
+        if not run_id or len(steps) < 2:
             return
 
         def do() -> None:
@@ -86,11 +86,6 @@ class CommandStack:
 
         self._done[count:] = [Command(label, do, undo, run_id)]
         self.changed.emit()
-
-    @property
-    def last_run(self) -> str:
-        """The run that made the command that `undo` would undo; "" for the user, or for none."""
-        return self._done[-1].run_id if self._done else ""
 
     def undo(self) -> None:
         """Undo the last command, if there is one."""
@@ -114,6 +109,16 @@ class CommandStack:
         self._done.clear()
         self._undone.clear()
         self.changed.emit()
+
+    @property
+    def undo_step(self) -> Command | None:
+        """The command that `undo` would undo, if there is one."""
+        return self._done[-1] if self._done else None
+
+    @property
+    def redo_step(self) -> Command | None:
+        """The command that `redo` would redo, if there is one."""
+        return self._undone[-1] if self._undone else None
 
     @property
     def undo_label(self) -> str:

@@ -32,7 +32,7 @@ def _at_once(work: Callable[[], Any], done: Callable[[Any], object]) -> None:
 
 
 @dataclass(slots=True)
-class _Told:
+class _Statements:
     """Findings and priors that a person told of one study and presentation.
 
     `hand` goes before what was `said` in the chat; None in it leaves a finding out. `order` has the
@@ -84,7 +84,7 @@ class OpenDiagnosis:
         self._cards: Mapping[str, ModelCard] = {}
         self._study, self._accepted_in, self._record = study, accepted_in, record
         self._presentations: dict[str, str] = {}
-        self._told: dict[tuple[str, str], _Told] = {}
+        self._told: dict[tuple[str, str], _Statements] = {}
         self._key = ""
         self._accepted: tuple[Evidence, ...] = ()
         self._measured: tuple[Evidence, ...] = ()
@@ -178,9 +178,9 @@ class OpenDiagnosis:
         """Return whether the user set a finding by hand, against or for other sources."""
         return finding in self._of_presentation().hand
 
-    def _of_presentation(self) -> _Told:
+    def _of_presentation(self) -> _Statements:
         key = self._now()
-        return self._told.setdefault((key, self._presentations.get(key, "")), _Told())
+        return self._told.setdefault((key, self._presentations.get(key, "")), _Statements())
 
     # What a person tells
 
@@ -244,7 +244,7 @@ class OpenDiagnosis:
         table = self.tables.get(name)
         if table is None:
             return
-        told = self._told.setdefault((key, name), _Told())
+        told = self._told.setdefault((key, name), _Statements())
         said = {
             item["finding"]: Evidence(item["finding"], item["present"], item["origin"])
             for item in output["evidence"]
@@ -293,7 +293,7 @@ class OpenDiagnosis:
 
             self.submit(partial(record_evidence, table, records, patient), take)
 
-    def _sources(self, told: _Told) -> dict[str, Evidence]:
+    def _sources(self, told: _Statements) -> dict[str, Evidence]:
         """Return what others than the user's hand say: the chat, images, and the record."""
         found: dict[str, Evidence] = {}
         for item in (*told.said.values(), *self._accepted, *self._measured):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import FileProblem
 from app.imaging.pixels.windows import PROTOCOL
-from app.imaging.space.projections import KEYWORD, Course, coded_projection
+from app.imaging.space.projections import KEYWORD, BeamDirection, coded_projection
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.paths import resources_dir
 from app.settings import read_regular, set_aside, write_atomic
@@ -26,7 +26,7 @@ from app.workspace.layout import LAYOUTS, MOST, Slot
 _RADIOGRAPHS = ("CR", "DX", "MG", "RG", "DR")
 """Modalities whose series may hold several views, so that images and not series are hung."""
 
-_FRONTAL = (Course.PA, Course.AP, Course.FRONTAL)
+_FRONTAL = (BeamDirection.PA, BeamDirection.AP, BeamDirection.FRONTAL)
 _LATERAL = ("LATERAL", "LAT", "LL", "RL", "LLAT", "RLAT")
 _FOR_PROCESSING = frozenset(f"1.2.840.10008.5.1.4.1.1.1.{number}.1" for number in (1, 2, 3))
 """SOP Classes of digital X-ray, mammography and intra-oral images that are not for viewing."""
@@ -420,12 +420,14 @@ def _views_of(instance: Instance) -> set[str]:
     said = instance.get("ViewPosition").strip().upper()
     views = {said} - {""}
     projection = coded_projection(instance)
-    if said in ("PA", "AP") or (projection is not None and projection.course in _FRONTAL):
+    if said in ("PA", "AP") or (projection is not None and projection.direction in _FRONTAL):
         views.add("FRONTAL")
-    if said in _LATERAL or (projection is not None and projection.course is Course.LATERAL):
+    if said in _LATERAL or (
+        projection is not None and projection.direction is BeamDirection.LATERAL
+    ):
         views.add("LATERAL")
-    if projection is not None and projection.course in (Course.PA, Course.AP):
-        views.add(projection.course.value)
+    if projection is not None and projection.direction in (BeamDirection.PA, BeamDirection.AP):
+        views.add(projection.direction.value)
     code = instance.get(KEYWORD).rpartition(" ")[2]
     return views | {_BREAST_VIEWS[code]} if code in _BREAST_VIEWS else views
 

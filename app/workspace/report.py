@@ -16,8 +16,17 @@ from typing import Any
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Finding, State
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reports.checks import BLOCKING, Check, Fault, check_report, rewording_fault
+from app.imaging.reports.checks import (
+    BLOCKING,
+    CONTRADICTS,
+    Check,
+    Fault,
+    check_report,
+    rewording_fault,
+    uncompared,
+)
 from app.imaging.reports.report_draft import (
+    COMPARISON,
     FINDINGS,
     Addendum,
     ReportDraft,
@@ -28,7 +37,7 @@ from app.imaging.reports.report_draft import (
     standing,
 )
 from app.imaging.reports.report_subject import subject_of
-from app.imaging.reports.sentences import draft_report, is_measure
+from app.imaging.reports.sentences import LANGUAGES, draft_report, is_measure, text
 from app.imaging.reports.templates import Template, template_for, templates
 from app.imaging.reports.written_report import WrittenReport, written_report
 from app.imaging.types import ImageRef, Study
@@ -108,12 +117,13 @@ class ReportStore:
         """Keep a study's report, or remove what is kept; raises OSError."""
         file = self.file(study)
         if draft is None:
-            with suppress(FileNotFoundError):
-                file.unlink()
+            for one in (file, *file.parent.glob(f".{file.name}.*")):  # and what a crash has left
+                with suppress(FileNotFoundError):
+                    one.unlink()
             return
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        text = json.dumps({"version": _VERSION, "report": pack(draft)}, ensure_ascii=False)
-        write_atomic(file, text.encode())
+        packed = json.dumps({"version": _VERSION, "report": pack(draft)}, ensure_ascii=False)
+        write_atomic(file, packed.encode())
 
 
 class OpenReport:
@@ -172,7 +182,7 @@ class OpenReport:
     @property
     def loading(self) -> bool:
         """Whether templates or the kept report are still being read."""
-        return self._used and (not self.known_templates or self._key in self._loading)
+        return self._used and (not self.known_templates or self.key in self._loading)
 
     def _take_templates(self, found: tuple[list[Template], list[FileProblem]]) -> None:
         self.known_templates, problems = found
@@ -180,12 +190,13 @@ class OpenReport:
         self.follow()
 
     @property
-    def _key(self) -> str:
+    def key(self) -> str:
+        """The shown study's key; "" without one."""
         return key_of(self.study) if self.study is not None else ""
 
     def key_images(self) -> list[ImageRef]:
         """Return the key images that the user marked in the shown study."""
-        of_study, own = self._workspace.study_key_at, self._key
+        of_study, own = self._workspace.study_key_at, self.key
         marked = self._workspace.key_marks.own
         return [one for one in marked if own and of_study(one.sop_instance_uid) == own]
 
@@ -199,7 +210,7 @@ class OpenReport:
     @property
     def draft(self) -> ReportDraft | None:
         """The report of the shown study; None without a study, or while it is being read."""
-        return self._drafts.get(self._key)
+        return self._drafts.get(self.key)
 
     def _follow_watched(self) -> None:
         if self.watched():
@@ -211,7 +222,7 @@ class OpenReport:
             return
         shown = self._workspace.acquired
         self.study = self._workspace.studies.study_of(shown) if shown is not None else None
-        key = self._key
+        key = self.key
         if key and self.known_templates and key not in self._drafts and key not in self._loading:
             self._loading.add(key)
             self.submit(partial(self._read, key), partial(self._take, key))
@@ -242,7 +253,7 @@ class OpenReport:
         if study is None:
             self.subject, self.accepted, self._rejected = ReportSubject(""), {}, ()
             return
-        key, studies = self._key, workspace.studies
+        key, studies = self.key, workspace.studies
         accepted, rejected = dict[str, Finding](), list[Finding]()
         for item in workspace.annotations.all():
             one = item.finding
@@ -256,23 +267,20 @@ class OpenReport:
             else:
                 accepted[one.id] = one
 
-        def place_of(uid: str) -> Any:
-            image = studies.with_uid(uid)
-            return studies.place_of(image) if image is not None else None
-
-        images = dict.fromkeys(one.image.sop_instance_uid for one in accepted.values())
         self.accepted, self._rejected = accepted, tuple(rejected)
-        self.subject = subject_of(study, images, place_of, workspace.priors(study))
+        images = studies.instances_with(one.image.sop_instance_uid for one in accepted.values())
+        self.subject = subject_of(study, images, studies.place_of, workspace.priors(study))
 
     def _update(self) -> None:
         draft = self.draft
         if draft is not None and not draft.edited:
             draft = self._drafted(self.template)
-            self._drafts[self._key] = draft
-        self.checks = ()
-        if draft is not None:
-            self.checks = check_report(draft, self.subject, self.accepted, self._rejected)
+            self._drafts[self.key] = draft
+        self.checks = self._checked(draft) if draft is not None else ()
         self.changed.emit()
+
+    def _checked(self, draft: ReportDraft) -> tuple[Check, ...]:
+        return check_report(draft, self.subject, self.accepted, self._rejected)
 
     @property
     def template(self) -> Template:
@@ -284,14 +292,15 @@ class OpenReport:
     def _drafted(
         self, template: Template, findings: Sequence[Finding] | None = None
     ) -> ReportDraft:
-        language = self.draft.language if self.draft is not None else self.language
+        """Return a draft of all that is accepted; or of `findings`, in the report's language."""
+        language = self.draft.language if self.draft and findings is not None else self.language
         told = tuple(self.accepted.values()) if findings is None else findings
         return draft_report(self.subject, told, template, language)
 
     # What a person does
 
     def _change(self, label: str, after: ReportDraft, joint: str = "") -> None:
-        key, before = self._key, self.draft
+        key, before = self.key, self.draft
         if before is None or after == before:
             return
 
@@ -326,29 +335,45 @@ class OpenReport:
             self._change("Draft the report again", self._drafted(chosen or self.template))
 
     def add_missing(self) -> None:
-        """Add sentences for the accepted findings that no sentence rests on."""
+        """Add sentences for the accepted findings that none rests on, and for earlier studies."""
         draft = self.draft
         if draft is None or self.signed:
             return
-        cited = set(draft.cited())
+        cited = set(standing(draft, self.accepted).cited())
         missing = [one for key, one in self.accepted.items() if key not in cited]
         more = self._drafted(self.template, missing)
         rest = next((one for one in draft.sections if one.kind == FINDINGS), None)
         for section in more.sections:
-            if section.tells_findings and section.sentences:
-                own = draft.section(section.key) or rest
-                if own is not None:
-                    draft = draft.with_sentences(own.key, (*own.sentences, *section.sentences))
+            added = [one for one in section.sentences if one.findings]
+            own = draft.section(section.key) or rest
+            if own is not None and section.kind == COMPARISON:
+                lines = uncompared(draft, self.subject)
+                nothing = {text("no_prior", one) for one in LANGUAGES} if lines else set[str]()
+                kept = (one for one in own.sentences if one.text not in nothing)
+                added = [*kept, *(Sentence(one) for one in lines), *added]
+                draft = draft.with_sentences(own.key, added)
+            elif own is not None and added:
+                draft = draft.with_sentences(own.key, (*own.sentences, *added))
         self._change("Add findings to the report", draft)
 
     def remove_struck(self) -> None:
-        """Remove the sentences whose findings are no longer accepted."""
+        """Remove the sentences whose findings are no longer accepted.
+
+        One that rests on others as well is drafted anew from those.
+        """
         draft = self.draft
         if draft is None or self.signed:
             return
         for section in draft.sections:
-            kept = [one for one in section.sentences if not is_struck(one, self.accepted)]
-            if len(kept) < len(section.sentences):
+            kept: list[Sentence] = []
+            for one in section.sentences:
+                left = [self.accepted[key] for key in one.findings if key in self.accepted]
+                if not is_struck(one, self.accepted):
+                    kept.append(one)
+                elif left:
+                    again = self._drafted(self.template, left).section(section.key)
+                    kept += [new for new in again.sentences if new.findings] if again else []
+            if kept != list(section.sentences):
                 draft = draft.with_sentences(section.key, kept)
         self._change("Remove struck sentences", draft)
 
@@ -360,12 +385,16 @@ class OpenReport:
         told = (one for _, _, one in draft.told())
         return [one for one in told if one.findings and not is_struck(one, self.accepted)]
 
-    def take_wording(self, before: Sequence[Sentence], after: Sequence[str]) -> None:
+    def take_wording(
+        self, before: Sequence[Sentence], after: Sequence[str]
+    ) -> list[tuple[str, str, str]]:
         """Take the sentences `after` in place of `before`, as one step that can be undone.
 
+        Returns:
+            Those that were left as they were, as (sentence, its wording, why that was refused).
+
         Raises:
-            SightlineError: One of them is another statement, or the report has changed meanwhile;
-                nothing is changed then.
+            SightlineError: The report has changed meanwhile; nothing is changed then.
         """
         draft = self.draft
         if draft is None or list(before) != self.to_word() or len(before) != len(after):
@@ -373,31 +402,26 @@ class OpenReport:
                 "the report has changed since, or not each sentence came back",
                 remedy="Ask for the wording again.",
             )
-        for one, text in zip(before, after, strict=True):
-            if fault := rewording_fault(one.text, text, draft.language):
-                raise SightlineError(
-                    f"the wording was refused: {fault}",
-                    subject=one.text,
-                    remedy="The report is unchanged; ask again, or word it yourself.",
-                )
-        texts = iter(after)
-        worded = draft
+        texts, left = iter(after), list[tuple[str, str, str]]()
+        worded, known = draft, len(self.checks)
         for section in draft.sections:
-            if section.tells_findings:
-                lines = [
-                    replace(one, text=" ".join(next(texts).split()))
-                    if one.findings and not is_struck(one, self.accepted)
-                    else one
-                    for one in section.sentences
-                ]
-                worded = worded.with_sentences(section.key, lines)
-        found = check_report(worded, self.subject, self.accepted, self._rejected)
-        if len(found) > len(self.checks):
-            raise SightlineError(
-                "the wording was refused: it contradicts a finding",
-                remedy="The report is unchanged; ask again, or word it yourself.",
-            )
+            lines = list(section.sentences)
+            for place, one in enumerate(section.sentences):
+                if not one.findings or is_struck(one, self.accepted):
+                    continue
+                words = " ".join(next(texts).split())
+                fault = rewording_fault(one.text, words, draft.language)
+                lines[place] = replace(one, text=words)
+                tried = worded.with_sentences(section.key, lines)
+                if not fault and len(self._checked(tried)) > known:
+                    fault = CONTRADICTS
+                if fault:
+                    left.append((one.text, words, fault))
+                    lines[place] = one
+                else:
+                    worded = tried
         self._change("Word the report", worded)
+        return left
 
     @property
     def against_signing(self) -> list[Check]:
@@ -424,8 +448,7 @@ class OpenReport:
                 raise SightlineError(
                     "the report tells nothing yet", remedy="Write the findings or the impression."
                 )
-            signed = replace(draft, signature=signature, edited=True)
-            self._change("Sign the report", signed)
+            self._change("Sign the report", draft.signed(signature, self.accepted))
         elif draft.addenda and draft.addenda[-1].signature is None:
             last = draft.addenda[-1]
             if not last.text.strip():
@@ -436,7 +459,8 @@ class OpenReport:
     def unsign(self) -> None:
         """Take the signature back, with addenda: the report can be edited again."""
         if self.draft is not None:
-            self._change("Take the signature back", replace(self.draft, signature=None, addenda=()))
+            unsigned = replace(self.draft, signature=None, addenda=(), signed_findings=())
+            self._change("Take the signature back", unsigned)
 
     def begin_addendum(self) -> None:
         """Add an empty addendum to a signed report, unless one is open."""
@@ -444,11 +468,11 @@ class OpenReport:
         if draft is not None and draft.signature and all(one.signature for one in draft.addenda):
             self._change("Add an addendum", replace(draft, addenda=(*draft.addenda, Addendum(""))))
 
-    def edit_addendum(self, text: str) -> None:
+    def edit_addendum(self, words: str) -> None:
         """Change the text of the open addendum."""
         draft = self.draft
         if draft is not None and draft.addenda and draft.addenda[-1].signature is None:
-            addenda = (*draft.addenda[:-1], Addendum(text))
+            addenda = (*draft.addenda[:-1], Addendum(words))
             self._change("Edit the addendum", replace(draft, addenda=addenda), "addendum")
 
     def written(self) -> WrittenReport | None:

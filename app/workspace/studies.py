@@ -110,6 +110,11 @@ class Studies:
         found = next(self._everywhere.places(sop_instance_uid), None)
         return found[0].instances[found[1]] if found else None
 
+    def instances_with(self, uids: Iterable[str]) -> tuple[Instance, ...]:
+        """Return the open images with these SOP Instance UIDs, each once."""
+        found = map(self.with_uid, dict.fromkeys(uids))
+        return tuple(one for one in found if one is not None)
+
     def instances(self) -> list[Sequence[Instance]]:
         """Return one sequence of instances per open series, in list order; works on any thread."""
         return [one.instances for study in self.all for one in study.series]

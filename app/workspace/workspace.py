@@ -518,8 +518,8 @@ class Workspace:
 
         The object in the active viewport comes first, even if it is a report, so that tools refuse
         the report rather than run on an image that the user does not see. Next are those in the
-        other viewports, then images from the shown study, then images from other studies, up to
-        `MOST_IMAGES`. For a reformat the acquired image is returned, since findings belong to
+        other viewports, then images from the shown study, from its priors and from other studies,
+        up to `MOST_IMAGES`. For a reformat the acquired image is returned, since findings belong to
         acquired pixels.
         """
         images: list[OpenImage] = []
@@ -609,11 +609,12 @@ class Workspace:
         return any(item.provenance.tool != drawing.OUTSIDE for item in self.shown_marks())
 
     def _images(self) -> Iterator[Instance]:
-        """Yield the open images, those of the shown study first."""
+        """Yield the open images: of the shown study, of its priors, then of the other studies."""
         shown = self.acquired
         own = self.studies.study_of(shown) if shown else None
-        others = (study for study in self.studies.all if study is not own)
-        for study in (*((own,) if own else ()), *others):
+        first = [own, *self.priors(own)] if own else []
+        others = (study for study in self.studies.all if study not in first)
+        for study in (*first, *others):
             for series in study.series:
                 yield from (item for item in series.instances if item.is_image)
 

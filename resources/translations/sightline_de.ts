@@ -434,6 +434,7 @@
             </translation>
         </message>
         <message numerus="yes">
+            <location filename="../../app/views/report/report_files.py" />
             <location filename="../../app/views/report/report_panel.py" />
             <source>%n things to look at</source>
             <extracomment>Singular: %n thing to look at</extracomment>
@@ -608,6 +609,11 @@
             <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>a dialogue is open</source>
+            <translation>ein Dialog ist offen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/reading/dicom_objects.py" />
             <source>A DICOM object of an unknown kind (SOP Class {0}): not displayable</source>
             <translation>Ein DICOM-Objekt unbekannter Art (SOP Class {0}): nicht darstellbar</translation>
@@ -636,6 +642,11 @@
             <location filename="../../app/views/main_window.py" />
             <source>A file of your settings could not be used</source>
             <translation>Eine Datei Ihrer Einstellungen war nicht brauchbar</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>a finding of the signed report has changed since it was signed</source>
+            <translation>ein Befund des unterschriebenen Berichts wurde seit der Unterschrift geändert</translation>
         </message>
         <message>
             <location filename="../../app/imaging/reports/written_report.py" />
@@ -683,12 +694,17 @@
             <translation>ein Link führt dorthin</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>a locked finding is not deleted</source>
+            <translation>ein gesperrter Befund wird nicht gelöscht</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/presentation_states.py" />
             <source>a magnification of its own</source>
             <translation>eine eigene Vergrößerung</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>a mark of your own needs no review</source>
             <translation>eine eigene Markierung braucht keine Prüfung</translation>
         </message>
@@ -741,8 +757,13 @@
         </message>
         <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
-            <source>A note seems to name a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
-            <translation>Eine Notiz scheint einen Patienten zu nennen, und über Patienten wird nichts gemerkt. Ohne das lautet sie: „{left}“</translation>
+            <source>A note seems to be about a patient, and nothing about patients is kept. Without that it is: “{left}”</source>
+            <translation>Eine Notiz scheint von einem Patienten zu handeln, und über Patienten wird nichts behalten. Ohne das lautet sie: „{left}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>a number or unit differs</source>
+            <translation>eine Zahl oder Einheit ist anders</translation>
         </message>
         <message>
             <location filename="../../app/imaging/formats/pdf_file.py" />
@@ -1009,6 +1030,11 @@
             <translation>Nehmen Sie sie zuerst an oder lehnen Sie sie ab, oder lassen Sie sie weg.</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Accept {names}?</source>
+            <translation>{names} annehmen?</translation>
+        </message>
+        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>accept, edit, reject the selected finding</source>
             <translation>gewählten Befund annehmen, ändern, ablehnen</translation>
@@ -1024,14 +1050,14 @@
             <translation>angenommen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Accepted after the signature: {told}</source>
+            <translation>Nach der Unterschrift angenommen: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>Accepted by {name} on {time}</source>
             <translation>Angenommen von {name} am {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Accepted: {names}.</source>
-            <translation>Angenommen: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -1449,9 +1475,14 @@
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>another study is shown now, and stays as it is</source>
             <translation>jetzt wird eine andere Studie gezeigt, sie bleibt, wie sie ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_files.py" />
+            <source>Another study is shown now: nothing was saved</source>
+            <translation>Jetzt wird eine andere Studie gezeigt: Es wurde nichts gespeichert</translation>
         </message>
         <message>
             <location filename="../../app/records/record_index.py" />
@@ -1689,6 +1720,7 @@
         </message>
         <message>
             <location filename="../../app/agent/loop/model_turn.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Ask again.</source>
             <translation>Fragen Sie noch einmal.</translation>
         </message>
@@ -2359,7 +2391,7 @@
             <translation>Ändern Sie oben die Wörter oder den Filter.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Change what is shown</source>
             <translation>Anzeige ändern</translation>
         </message>
@@ -2367,6 +2399,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>changed</source>
             <translation>geändert</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Changed after the signature: {told}</source>
+            <translation>Nach der Unterschrift geändert: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/plan_view.py" />
@@ -2534,11 +2571,6 @@
             <translation>Farbe wählen</translation>
         </message>
         <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>Choose a file in a folder with free space that you may write to.</source>
-            <translation>Wählen Sie eine Datei in einem Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/threads.py" />
             <source>Choose a file…</source>
             <translation>Datei wählen…</translation>
@@ -2556,7 +2588,6 @@
         <message>
             <location filename="../../app/agent/request.py" />
             <location filename="../../app/views/audit/audit_window.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -2615,14 +2646,6 @@
             <location filename="../../app/views/shortcuts.py" />
             <source>choose a window preset</source>
             <translation>eine Fenstervorgabe wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <location filename="../../app/tools/kept_values.py" />
-            <location filename="../../app/tools/plots.py" />
-            <location filename="../../app/tools/tables.py" />
-            <source>Choose an output folder with free space that you may write to.</source>
-            <translation>Wählen Sie einen Ausgabeordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/process.py" />
@@ -2780,11 +2803,6 @@
             <translation>Klicken zeigt die Quellen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Click it, then ask again.</source>
-            <translation>Klicken Sie ihn an und fragen Sie noch einmal.</translation>
-        </message>
-        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Click on a finding</source>
             <translation>Klick auf einen Befund</translation>
@@ -2850,9 +2868,9 @@
             <translation>Alle Studien schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Close it?</source>
-            <translation>Schließen?</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>Close it, then ask again.</source>
+            <translation>Schließen Sie ihn und fragen Sie noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -3349,11 +3367,6 @@
             <translation>aktuell</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>current and prior</source>
-            <translation>aktuelle und Voraufnahme</translation>
-        </message>
-        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Cut marks</source>
             <translation>Markierungen ausschneiden</translation>
@@ -3474,24 +3487,14 @@
             <translation>Markierungen der ausgewählten löschen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Delete {which}?</source>
-            <translation>{which} löschen?</translation>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Delete {names}?</source>
+            <translation>{names} löschen?</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>Delete “{title}”?</source>
             <translation>„{title}“ löschen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Deleted: {names}.</source>
-            <translation>Gelöscht: {names}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Deletes one of the user's notes, only when the user asks to.</source>
-            <translation>Löscht eine der Notizen des Benutzers, nur wenn er darum bittet.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/dock.py" />
@@ -3503,6 +3506,11 @@
             <location filename="../../app/tools/record/patient_data.py" />
             <source>Demographics</source>
             <translation>Stammdaten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Denies what was accepted: {told}</source>
+            <translation>Verneint, was angenommen wurde: {told}</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -3971,6 +3979,11 @@
             <location filename="../../app/views/chat/dock.py" />
             <source>Earlier conversations</source>
             <translation>Frühere Gespräche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Earlier study, not named: {told}</source>
+            <translation>Voruntersuchung, nicht genannt: {told}</translation>
         </message>
         <message>
             <location filename="../../resources/tables/chest.toml" />
@@ -4554,6 +4567,11 @@
             <translation>Befunde und Messungen</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Findings have changed since it was signed</source>
+            <translation>Seit der Unterschrift haben sich Befunde geändert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/lists.py" />
             <source>Findings of the presentation</source>
             <translation>Befunde des Leitsymptoms</translation>
@@ -4952,6 +4970,11 @@
             <translation>die Zeitpunkte durchgehen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Go to an image</source>
+            <translation>Zu einem Bild gehen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>Goal not reached.</source>
             <translation>Ziel nicht erreicht.</translation>
@@ -5060,11 +5083,6 @@
             <translation>Heatmaps</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>heatmaps</source>
-            <translation>Heatmaps</translation>
-        </message>
-        <message>
             <location filename="../../resources/tables/window.toml" />
             <source>Height px</source>
             <translation>Höhe px</translation>
@@ -5085,17 +5103,12 @@
             <translation>Ausgeblendet</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Hidden: {names}.</source>
-            <translation>Ausgeblendet: {names}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Hide all findings</source>
             <translation>Alle Befunde ausblenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Hide findings</source>
             <translation>Befunde ausblenden</translation>
         </message>
@@ -5200,6 +5213,11 @@
             <translation>Wie lang ist die Linie wirklich? Alle Markierungen des Bildes werden damit gemessen, statt mit dem Maßstab der Datei, und sagen das: von Hand kalibriert.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>How many cells are there?</source>
+            <translation>Wie viele Zellen gibt es?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>How often the language model is asked.</source>
             <translation>Wie oft das Sprachmodell gefragt wird.</translation>
@@ -5251,6 +5269,12 @@
             <translation>Kennungen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>If they are of one patient, have the patient data of the files corrected.</source>
+            <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Image</source>
             <translation>Bild</translation>
@@ -5281,11 +5305,6 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Image texts: {which}.</source>
-            <translation>Bildtexte: {which}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -5295,11 +5314,6 @@
             <location filename="../../app/views/canvas/corner_text.py" />
             <source>Image {number} / {count}</source>
             <translation>Bild {number} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>image {place} of {count}</source>
-            <translation>Bild {place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/tool_card.py" />
@@ -5548,11 +5562,6 @@
             <translation>INVERTIERT</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>inverted</source>
-            <translation>invertiert</translation>
-        </message>
-        <message>
             <location filename="../../app/views/chat/approval.py" />
             <source>Invisible characters are shown as their codes.</source>
             <translation>Unsichtbare Zeichen werden als ihre Codes gezeigt.</translation>
@@ -5634,9 +5643,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
-            <location filename="../../app/tools/kept_values.py" />
             <location filename="../../app/tools/models/sources.py" />
-            <location filename="../../app/views/dicom_export_dialog.py" />
             <source>it cannot be written ({0})</source>
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
@@ -5754,6 +5761,11 @@
             <translation>es enthält {0}, was nicht als Bild gezeigt werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it contradicts a finding</source>
+            <translation>es widerspricht einem Befund</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>it could not be downloaded ({0})</source>
             <translation>es konnte nicht heruntergeladen werden ({0})</translation>
@@ -5822,6 +5834,11 @@
             <location filename="../../app/imaging/objects/segment_index.py" />
             <source>it describes only {0} of its {1} frames</source>
             <translation>es beschreibt nur {0} von {1} Frames</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it differs in "{0}"</source>
+            <translation>„{0}“ ist anders</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />
@@ -5964,11 +5981,6 @@
             <location filename="../../app/imaging/pixels/regions.py" />
             <source>it has {0}, not {1}</source>
             <translation>sie hat {0}, nicht {1}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>It has: {names}.</source>
-            <translation>Es hat: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/imaging/finding_files.py" />
@@ -6137,6 +6149,11 @@
             <translation>es ist farbig oder skaliert: {0}</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it is negated otherwise</source>
+            <translation>die Verneinung ist anders</translation>
+        </message>
+        <message>
             <location filename="../../app/records/fhir_json.py" />
             <source>it is nested too deeply</source>
             <translation>sie ist zu tief verschachtelt</translation>
@@ -6197,14 +6214,14 @@
             <translation>es ist kein Bild</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it is not as exact as before</source>
+            <translation>es ist nicht so genau wie zuvor</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/writing.py" />
             <source>It is not available for Python 3.14 yet: use Python 3.11 to 3.13.</source>
             <translation>Es gibt es noch nicht für Python 3.14: Verwenden Sie Python 3.11 bis 3.13.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>it is not clear what place is meant</source>
-            <translation>es ist nicht klar, welche Stelle gemeint ist</translation>
         </message>
         <message>
             <location filename="../../app/tools/registry.py" />
@@ -6410,6 +6427,11 @@
             <location filename="../../app/records/fhir_server.py" />
             <source>it speaks FHIR {0}; FHIR R4 is needed</source>
             <translation>er spricht FHIR {0}; nötig ist FHIR R4</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>it tells things in another order, so a figure may have passed to another</source>
+            <translation>die Reihenfolge ist anders, eine Zahl kann zu etwas anderem geraten sein</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -7059,11 +7081,6 @@
             <translation>UIDs behalten: Wer die Originale hat, findet sie damit</translation>
         </message>
         <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Keeps a note for all conversations, only when the user asks to remember a preference, a convention of the site or a style of reports; never anything about a patient.</source>
-            <translation>Merkt sich eine Notiz für alle Gespräche, nur wenn der Benutzer darum bittet: eine Vorliebe, eine Konvention des Hauses oder einen Befundstil; nie etwas über einen Patienten.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/fields.py" />
             <location filename="../../app/views/settings/mcp_page.py" />
             <location filename="../../app/views/settings/model_page.py" />
@@ -7189,6 +7206,11 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>Last slice</source>
             <translation>Letzte Schicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Lay out viewports</source>
+            <translation>Viewports anordnen</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -7479,11 +7501,6 @@
             <location filename="../../app/views/browser/study_list.py" />
             <source>List the studies and series that contain all words</source>
             <translation>Studien und Serien auflisten, die alle Wörter enthalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/notes/remember.py" />
-            <source>Lists the notes that are kept for all conversations.</source>
-            <translation>Listet die Notizen auf, die für alle Gespräche gelten.</translation>
         </message>
         <message>
             <location filename="../../resources/tables/dicom.toml" />
@@ -7780,6 +7797,11 @@
             <translation>Schlüsselbild markieren; nächstes, voriges</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Mark a place</source>
+            <translation>Stelle markieren</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Mark a point</source>
             <translation>Punkt markieren</translation>
@@ -7795,11 +7817,6 @@
             <translation>Als Schlüsselbild markieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Mark it with {key}.</source>
-            <translation>Markieren Sie sie mit {key}.</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
             <source>Mark or accept a finding, or choose to write what is only proposed, too.</source>
             <translation>Markieren Sie etwas oder nehmen Sie einen Befund an, oder wählen Sie auch nur Vorgeschlagenes.</translation>
@@ -7808,11 +7825,6 @@
             <location filename="../../app/imaging/reading/object_entries.py" />
             <source>Mark the key images anew.</source>
             <translation>Markieren Sie die Schlüsselbilder neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Mark two points with M, or draw the length with L.</source>
-            <translation>Markieren Sie zwei Punkte mit M, oder zeichnen Sie die Länge mit L.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/threads.py" />
@@ -7833,11 +7845,6 @@
             <location filename="../../app/views/chat/attachments.py" />
             <source>Marked region</source>
             <translation>Markierter Bereich</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Marked: {label}.</source>
-            <translation>Markiert: {label}.</translation>
         </message>
         <message>
             <location filename="../../app/views/mark_keeping.py" />
@@ -7937,6 +7944,7 @@
             <translation>Cobb-Winkel messen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Measure a length</source>
             <translation>Länge messen</translation>
@@ -8420,11 +8428,6 @@
             <translation>Kein Befund hat diese Zahl: {told}</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no finding is selected</source>
-            <translation>kein Befund ist ausgewählt</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <source>No finding matches</source>
             <translation>Kein Befund passt</translation>
@@ -8455,7 +8458,7 @@
             <translation>Es wird kein Bild gezeigt</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/shown.py" />
             <source>no image is shown</source>
             <translation>es wird kein Bild gezeigt</translation>
         </message>
@@ -8560,11 +8563,6 @@
             <translation>Keine geöffnete Akte hat diesen Eintrag.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no open series is “{name}”</source>
-            <translation>keine offene Serie heißt „{name}“</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>No patient data in the file</source>
             <translation>Keine Patientendaten in der Datei</translation>
@@ -8600,9 +8598,9 @@
             <translation>Kein Leitsymptom passt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>no prior of this patient is open</source>
-            <translation>keine Voraufnahme dieses Patienten ist offen</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>no prior{0} of this patient is open</source>
+            <translation>keine Voraufnahme{0} dieses Patienten ist geöffnet</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
@@ -8626,8 +8624,8 @@
         </message>
         <message>
             <location filename="../../app/views/chat/region_claims.py" />
-            <source>No sentence of this conversation cites it</source>
-            <translation>Kein Satz dieser Unterhaltung verweist darauf</translation>
+            <source>No sentence that is shown cites it</source>
+            <translation>Kein gezeigter Satz belegt sich damit</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -8878,11 +8876,6 @@
             <translation>nicht installiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>not inverted</source>
-            <translation>nicht invertiert</translation>
-        </message>
-        <message>
             <location filename="../../app/views/models/model_wording.py" />
             <location filename="../../app/views/settings/fields.py" />
             <source>not known</source>
@@ -8928,11 +8921,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Not the published files</source>
             <translation>Nicht die veröffentlichten Dateien</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>not turned</source>
-            <translation>nicht gedreht</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/approval.py" />
@@ -8984,9 +8972,9 @@
             <translation>Nichts</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>nothing changed</source>
-            <translation>nichts hat sich geändert</translation>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Nothing is accepted or measured yet</source>
+            <translation>Noch nichts angenommen oder gemessen</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -9373,7 +9361,7 @@
         </message>
         <message>
             <location filename="../../app/views/browser/attributes.py" />
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/shown.py" />
             <source>Open an image first.</source>
             <translation>Öffnen Sie zuerst ein Bild.</translation>
         </message>
@@ -9419,6 +9407,11 @@
             <location filename="../../app/imaging/objects/label_volumes.py" />
             <source>Open it by itself to look at it</source>
             <translation>Öffnen Sie es für sich, um es anzusehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Open its files again, and the link shows it.</source>
+            <translation>Öffnen Sie seine Dateien wieder, dann zeigt ihn der Link.</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
@@ -9507,7 +9500,7 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>Open the prior as well.</source>
             <translation>Öffnen Sie auch die Voraufnahme.</translation>
         </message>
@@ -9951,6 +9944,11 @@
             <translation>vom Sprachmodell geplant</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Play a cine</source>
+            <translation>Cine abspielen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Play cine</source>
             <translation>Cine abspielen</translation>
@@ -10195,6 +10193,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Price</source>
             <translation>Preis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/run_wording.py" />
+            <source>price not known</source>
+            <translation>Preis nicht bekannt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/model_page.py" />
@@ -10673,6 +10676,11 @@
             </translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Refused: “{said}” ({reason})</source>
+            <translation>Nicht übernommen: „{said}“ ({reason})</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_sections.py" />
             <source>refuted</source>
             <translation>widerlegt</translation>
@@ -10723,6 +10731,11 @@
             <translation>Befund ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Reject {names}?</source>
+            <translation>{names} ablehnen?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/wording.py" />
             <source>rejected</source>
             <translation>abgelehnt</translation>
@@ -10731,11 +10744,6 @@
             <location filename="../../app/views/wording.py" />
             <source>Rejected by {name} on {time}</source>
             <translation>Abgelehnt von {name} am {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Rejected: {names}.</source>
-            <translation>Abgelehnt: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -11236,6 +11244,11 @@
             <translation>Sagen Sie mit --name, welches es ist. Bekannte Dateien: {0}. Bekannte Ordner: {1}.</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Says nothing of what it rests on: {told}</source>
+            <translation>Sagt nichts von dem, worauf es beruht: {told}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Scale</source>
             <translation>Skalierung</translation>
@@ -11418,6 +11431,11 @@
             <translation>Was zu tun ist, steht in der Liste der Studien.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>See what is shown</source>
+            <translation>Sehen, was gezeigt wird</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_reading.py" />
             <source>see {0} (not in this document)</source>
             <translation>siehe {0} (nicht in diesem Dokument)</translation>
@@ -11502,11 +11520,6 @@
             <location filename="../../app/views/documents/report_document.py" />
             <source>selected from</source>
             <translation>ausgewählt aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Selected: {names}.</source>
-            <translation>Ausgewählt: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/wording.py" />
@@ -11633,18 +11646,8 @@
             <translation>Serienbeschreibung</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Series of this study: {numbers}.</source>
-            <translation>Serien dieser Studie: {numbers}.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/browser/study_rows.py" />
             <source>Series {number}</source>
-            <translation>Serie {number}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>series {number}</source>
             <translation>Serie {number}</translation>
         </message>
         <message>
@@ -11688,6 +11691,11 @@
             <translation>Setzen Sie SIGHTLINE_MODELS auf einen Ordner, in den Sie schreiben dürfen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Set the window</source>
+            <translation>Fenster einstellen</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
@@ -11703,11 +11711,6 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Settings…</source>
             <translation>Einstellungen…</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>several findings are called “{name}”</source>
-            <translation>mehrere Befunde heißen „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/studies/catalogue.py" />
@@ -11775,6 +11778,11 @@
             <translation>Zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Show a series</source>
+            <translation>Serie zeigen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/record/record_opening.py" />
             <source>Show all</source>
             <translation>Alle zeigen</translation>
@@ -11810,7 +11818,7 @@
             <translation>Frühere Nachrichten zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Show findings</source>
             <translation>Befunde einblenden</translation>
         </message>
@@ -11880,7 +11888,7 @@
             <translation>Ergebnis {number} zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>Show the images as acquired.</source>
             <translation>Zeigen Sie die Bilder wie aufgenommen.</translation>
         </message>
@@ -11900,7 +11908,7 @@
             <translation>Studie zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>Show the study that you asked about, and ask again.</source>
             <translation>Zeigen Sie die Studie, nach der Sie gefragt haben, und fragen Sie noch einmal.</translation>
         </message>
@@ -11924,11 +11932,6 @@
             <location filename="../../app/views/report/report_panel.py" />
             <source>Show {title} on its image</source>
             <translation>{title} auf dem Bild zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>Shown: {names}.</source>
-            <translation>Eingeblendet: {names}.</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
@@ -12135,6 +12138,11 @@
             <location filename="../../app/wiring/window_builder.py" />
             <source>Some settings were not as expected</source>
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/viewer.py" />
+            <source>something else was done meanwhile</source>
+            <translation>inzwischen wurde etwas anderes getan</translation>
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
@@ -12542,6 +12550,11 @@
             <translation>Die Unterschrift zurücknehmen und den gestrichenen Satz entfernen, oder den Befund annehmen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/written_report.py" />
+            <source>Take the signature back, look at the sentence and sign again; or undo it.</source>
+            <translation>Nehmen Sie die Unterschrift zurück, prüfen Sie den Satz und unterschreiben Sie neu; oder machen Sie die Änderung rückgängig.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Take the table's probability again</source>
             <translation>Wieder die Wahrscheinlichkeit der Tabelle nehmen</translation>
@@ -12705,6 +12718,11 @@
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />
+            <source>The assistant could not finish</source>
+            <translation>Der Assistent konnte nicht fertig werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
             <source>The assistant has finished</source>
             <translation>Der Assistent ist fertig</translation>
         </message>
@@ -12739,7 +12757,7 @@
             <translation>Der Assistent wendet Bildwerkzeuge darauf an. Was sie finden, wird in das Bild gezeichnet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>The assistant wants to do this.</source>
             <translation>Der Assistent möchte das tun.</translation>
         </message>
@@ -12807,16 +12825,6 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The chosen slices have the marks already.</source>
             <translation>Die gewählten Schichten haben die Markierungen schon.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>The cine plays at {rate} images a second.</source>
-            <translation>Die Bildfolge läuft mit {rate} Bildern pro Sekunde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>The cine stopped.</source>
-            <translation>Die Bildfolge steht.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plot_data.py" />
@@ -12969,11 +12977,6 @@
             <translation>Die genauen Argumente</translation>
         </message>
         <message>
-            <location filename="../../app/agent/sessions/export.py" />
-            <source>the export cannot be written ({0})</source>
-            <translation>der Export kann nicht geschrieben werden ({0})</translation>
-        </message>
-        <message>
             <location filename="../../app/records/fhir_reading.py" />
             <source>the FHIR library refuses it ({0})</source>
             <translation>die FHIR-Bibliothek lehnt sie ab ({0})</translation>
@@ -13093,6 +13096,16 @@
             <location filename="../../app/views/canvas/window_hint.py" />
             <source>The file's window ({window}) shows {share}% of the pixels in {greys} of 256 greys.</source>
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/compare.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/expert.py" />
+            <source>the files name different patients: there is no progression between them</source>
+            <translation>die Dateien nennen verschiedene Patienten: Zwischen ihnen gibt es keinen Verlauf</translation>
         </message>
         <message>
             <location filename="../../app/imaging/space/volumes.py" />
@@ -13245,6 +13258,11 @@
             <translation>Das Bild stammt von einem Mikroskop: In wahrer Größe wäre es zu klein, um etwas zu sehen.</translation>
         </message>
         <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The image of this finding is closed</source>
+            <translation>Das Bild dieses Befunds ist geschlossen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/true_size.py" />
             <source>The image was warped into a standard space: its mm are not the patient's.</source>
             <translation>Das Bild wurde in einen Standardraum verformt: Seine mm sind nicht die des Patienten.</translation>
@@ -13386,8 +13404,8 @@
         </message>
         <message>
             <location filename="../../app/views/report/report_panel.py" />
-            <source>The list names accepted findings that the text leaves out, or numbers that no finding has.</source>
-            <translation>Die Liste nennt angenommene Befunde, die der Text auslässt, oder Zahlen, die kein Befund hat.</translation>
+            <source>The list names accepted findings that the text leaves out, numbers that no finding has, and the like.</source>
+            <translation>Die Liste nennt angenommene Befunde, die im Text fehlen, Zahlen, die kein Befund hat, und Ähnliches.</translation>
         </message>
         <message>
             <location filename="../../app/settings.py" />
@@ -13418,11 +13436,6 @@
             <location filename="../../app/views/slice_paste.py" />
             <source>The marks are pasted at the same place of each slice and measured there. Slices that have them already are left out.</source>
             <translation>Die Markierungen werden an derselben Stelle jeder Schicht eingefügt und dort gemessen. Schichten, die sie schon haben, werden ausgelassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/agent/json_forms.py" />
-            <source>the mask cannot be written ({0})</source>
-            <translation>die Maske kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_seg.py" />
@@ -13630,7 +13643,7 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>the place of this image in the patient is not known</source>
             <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
         </message>
@@ -13640,14 +13653,14 @@
             <translation>die Orte von {0} Kacheln in Pixeln und in mm widersprechen sich: nach den Pixeln gezeichnet</translation>
         </message>
         <message>
-            <location filename="../../app/tools/plots.py" />
-            <source>the plot cannot be read</source>
-            <translation>das Diagramm kann nicht gelesen werden</translation>
+            <location filename="../../app/views/chat/run_view.py" />
+            <source>The plan waits for you.</source>
+            <translation>Der Plan wartet auf Sie.</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
-            <source>the plot cannot be written ({0})</source>
-            <translation>das Diagramm kann nicht geschrieben werden ({0})</translation>
+            <source>the plot cannot be read</source>
+            <translation>das Diagramm kann nicht gelesen werden</translation>
         </message>
         <message>
             <location filename="../../app/tools/plots.py" />
@@ -13776,11 +13789,6 @@
         </message>
         <message>
             <location filename="../../app/workspace/report.py" />
-            <source>The report is unchanged; ask again, or word it yourself.</source>
-            <translation>Der Bericht ist unverändert; erneut bitten oder selbst formulieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
             <source>the report tells nothing yet</source>
             <translation>der Bericht sagt noch nichts aus</translation>
         </message>
@@ -13825,9 +13833,19 @@
             <translation>Der Abschnitt, den ein Sprachmodell bekommt. Feste Regeln brauchen keinen.</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the sentence is empty</source>
+            <translation>der Satz ist leer</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>The series of viewport {number}</source>
             <translation>Die Serie des Viewports {number}</translation>
+        </message>
+        <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the series or image differs</source>
+            <translation>Serie oder Bild ist anders</translation>
         </message>
         <message numerus="yes">
             <location filename="../../app/views/pictures/export_dialog.py" />
@@ -13949,6 +13967,11 @@
             <translation>Die gezeigte Serie hat eine einzige Schicht</translation>
         </message>
         <message>
+            <location filename="../../app/imaging/reports/checks.py" />
+            <source>the side differs</source>
+            <translation>die Seite ist anders</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/space/stacks.py" />
             <source>the slice distance changes from {0} to {1} mm</source>
             <translation>der Schichtabstand wechselt von {0} auf {1} mm</translation>
@@ -14012,11 +14035,6 @@
             <location filename="../../app/tools/tables.py" />
             <source>the table cannot be read ({0})</source>
             <translation>die Tabelle kann nicht gelesen werden ({0})</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/tables.py" />
-            <source>the table cannot be written ({0})</source>
-            <translation>die Tabelle kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
             <location filename="../../app/views/diagnosis/diagnosis_panel.py" />
@@ -14104,11 +14122,6 @@
             <translation>die Ultraschallregionen passen nicht zum Bild: Es wurde skaliert, mm sind unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/tools/viewer/tools.py" />
-            <source>the user did not want this</source>
-            <translation>der Benutzer wollte das nicht</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/loop/model_turn.py" />
             <source>the user does not allow the patient's record to be sent</source>
             <translation>der Benutzer erlaubt nicht, dass die Patientenakte gesendet wird</translation>
@@ -14159,19 +14172,9 @@
             <translation>Die Breite muss über 0 sein, und beide Zahlen unter einer Milliarde.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>the window was closed</source>
             <translation>das Fenster wurde geschlossen</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the wording was refused: it contradicts a finding</source>
-            <translation>die Formulierung wurde abgelehnt: Sie widerspricht einem Befund</translation>
-        </message>
-        <message>
-            <location filename="../../app/workspace/report.py" />
-            <source>the wording was refused: {0}</source>
-            <translation>die Formulierung wurde abgelehnt: {0}</translation>
         </message>
         <message>
             <location filename="../../app/agent/privacy/consents.py" />
@@ -14230,21 +14233,11 @@
             <translation>es sind zu viele Seiten: die Akte hat Lücken</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>There are {count}.</source>
-            <translation>Es gibt {count}.</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/profiles.py" />
             <location filename="../../app/tools/models/store.py" />
             <location filename="../../app/wiring/program.py" />
             <source>There are: {0}.</source>
             <translation>Es gibt: {0}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>There are: {labels}.</source>
-            <translation>Es gibt: {labels}.</translation>
         </message>
         <message>
             <location filename="../../app/tools/diagnosis/protocol.py" />
@@ -14267,29 +14260,14 @@
             <translation>unter dieser Adresse ist kein FHIR-Server (404)</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no finding “{name}” on the shown images</source>
-            <translation>auf den gezeigten Bildern gibt es keinen Befund „{name}“</translation>
-        </message>
-        <message>
             <location filename="../../app/imaging/objects/layer_targets.py" />
             <source>there is no frame {0} to draw on</source>
             <translation>es gibt kein Frame {0}, auf das gezeichnet werden könnte</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no image {number}; the series has {count}</source>
-            <translation>es gibt kein Bild {number}; die Serie hat {count}</translation>
-        </message>
-        <message>
             <location filename="../../app/agent/llm/providers.py" />
             <source>there is no language model {0}</source>
             <translation>es gibt kein Sprachmodell {0}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no layout “{name}”</source>
-            <translation>es gibt keine Anordnung „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/write_sr.py" />
@@ -14357,19 +14335,9 @@
             <translation>einen solchen Ordner gibt es nicht</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no time point {number}</source>
-            <translation>es gibt keinen Zeitpunkt {number}</translation>
-        </message>
-        <message>
             <location filename="../../app/wiring/program.py" />
             <source>there is no tool pack {0}</source>
             <translation>es gibt kein Werkzeugpaket {0}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>there is no viewport “{name}”</source>
-            <translation>es gibt kein Bildfenster „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />
@@ -14407,12 +14375,12 @@
             <translation>Es gibt nichts zu schreiben: keine solche Markierung, kein solcher Befund in dieser Studie.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>there is only one image here</source>
             <translation>hier gibt es nur ein Bild</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>there is only one image here, nothing to play</source>
             <translation>hier gibt es nur ein Bild, nichts abzuspielen</translation>
         </message>
@@ -14592,14 +14560,9 @@
             <translation>Dieses Bild hat eigene Farben und kein Fenster</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>this image has no grey values to window</source>
             <translation>dieses Bild hat keine Grauwerte zum Fenstern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>this image has no window preset “{name}”</source>
-            <translation>für dieses Bild gibt es kein Fenster „{name}“</translation>
         </message>
         <message>
             <location filename="../../app/views/documents/report_document.py" />
@@ -14617,7 +14580,7 @@
             <translation>Dies ist ein Bildschirmfoto oder Scan, der alles zeigen kann, was darauf war.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
             <source>this is a section, on which the assistant does not draw</source>
             <translation>das ist ein Schnitt; darauf zeichnet der Assistent nicht</translation>
         </message>
@@ -15025,11 +14988,6 @@
             <translation>zwei Durchmesser, Herz-Thorax-Quotient</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>two points are needed</source>
-            <translation>zwei Punkte werden gebraucht</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/mcp_page.py" />
             <source>Two servers have the name {name}.</source>
             <translation>Zwei Server haben den Namen {name}.</translation>
@@ -15038,11 +14996,6 @@
             <location filename="../../app/views/viewports/layout_menu.py" />
             <source>Two side by side</source>
             <translation>Zwei nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>two viewports are needed to exchange them</source>
-            <translation>zum Tauschen braucht es zwei Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/record/record_sections.py" />
@@ -15123,6 +15076,11 @@
             <translation>Entladen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Unlock it first.</source>
+            <translation>Entsperren Sie ihn zuerst.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Unlock it to move, change or delete it.</source>
             <translation>Entsperren Sie sie, um sie zu verschieben, zu ändern oder zu löschen.</translation>
@@ -15171,6 +15129,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>US dollars for a million tokens; for the estimate of what a run costs.</source>
             <translation>US-Dollar für eine Million Tokens; für die Schätzung, was ein Lauf kostet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Use a command</source>
+            <translation>Befehl ausführen</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/window_hint.py" />
@@ -15451,9 +15414,19 @@
             <translation>Was mit dieser Frage getan werden kann</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/conversation.py" />
+            <source>What can you do?</source>
+            <translation>Was kannst du?</translation>
+        </message>
+        <message>
             <location filename="../../app/agent/loop/tool_model.py" />
             <source>what identifies the patient could not be told: nothing was sent</source>
             <translation>was den Patienten kenntlich macht, ließ sich nicht feststellen: nichts wurde gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>What is abnormal here, and where?</source>
+            <translation>Was ist hier auffällig, und wo?</translation>
         </message>
         <message>
             <location filename="../../app/views/browser/layers_panel.py" />
@@ -15516,7 +15489,7 @@
             <translation>Was Sightline zeigte, {0}; Graustufen wie gefenstert</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>What the assistant did</source>
             <translation>Was der Assistent tat</translation>
         </message>
@@ -15591,6 +15564,11 @@
             <translation>Schreiben, Senden und Programme ablehnen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>what you were asked about is not there any more</source>
+            <translation>das, wonach Sie gefragt wurden, ist nicht mehr da</translation>
+        </message>
+        <message>
             <location filename="../../app/views/report/report_panel.py" />
             <source>What you wrote is replaced; undo brings it back.</source>
             <translation>Was Sie geschrieben haben, wird ersetzt; Rückgängig bringt es zurück.</translation>
@@ -15606,9 +15584,19 @@
             <translation>Rad, Strg + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/general_plan.py" />
+            <source>When was this image taken, and what is its pixel spacing?</source>
+            <translation>Wann wurde dieses Bild aufgenommen, und wie groß ist sein Pixelabstand?</translation>
+        </message>
+        <message>
             <location filename="../../app/views/models/models_window.py" />
             <source>Where</source>
             <translation>Ort</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/chest/plan.py" />
+            <source>Where are the lungs, and is the heart enlarged?</source>
+            <translation>Wo sind die Lungen, und ist das Herz vergrößert?</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />
@@ -15649,6 +15637,11 @@
             <location filename="../../app/tools/models/installation.py" />
             <source>whether the model can load this file cannot be checked here</source>
             <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/microscopy/plan.py" />
+            <source>Which cell states are there?</source>
+            <translation>Welche Zellzustände gibt es?</translation>
         </message>
         <message>
             <location filename="../../app/views/dicom_export_dialog.py" />
@@ -15716,11 +15709,6 @@
             <location filename="../../resources/tables/window.toml" />
             <source>Window</source>
             <translation>Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>window C {center} W {width}</source>
-            <translation>Fenster C {center} W {width}</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15828,6 +15816,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Without names, texts and overlays that files draw on the image are left out too, and labels with the patient's name or ID.</source>
             <translation>Ohne Namen werden auch Texte und Overlays weggelassen, die Dateien auf das Bild zeichnen, sowie Beschriftungen mit Name oder ID des Patienten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Work on findings</source>
+            <translation>Befunde bearbeiten</translation>
         </message>
         <message>
             <location filename="../../app/views/menu_bar.py" />
@@ -15947,7 +15940,7 @@
             <translation>Sie haben diese Akte gewählt; sie gehört nicht zur gezeigten Studie.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
+            <location filename="../../app/views/viewer_commands/viewer.py" />
             <source>you did not want this</source>
             <translation>Sie wollten das nicht</translation>
         </message>
@@ -16037,6 +16030,7 @@
             <translation>Ihre Fenstervorgaben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/viewer/tools.py" />
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom</source>
             <translation>Zoom</translation>
@@ -16055,11 +16049,6 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Zoom out</source>
             <translation>Verkleinern</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>zoom {percent} %</source>
-            <translation>Zoom {percent} %</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
@@ -16549,6 +16538,11 @@
             <translation>{count} Einträge</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>{count} findings: {names}</source>
+            <translation>{count} Befunde: {names}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_dialogs.py" />
             <source>{count} left out: padding, or behind the shutter</source>
             <translation>{count} ausgelassen: Auffüllung oder hinter der Blende</translation>
@@ -16582,11 +16576,6 @@
             <location filename="../../app/views/record/trend_chart.py" />
             <source>{count} values</source>
             <translation>{count} Werte</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>{count} viewports</source>
-            <translation>{count} Bildfenster</translation>
         </message>
         <message>
             <location filename="../../app/views/models/model_wording.py" />
@@ -16927,19 +16916,15 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <translation>{years} J.</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{command}” cannot be used now</source>
-            <translation>„{command}“ ist jetzt nicht möglich</translation>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>“{0}” cannot be used now</source>
+            <translation>„{0}“ ist jetzt nicht möglich</translation>
         </message>
         <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{command}” is open; you decide there.</source>
-            <translation>„{command}“ ist offen; Sie entscheiden dort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/viewer_commands.py" />
-            <source>“{name}” has no place on the image</source>
-            <translation>„{name}“ hat keinen Ort auf dem Bild</translation>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>“{0}” has no place on the image</source>
+            <translation>„{0}“ hat keinen Ort auf dem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

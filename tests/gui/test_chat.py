@@ -242,6 +242,24 @@ def test_a_warning_that_the_answer_does_not_tell_stays_on_its_card(
     assert warning.plain() == "⚠ 1 of 14 structures was not found"
 
 
+def test_a_german_answer_tells_its_warnings_once_and_the_rest_is_german_too(
+    chat: Chat, wait_until: Wait
+):
+    ask(chat, wait_until, "Ist das Herz vergrößert?")
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    warned = ["the heart was not found", "the file does not say its modality"]
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="t", status="ok", summary="", output={"warnings": warned}, evidence=1,
+    )  # fmt: skip
+    answer = "**Warnungen**\n- Das Herz wurde nicht gefunden [1]"
+    chat.runner.say(RunFinished, answer=answer, cited=[1])
+    wait_until(lambda: chat.run.ended and chat.dock.is_idle())
+    warning = chat.run.cards["c"].warning
+    assert warning is not None
+    wait_until(lambda: warning.plain() == "⚠ die Datei nennt ihre Modalität nicht")
+
+
 def test_a_card_keeps_its_figures_beside_the_words_of_a_language_model(
     chat: Chat, wait_until: Wait
 ):

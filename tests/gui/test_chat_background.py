@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from app.agent.events import ApprovalRequested, TextDelta, ToolFinished, ToolStarted
+from app.agent.events import ApprovalRequested, RunFailed, TextDelta, ToolFinished, ToolStarted
 from app.views.main_window import MainWindow
 from tests.gui.chat_support import Chat, ask, finding, make_chat
 from tests.gui.viewer_support import FakeDecoder, found, instance, study
@@ -77,6 +77,45 @@ def test_it_reports_back_where_it_was_asked(chat: Chat, wait_until: Wait):
     assert chat.workspace.acquired is FIRST
     wait_until(lambda: chat.run.isVisible())
     assert notices(chat) == []
+
+
+def test_show_leads_to_the_run_that_was_told_of_not_to_a_later_one(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    first, thread = chat.run, chat.dock.thread
+    assert thread is not None
+    chat.workspace.viewport.show(SECOND)
+    chat.dock.submit("And here?")
+    chat.runner.say(TextDelta, text="Both lungs.\n" * 60)
+    chat.runner.finish("Both lungs.\n" * 60)
+    wait_until(lambda: len(chat.runner.asked) == 2)
+    chat.runner.finish("Nothing.\n" * 60)
+    wait_until(lambda: not chat.agent.busy and notices(chat))
+    assert chat.run is not first
+    press_show(chat)
+    wait_until(lambda: not first.answers[0].visibleRegion().isEmpty())
+    # and from another conversation
+    chat.workspace.viewport.show(SECOND)
+    ask(chat, wait_until, "Once more?")
+    chat.workspace.viewport.show(FIRST)
+    chat.runner.finish("Nothing.")
+    wait_until(lambda: notices(chat))
+    chat.dock.new_thread()
+    press_show(chat)
+    wait_until(lambda: chat.dock.thread and chat.dock.thread.thread_id == thread.thread_id)
+
+
+def test_a_failure_is_told_as_one_and_a_stop_by_the_user_is_not(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.workspace.viewport.show(SECOND)
+    chat.agent.stop()
+    wait_until(lambda: not chat.agent.busy)
+    assert notices(chat) == []
+    chat.workspace.viewport.show(FIRST)
+    ask(chat, wait_until)
+    chat.workspace.viewport.show(SECOND)
+    chat.runner.say(RunFailed, error="The disk is full.", remedy="")
+    wait_until(lambda: notices(chat))
+    assert notices(chat)[0].startswith("The assistant could not finish: ")
 
 
 def test_a_question_of_it_is_told_and_led_to(chat: Chat, wait_until: Wait):

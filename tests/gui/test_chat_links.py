@@ -161,7 +161,7 @@ def test_a_removed_finding_greys_its_chip_and_undo_brings_it_back(chat: Chat, wa
 
 
 def test_after_the_tool_ran_again_old_links_lead_to_the_new_finding(chat: Chat, wait_until: Wait):
-    old, new = finding("Heart"), finding("Heart")
+    old, new = finding("Heart"), finding("Heart", call_id="c2")
     chips = run_with(chat, wait_until, [old], "The Heart.")
     chat.workspace.annotations.add([new])
     assert chips[0].isEnabled()

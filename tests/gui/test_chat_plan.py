@@ -339,6 +339,23 @@ def test_a_plan_is_edited_by_keys_and_not_after_its_end(chat: Chat, wait_until: 
     assert plan.hint.isHidden()
 
 
+def test_a_plan_that_is_held_says_that_it_waits(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "done"), step("b", "pending"))
+    QTest.mouseClick(plan.edit, LEFT)
+    assert chat.run.activity.text == "The plan waits for you."
+    QTest.mouseClick(plan.edit, LEFT)
+    assert chat.run.activity.text == "Thinking…"
+
+
+def test_nothing_runs_or_waits_in_the_plan_of_a_run_that_was_cut(chat: Chat, wait_until: Wait):
+    fields = {"steps": [step("a", "done"), step("b", "running"), step("c", "pending")]}
+    chat.dock.open_thread(recorded(chat, "q", (PlanUpdated, fields)))
+    wait_until(lambda: chat.dock.conversation.runs and chat.run.plan and chat.run.ended)
+    plan = chat.run.plan
+    assert plan is not None
+    assert [row.word.text() for row in plan.steps.rows] == ["done", "failed", "left out"]
+
+
 def test_a_plan_of_one_step_or_without_open_steps_is_not_edited(chat: Chat, wait_until: Wait):
     plan = plan_of(chat, wait_until, step("a", "pending"))
     assert plan.edit.isHidden()

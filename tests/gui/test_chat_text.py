@@ -7,9 +7,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
 
-from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style
+from app.views.chat.markdown import Linker, MarkdownWriter, Span, Style, plain_text
 from app.views.chat.tool_card import key_figures, number
 from app.views.plain_text import clean, one_line
 from app.views.widgets import plain_tip
@@ -55,7 +56,7 @@ def runs(document: QTextDocument) -> list[tuple[str, bool, str]]:
 
 def test_the_subset_is_read(qapp: object):
     assert written(SAMPLE).toPlainText() == (
-        "Findings\nIntro with bold, code and a *star*.\n•\tfirst\n•\tnested\n1.\tone\n2)\ttwo\n"
+        "Findings\nIntro with bold, code and a star.\n•\tfirst\n•\tnested\n1.\tone\n2)\ttwo\n"
         "**raw** <b>\n  kept\nafter"
     )
 
@@ -127,6 +128,10 @@ def test_a_table_has_rows_of_cells_in_whatever_pieces_it_comes(size: int):
     pieces = [TABLE[at : at + size] for at in range(0, len(TABLE), size)]
     document = written(*pieces, links={"Left lung": "f1"})
     frames = document.rootFrame().childFrames()
+    tables = [table for table in frames if isinstance(table, QTextTable)]
+    cells = [table.cellAt(0, n).firstCursorPosition() for table in tables for n in range(2)]
+    ends = [cell.blockFormat().alignment() == Qt.AlignmentFlag.AlignRight for cell in cells]
+    assert ends == [False, True] * 4, "as the rule below the head says"
     rows = [
         [table.cellAt(0, n).firstCursorPosition().block().text() for n in range(table.columns())]
         for table in frames
@@ -141,6 +146,21 @@ def test_a_table_has_rows_of_cells_in_whatever_pieces_it_comes(size: int):
     assert document.toPlainText().splitlines()[0] == "Found:"
     assert document.toPlainText().splitlines()[-2:] == ["After.", "| no | table |"]
     assert document.toHtml() == written(TABLE, links={"Left lung": "f1"}).toHtml()
+
+
+def test_italics_are_no_products_and_no_list(qapp: object):
+    text = "An *old* film, 2 * 3 * 4, a*b*c, *  * and **both *of* them**; in `*code*`."
+    document = written(text)
+    shown = document.toPlainText()
+    assert shown == "An old film, 2 * 3 * 4, a*b*c, *  * and **both of them**; in *code*."
+    slanted: list[str] = []
+    iterator = document.begin().begin()
+    while not iterator.atEnd():
+        if iterator.fragment().charFormat().fontItalic():
+            slanted.append(iterator.fragment().text())
+        iterator += 1
+    assert slanted == ["old", "of"]
+    assert plain_text(text) == shown
 
 
 def test_a_table_that_is_too_wide_or_too_long_shows_as_it_is_written():

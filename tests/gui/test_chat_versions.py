@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.agent.events import DataSent, RunEvent, RunFinished, RunStarted, TextDelta, Usage
 from app.agent.messages import Message
-from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions import SessionStore, Thread, ThreadInfo
+from app.views.chat.run_wording import total_usage
 from tests.gui.chat_support import Chat, ask, opened
 
 pytestmark = pytest.mark.gui
@@ -230,6 +231,28 @@ def test_a_search_shows_what_it_found_and_leads_there(chat: Chat, wait_until: Wa
     wait_until(lambda: 0 <= run.mapTo(viewport, run.rect().topLeft()).y() < 40)
 
 
+def test_a_word_is_searched_for_once_it_is_typed(
+    chat: Chat, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    """Each search reads all conversations; letter by letter they would queue up."""
+    show(chat, wait_until, past(chat.store, ("one", "a large gallstone")))
+    searched: list[str] = []
+    threads = chat.store.threads
+
+    def count(words: str = "") -> tuple[ThreadInfo, ...]:
+        searched.append(words)
+        return threads(words)
+
+    monkeypatch.setattr(chat.store, "threads", count)
+    header = chat.dock.header
+    QTest.mouseClick(header.history, LEFT)
+    wait_until(header.finder.isVisible)
+    QTest.keyClicks(header.finder, "gallstone")
+    wait_until(lambda: any("gallstone" in one.text() for one in header.menu.actions()))
+    assert searched == ["", "gallstone"]
+    header.menu.close()
+
+
 def test_the_menu_says_what_a_conversation_took(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     counts = {"input_tokens": 1, "output_tokens": 1}
@@ -251,6 +274,27 @@ def test_the_menu_says_what_a_conversation_took(chat: Chat, wait_until: Wait):
     header.more_menu.close()
 
 
+def test_tokens_without_a_price_say_so(chat: Chat, wait_until: Wait):
+    """No price comes with Sightline: without one of the user's the cost is not known."""
+    counts = {"input_tokens": 1, "output_tokens": 1}
+    for cost in (None, 0.25):
+        ask(chat, wait_until)
+        chat.runner.say(DataSent, host="api.example.org", model="m", characters=5)
+        chat.runner.say(Usage, **counts, run_input_tokens=1000, run_output_tokens=20, cost=cost)
+        chat.runner.finish("ok")
+        wait_until(lambda: chat.run.ended and chat.dock.is_idle())
+        thread = chat.dock.thread
+        assert thread is not None
+        if cost is None:
+            assert total_usage(thread.runs()) == "1,000 tokens in, 20 out, price not known"
+    first = chat.dock.conversation.runs[0].answers[-1].usage
+    assert first is not None
+    assert first.full == "1,000 tokens in, 20 out, price not known"
+    assert total_usage(thread.runs()) == (
+        "2,000 tokens in, 40 out, about $0.25, without answers whose price is not known"
+    )
+
+
 def test_a_formula_is_shown_in_characters(chat: Chat, wait_until: Wait):
     text = "So $D = \\frac{2TP}{2TP+FP+FN}$ costs $5 and $10.\n\n$$\nA = \\pi r^2\n$$\n"
     show(chat, wait_until, past(chat.store, ("Which formula?", text)))
@@ -258,3 +302,30 @@ def test_a_formula_is_shown_in_characters(chat: Chat, wait_until: Wait):
         "So D = 2TP/(2TP+FP+FN) costs $5 and $10.\nA = π r²"
     )
     assert chat.run.answers[0].text == text
+
+
+def test_scrolling_to_the_top_shows_what_was_said_earlier(chat: Chat, wait_until: Wait):
+    """Page by page to the first question, without a click on "Show earlier messages"."""
+    pairs = [(f"question {n}", "word " * 200) for n in range(30)]
+    show(chat, wait_until, past(chat.store, *pairs))
+    view = chat.dock.conversation
+    wait_until(lambda: view.verticalScrollBar().maximum() > 1000)
+    assert len(view.runs) == 20
+    middle = view.viewport().rect().center()
+
+    def up() -> bool:
+        wheel(view.viewport(), middle)
+        return len(view.runs) == 30
+
+    wait_until(up)
+    assert questions(chat)[0] == "question 0"
+    wait_until(lambda: view._older.isHidden())
+
+
+def wheel(view: QWidget, place: QPoint) -> None:
+    """Turn the wheel up by two notches."""
+    none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    where = QPointF(place), QPointF(view.mapToGlobal(place))
+    phase = Qt.ScrollPhase.NoScrollPhase
+    event = QWheelEvent(*where, QPoint(), QPoint(0, 240), *none, phase, False)
+    QCoreApplication.sendEvent(view, event)

@@ -15,12 +15,15 @@ from PySide6.QtWidgets import QMenu
 
 from app.agent.answers.items import items_of
 from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
-from app.imaging.findings import Box, Finding, Mask, Provenance
+from app.imaging.findings import Box, Finding, Mask, Provenance, State
 from app.imaging.types import ImageRef, ScanResult, Series, Study
+from app.views.chat.threads import BATCH
 from app.views.main_window import MainWindow
 from app.views.text_view import TextView
+from app.workspace.studies import key_of
 from tests.gui.chat_support import Chat, make_chat
 from tests.gui.test_chat_links import click_link
+from tests.gui.test_chat_threads import add_answer, add_run
 from tests.gui.viewer_support import FakeDecoder, activate, instance
 
 pytestmark = pytest.mark.gui
@@ -172,6 +175,18 @@ def test_a_name_in_a_sentence_leads_to_the_finding_of_what_the_sentence_cites(de
     assert desk.workspace.annotations.selected == here.id
 
 
+def test_a_name_on_an_earlier_image_is_no_link_without_its_id(desk: Desk):
+    here, there = nodule("now2"), nodule("before3")
+    desk.workspace.annotations.add([here, there])
+    text = (
+        "The Nodule is small. On the earlier image the Nodule was smaller. So was a Nodule [1.2]."
+    )
+    view = desk.answer(text, here, there)
+    assert linked(view, "Nodule is")
+    assert not linked(view, "Nodule was")
+    assert linked(view, "Nodule [")
+
+
 def test_the_pointer_on_a_link_highlights_the_region_and_nothing_else(desk: Desk):
     here, liver = nodule("now0"), mask("now0")
     desk.workspace.annotations.add([here, liver])
@@ -232,3 +247,168 @@ def claims(desk: Desk) -> QMenu:
 def click(menu: QMenu, place: int) -> None:
     action = [one for one in menu.actions() if not one.isSeparator()][place]
     QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+
+
+def linked(view: TextView, text: str) -> str:
+    """What the link at a text leads to; "" for no link."""
+    found = view.document().find(text)
+    assert not found.isNull(), text
+    first = QTextCursor(view.document())
+    first.setPosition(found.selectionStart() + 1)  # the format is that of the sign before
+    return first.charFormat().anchorHref()
+
+
+def press_delete(desk: Desk, finding: Finding) -> None:
+    desk.workspace.annotations.select(finding.id)
+    activate(desk.window, desk.wait_until)
+    desk.frames[0].canvas.setFocus()
+    QTest.keyClick(desk.frames[0].canvas, Qt.Key.Key_Delete)
+    desk.wait_until(lambda: desk.workspace.annotations.get(finding.id) is None)
+
+
+def test_a_link_to_a_deleted_finding_leads_to_no_other_one_of_its_name(desk: Desk):
+    one, two = nodule("now0"), replace(nodule("now0", box=(5, 5, 15, 15)), id="two")
+    desk.workspace.annotations.add([one, two])
+    view = desk.answer("A nodule [1.1] and a nodule [1.2].", one, two)
+    press_delete(desk, one)
+    click_link(view, desk.wait_until, "[1.1]")
+    assert desk.workspace.annotations.selected == ""
+    assert desk.chat.run.cards["call"].property("cited") is True, "the tool's card instead"
+    QTest.mouseMove(view.viewport(), place_of(view, "and a"))
+    QTest.mouseMove(view.viewport(), place_of(view, "[1.1]"))
+    assert strong(desk) == [set(), set()]
+    click_link(view, desk.wait_until, "[1.2]")
+    assert desk.workspace.annotations.selected == "two"
+
+
+def test_a_finding_that_its_tool_makes_anew_takes_over_the_links(desk: Desk):
+    one = nodule("now2")
+    desk.workspace.annotations.add([one])
+    view = desk.answer("A nodule [1.1].", one)
+    again = replace(one, id="again", provenance=replace(one.provenance, run_id="run-2"))
+    desk.workspace.annotations.add([again])
+    assert desk.workspace.annotations.get(one.id) is None
+    click_link(view, desk.wait_until, "[1.1]")
+    assert desk.workspace.annotations.selected == "again"
+
+
+@pytest.mark.parametrize("state", [State.REJECTED, State.ACCEPTED])
+def test_a_hidden_or_judged_finding_is_shown_by_its_link(desk: Desk, state: State):
+    one = nodule("now2")
+    desk.workspace.annotations.add([one])
+    view = desk.answer("A nodule [1.1].", one)
+    desk.workspace.annotations.decide([one.id], state)
+    desk.workspace.annotations.set_visible([one.id], False)
+    click_link(view, desk.wait_until, "[1.1]")
+    desk.settle()
+    assert desk.shown[0] == "now2"
+    item = desk.workspace.annotations.get(one.id)
+    assert item is not None
+    assert (item.visible, item.finding.state) == (True, state)
+    assert desk.workspace.annotations.selected == one.id
+
+
+def test_a_link_to_a_closed_image_says_so_and_shows_no_other(desk: Desk):
+    other = Series("o.1", "other", "CT", 1, (instance("other0"),))
+    study = Study("o", "CT chest", "Roe^Richard", "1", "20230101", (other,))
+    desk.workspace.add(ScanResult((study,), ()))
+    one = nodule("other0")
+    desk.workspace.annotations.add([one])
+    view = desk.answer("A nodule [1.1].", one)
+    desk.workspace.close_study(key_of(study))
+    before = desk.shown
+    click_link(view, desk.wait_until, "[1.1]")
+    assert desk.shown == before
+    titles = [notice.title.text() for notice in desk.window.notices.all()]
+    assert "The image of this finding is closed" in titles
+    drawn = [
+        [item.finding.id for item in one.canvas.findings_layer.items] for one in desk.frames[:2]
+    ]
+    assert drawn == [[], []]
+
+
+@pytest.mark.parametrize("layout", ["1x1", "1x2", "2x2"])
+def test_a_link_leads_to_the_image_of_its_finding_in_any_layout(desk: Desk, layout: str):
+    other = Series("o.1", "other", "CT", 1, tuple(instance(f"other{n}") for n in range(4)))
+    study = Study("o", "CT chest", "Roe^Richard", "1", "20230101", (other,))
+    desk.workspace.add(ScanResult((study,), ()))
+    desk.window.actions_.layout_menu.choices[layout].trigger()
+    views = list(desk.workspace.layout.viewports)
+    views[0].show(desk.workspace.studies.all[0].series[0].instances[0])  # the new study was shown
+    if len(views) > 2:
+        views[2].show(other.instances[0])
+    desk.workspace.layout.activate(views[0])
+    here, earlier, there = nodule("now3"), nodule("before1"), nodule("other2")
+    desk.workspace.annotations.add([here, earlier, there])
+    view = desk.answer("Now [1.1], before [1.2], and elsewhere [1.3].", here, earlier, there)
+    for text, finding in (("[1.3]", there), ("[1.2]", earlier), ("[1.1]", here), ("[1.3]", there)):
+        click_link(view, desk.wait_until, text)
+        uid = finding.image.sop_instance_uid
+        assert desk.workspace.viewport.instance is not None
+        assert desk.workspace.viewport.instance.sop_instance_uid == uid
+        assert desk.workspace.annotations.selected == finding.id
+        active = next(f for f in desk.frames if f.canvas.model is desk.workspace.viewport)
+        desk.wait_until(lambda f=active, key=finding.id: f.canvas.findings_layer.has(key))
+        for frame in desk.frames:  # each viewport draws the findings of its own image only
+            shown, items = frame.canvas.model.instance, frame.canvas.findings_layer.items
+            drawn = {item.finding.image.sop_instance_uid for item in items}
+            assert drawn <= {shown.sop_instance_uid if shown else ""}
+    if layout == "2x2":
+        assert desk.shown == ["now3", "before1", "other2", ""]
+
+
+def test_no_name_in_a_compound_or_in_the_list_of_what_was_not_looked_for_is_a_link(desk: Desk):
+    heart = replace(nodule("now0"), label="Herz")
+    desk.workspace.annotations.add([heart])
+    text = (
+        "Der Herz-Thorax-Quotient ist groß, das Herz auch.\n\n"
+        "**Wonach nicht gesucht wurde**\n- Herz-Stents: nirgends.\n- Das Herz selbst.\n\n"
+        "Das Herz wieder."
+    )
+    view = desk.answer(text, heart)
+    assert linked(view, "Herz-Thorax") == ""
+    assert linked(view, "Herz auch")
+    assert linked(view, "Herz-Stents") == ""
+    assert linked(view, "Herz selbst") == ""
+    assert linked(view, "Herz wieder")
+
+
+def test_a_sentence_over_two_lines_is_linked_by_what_it_cites(desk: Desk):
+    here, there = nodule("now2"), nodule("before3")
+    desk.workspace.annotations.add([here, there])
+    text = "On the earlier image there is a small round Nodule\nin the middle of the picture [1.2]."
+    view = desk.answer(text, here, there)
+    click_link(view, desk.wait_until, "Nodule")
+    assert desk.workspace.annotations.selected == there.id
+
+
+def test_an_item_of_a_run_that_is_not_shown_is_found_by_its_link(desk: Desk):
+    one = nodule("now2")
+    desk.workspace.annotations.add([one])
+    thread = desk.chat.store.new_thread()
+    call = {"call_id": "call", "tool": "finder"}
+    done = {"status": "ok", "summary": "Found.", "findings": [one], "evidence": 1}
+    done |= {"items": items_of([one], {}), "output": {}}
+    add_run(
+        thread,
+        "run-1",
+        "q",
+        (ToolStarted, call | {"arguments": {}}),
+        (ToolFinished, call | done),
+        (RunFinished, {"answer": "Found."}),
+    )
+    for number in range(BATCH + 5):
+        add_answer(thread, f"r{number}", "q", "a")
+    text = "As said, there is a Nodule [1.1]."
+    said = (TextDelta, {"text": text})
+    add_run(thread, "last", "q", said, (RunFinished, {"answer": text, "cited": [1]}))
+    desk.chat.dock.open_thread(thread.thread_id)
+    conversation = desk.chat.dock.conversation
+    desk.wait_until(lambda: len(conversation.runs) == BATCH)
+    desk.wait_until(desk.chat.dock.is_idle)
+    view = conversation.runs[-1].answers[-1].view
+    desk.wait_until(lambda: view.width() > conversation.viewport().width() - 60)
+    assert not linked(view, "Nodule"), "what it is of is not known yet"
+    click_link(view, desk.wait_until, "[1.1]")
+    desk.wait_until(lambda: desk.workspace.annotations.selected == one.id)
+    assert desk.shown[0] == "now2"

@@ -14,9 +14,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox
 
+from app.errors import SightlineError
 from app.imaging.findings import Box, Measurement, Polyline, Provenance, State
 from app.imaging.reports.checks import Fault
 from app.imaging.reports.report_draft import Sentence
+from app.imaging.reports.written_report import report_text
 from app.paths import data_dir
 from app.views.command_palette import commands_of
 from app.views.main_window import MainWindow
@@ -366,3 +368,116 @@ def test_no_file_name_tells_of_the_patient(room: Room) -> None:
     assert json.loads(file.read_text())["version"] == 1
     assert len(file.stem) == 32
     assert int(file.stem, 16) >= 0
+
+
+def lines_with_ids(room: Room, key: str) -> list[tuple[str, tuple[str, ...]]]:
+    section = room.report.draft.section(key)
+    return [(one.text, one.findings) for one in section.sentences]
+
+
+def test_joined_lines_rest_on_the_findings_of_both(room: Room) -> None:
+    room.annotations.decide(["effusion"], State.ACCEPTED)
+    room.settle()
+    lines = lines_with_ids(room, "impression")
+    assert [ids for _, ids in lines] == [("nodule",), ("effusion",)]
+    editor = room.editor("impression")
+    editor.setFocus()
+    QTest.keyClick(editor, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(editor, Qt.Key.Key_Home)
+    QTest.keyClick(editor, Qt.Key.Key_Backspace)
+    room.settle()
+    joined = "".join(text for text, _ in lines)
+    assert lines_with_ids(room, "impression") == [(joined, ("nodule", "effusion"))]
+    room.annotations.decide(["effusion"], State.REJECTED)
+    room.settle()
+    assert "Effusion" not in report_text(room.report.written())
+
+
+def test_a_sentence_that_is_moved_by_cut_and_paste_keeps_its_findings(room: Room) -> None:
+    room.annotations.decide(["effusion"], State.ACCEPTED)
+    room.settle()
+    key = section_of(room, "nodule")
+    [line] = lines_with_ids(room, key)
+    editor, control = room.editor(key), Qt.KeyboardModifier.ControlModifier
+    editor.setFocus()
+    QTest.keyClick(editor, Qt.Key.Key_A, control)
+    QTest.keyClick(editor, Qt.Key.Key_X, control)
+    room.settle()
+    assert room.text(key) == ""
+    there = room.editor("clinical")
+    there.setFocus()
+    QTest.keyClicks(there, "First.")
+    QTest.keyClick(there, Qt.Key.Key_Return)
+    QTest.keyClick(there, Qt.Key.Key_V, control)
+    room.settle()
+    assert lines_with_ids(room, "clinical") == [("First.", ()), line]
+    room.annotations.decide(["nodule"], State.REJECTED)
+    room.settle()
+    assert "nodule" not in report_text(room.report.written()).lower()
+    assert "Nodule" not in room.report.written().title
+    struck = room.editor("clinical").extraSelections()
+    assert [one.format.fontStrikeOut() for one in struck] == [True]
+
+
+def test_whose_report_it_is_can_be_read_and_no_line_passes_to_another_study(room: Room) -> None:
+    assert "Doe" in room.panel.subject.text()
+    old = room.editor("impression")
+    other = study(instance("2.1", PatientID="0815"), uid="t", patient="Poe^Ann")
+    room.workspace.add(found(replace(other, patient_id="0815")))
+    room.report.follow()
+    old.insertPlainText("Meant for Doe. ")  # typed before the pane has followed
+    room.settle()
+    assert "Poe, Ann" in room.panel.subject.text()
+    assert "Meant" not in "".join(room.text(key) for key in room.panel.editors)
+
+
+def test_what_is_accepted_or_changed_after_signing_is_seen(room: Room) -> None:
+    room.click(room.panel.sign)
+    assert not room.panel.since.isVisible()
+    room.annotations.decide(["effusion"], State.ACCEPTED)
+    room.settle()
+    assert room.faults() == [Fault.LATER]
+    assert room.panel.since.isVisible()
+    assert "Accepted after the signature: Effusion" in room.panel.checks.texts.rows[0].title
+    room.annotations.decide(["effusion"], State.PROPOSED)
+    nodule = room.annotations.get("nodule").finding
+    room.annotations.put(replace(nodule, value=15.0), "Edit")
+    room.settle()
+    assert Fault.CHANGED in room.faults()
+    with pytest.raises(SightlineError, match="changed since"):
+        room.report.written()
+
+
+def test_the_login_is_no_name_to_sign_with(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert room.panel.name.text() == "Dr Roe"
+    room.panel.name.clear()
+    monkeypatch.setattr("app.workspace.review.getpass.getuser", lambda: "jroe7")
+    room.annotations.reviewer = "jroe7"
+    room.panel._shown = ()
+    room.annotations.decide(["effusion"], State.ACCEPTED)
+    room.settle()
+    assert room.panel.name.text() == ""
+    room.click(room.panel.sign)
+    assert not room.report.signed
+    assert "no name" in room.panel.problem.text()
+
+
+def test_an_empty_report_does_not_claim_to_agree(room: Room) -> None:
+    room.annotations.decide(["nodule"], State.PROPOSED)
+    room.settle()
+    assert room.panel.checks_title.text() == "Nothing is accepted or measured yet"
+
+
+def test_a_report_is_not_saved_for_another_study_than_was_asked_for(
+    room: Room, tmp_path: Path
+) -> None:
+    room.window.actions_.export_report.trigger()
+    dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog))
+    room.workspace.add(found(study(instance("2.1", PatientID="0815"), uid="t", patient="Poe^Ann")))
+    room.settle()
+    dialog.selectFile(str(tmp_path / "made"))
+    dialog.accept()
+    room.settle()
+    assert list(tmp_path.glob("made*")) == []
+    told = [one.text for notice in room.window.notices.all() for one in notice.findChildren(QLabel)]
+    assert any("nothing was saved" in text() for text in told)

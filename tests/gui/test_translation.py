@@ -21,8 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from app import paths
+from app.agent.answers.german import is_german
 from app.agent.llm.probe import Probe
 from app.agent.messages import Picture
+from app.agent.planning import Planner, Scene, ToolPlan, schema_of
 from app.agent.policy import Grants
 from app.agent.privacy.consents import (
     Consents,
@@ -36,8 +38,10 @@ from app.imaging.deidentify import copying
 from app.imaging.deidentify.options import BURNT_IN
 from app.secrets import Secrets
 from app.settings import Settings as SettingsFile
+from app.tools.registry import load_packs
 from app.views import help_dialogs, wording
 from app.views.browser.study_rows import ROW as LIST_ROLE
+from app.views.chat.conversation import GENERAL_SUGGESTION
 from app.views.main_window import MainWindow
 from app.views.settings.fields import SettingsPage
 from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
@@ -58,6 +62,7 @@ from app.workspace.workspace import Workspace
 from installer.translations import read_ts
 from tests.gui.chat_support import opened
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
+from tests.routing.table import SCENES
 from tests.unit.imaging.test_stacks import told
 
 pytestmark = pytest.mark.gui
@@ -303,6 +308,27 @@ def test_the_chat_fits_a_narrow_dock_in_german(german: None, tmp_path: Path):
         chat.workspace.add(found(study(instance())))
         assert inside.minimumSizeHint().width() <= chat.dock.conversation.viewport().width()
         assert not cut_off(chat.dock)
+
+
+def test_what_the_chat_offers_to_ask_is_asked_in_german(german: None, tmp_path: Path):
+    """And means what the English question does: the same tools are planned."""
+    registry = load_packs([])
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+
+    def planned(question: str) -> list[str]:
+        notes = SCENES["cells_png" if "cell" in question or "Zell" in question else "cxr_dicom"]
+        plan = Planner(registry.plans).interpret(question, Scene(notes, tools)).plan
+        return [step.tool for step in plan.steps] if isinstance(plan, ToolPlan) else [plan.text]
+
+    for chat in opened(tmp_path):
+        asks = "Fragen: "
+        offered = [one.accessibleName().removeprefix(asks) for one in chat.dock.empty.buttons]
+        english = [text for text, _ in chat.dock.texts.suggestions] + [GENERAL_SUGGESTION]
+        assert len(offered) == len(english) > 5
+        for asked, meant in zip(offered, english, strict=True):
+            assert asked != meant
+            assert is_german([asked])
+            assert planned(asked) == planned(meant)
 
 
 def no_model(_choice: object) -> NoReturn:

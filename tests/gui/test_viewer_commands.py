@@ -27,13 +27,20 @@ from app.tools.viewer.tools import TOOLS, ViewerTool
 from app.views.canvas.corner_text import Detail
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace import drawing
+from app.workspace.viewport import Viewport
 from tests.gui.viewer_scenes import Room
 from tests.gui.viewer_support import WaitUntil, activate
 
 pytestmark = pytest.mark.gui
 
-_FILE = Path(__file__).with_name("blind_commands.toml")
-COMMANDS: list[dict[str, Any]] = tomllib.loads(_FILE.read_text("utf-8"))["command"]
+
+def _commands(name: str) -> list[dict[str, Any]]:
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return tomllib.loads(text)["command"]
+
+
+COMMANDS = _commands("blind_commands.toml")
+AGAIN = _commands("blind_commands_again.toml")
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
@@ -81,6 +88,8 @@ def _date(instance: Any) -> str:
 
 def wrong(room: Room, before: Before, expect: dict[str, Any]) -> list[str]:
     """Return what is not as expected."""
+    if "nothing" in expect:
+        return [] if look(room) == before and not room.asked else [_now(room)]
     if "any" in expect:
         each = [wrong(room, before, one) for one in expect["any"]]
         return [] if any(not one for one in each) else [f"none of: {each}"]
@@ -188,6 +197,15 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
         case "key_image":
             frame = workspace.viewport.frame
             return frame is not None and workspace.key_marks.is_own(frame.ref) is value
+        case "inverted_of":
+            return {side: one.display.invert for side, one in _sides(room)} == value
+        case "window_of":
+            wanted = {
+                side: (50, 350) if one == "file" else _PRESETS[one] for side, one in value.items()
+            }
+            return {side: _window_of(room, one) for side, one in _sides(room)} == wanted
+        case "selected_other":
+            return workspace.annotations.selected not in ("", f"id-{value}")
         case "undone":
             return len(workspace.commands._undone) == value
         case "redone":
@@ -196,10 +214,17 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return bool(room.asked) and unchanged
         case "clarifies" | "refused":
             return bool(room.failed or room.said) and unchanged and now.marks == before.marks
-        case "nothing":
-            return unchanged and now.marks == before.marks
         case _:
             raise AssertionError(f"nothing checks {name}")
+
+
+def _sides(room: Room) -> list[tuple[str, Viewport]]:
+    return list(zip(("left", "right"), room.workspace.layout.viewports, strict=False))
+
+
+def _window_of(room: Room, viewport: Viewport) -> tuple[float, float] | None:
+    window = room.window.viewports.frame_of(viewport).canvas.shown_window
+    return None if window is None else (window.center, window.width)
 
 
 def _all_seen(room: Room, name: str) -> bool:
@@ -243,13 +268,13 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (one for one in COMMANDS if one["context"] == scene):
+        for command in (one for one in (*COMMANDS, *AGAIN) if one["context"] == scene):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])
             if problems := wrong(room, before, command["expect"]):
-                failed[command["id"]] = f"{command['id']} {command['text']!r}: {problems}"
-                print(failed[command["id"]], flush=True)  # noqa: T201
+                failed[command["text"]] = f"{command['id']} {command['text']!r}: {problems}"
+                print(failed[command["text"]], flush=True)  # noqa: T201
     finally:
         room.close()
     assert not failed.keys() - _WRONG, "\n".join(failed.values())
@@ -257,6 +282,7 @@ def test_the_commands_do_what_is_said(
 
 def test_at_least_92_of_the_100_do_exactly_what_is_said():
     assert len(COMMANDS) == 100
+    assert len(AGAIN) == 90
     assert len(_WRONG) <= 8
 
 
@@ -436,7 +462,8 @@ def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing
         assert after.states == before.states, "nothing was accepted, rejected or deleted"
         assert len(room.workspace.studies.all) == 1, "nothing was closed"
         assert room.window.isVisible()
-        assert set(asked) >= {*ASKED.values(), "Delete all?", "Accept all?", "Reject all?"}
+        began = {one.partition(":")[0].rstrip("?") for one in asked}
+        assert began >= {"Accept 5 findings", "Reject 5 findings", "Delete 5 findings"}
         shown = {"Histogram", "Keyboard and mouse"}  # nothing can be changed there
         assert set(room.asked) <= shown, "no other dialogue opened without a yes"
         now = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
@@ -444,6 +471,17 @@ def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing
         room.workspace.commands.undo()
         room.settle()
         assert look(room).window == before.window, "all of the run is one step"
+        room.begin({})
+        asked.clear()
+        actions = room.window.actions_.shortcuts_.actions
+        command = next(tool for tool in TOOLS if tool.spec.name == "viewer_command")
+        usable = [one for one in ASKED if actions[COMMANDS_OF[one]].isEnabled()]
+        for one in ASKED:
+            given = command.spec.Input.model_validate({"command": one})
+            _in_thread(room, command, given, context, done)
+        texts = [actions[COMMANDS_OF[one]].text().replace("&", "").rstrip("…") for one in usable]
+        assert asked == [f"{text}?" for text in texts]
+        assert len(asked) > 10
     finally:
         room.close()
 

@@ -283,6 +283,11 @@ class Room:
                 canvas.scroller.toggle()
             elif name == "hidden":
                 workspace.annotations.set_visible([f"id-{one}" for one in value], False)
+            elif name == "selected":
+                workspace.annotations.select(f"id-{value}")
+            elif name == "active":
+                right = workspace.layout.viewports[1]
+                workspace.layout.activate(right)
             elif name != "undone":
                 raise AssertionError(f"a start with {name}")
             self.settle() if name != "playing" else None

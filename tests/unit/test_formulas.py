@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from app.views.chat.formulas import INLINE, unicode_formula
+from app.agent.answers.evidence import FORMULA
+from app.views.chat.formulas import unicode_formula
 from app.views.chat.markdown import plain_text
 
 
@@ -47,7 +48,7 @@ def test_a_formula_is_written_in_characters(tex: str, shown: str):
     ],
 )
 def test_what_is_a_formula(text: str, found: list[str]):
-    assert [one[0] for one in re.finditer(INLINE, text)] == found
+    assert [one[0] for one in re.finditer(FORMULA, text)] == found
 
 
 def test_markdown_becomes_plain_text():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -68,7 +69,13 @@ def export(made: tuple[Path, Path], program: Program) -> Export:
     def run(form: str, name: str = "", *, proposed: bool = False) -> bytes:
         folder, file = made
         request = ExportRequest(
-            folder, form, Path("none"), file, proposed=proposed, verified_by=name
+            folder,
+            form,
+            Path("none"),
+            file,
+            proposed=proposed,
+            verified_by=name,
+            organization="Ward",
         )
         return report_file(subject_of_request(program, request).report)
 
@@ -119,6 +126,10 @@ def validated(data: bytes, folder: Path) -> pydicom.Dataset:
 
 
 def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
+    data = export("report-pdf", "Dr Roe")
+    assert re.search(
+        r"Signed by Dr Roe, \d{4}-\d\d-\d\d \d\d:\d\d \(UTC[+-]\d\d:\d\d\)", pdf_text(data)
+    )
     data = export("report-pdf")
     text = pdf_text(data)
     told(text)
@@ -127,6 +138,10 @@ def test_the_pdf_has_its_text_and_a_picture(export: Export) -> None:
     wanted = [pypdfium2.raw.FPDF_PAGEOBJ_IMAGE]
     pictures = [one for page in document for one in page.get_objects(filter=wanted)]
     assert len(pictures) == 1
+    for number, page in enumerate(document, 1):
+        foot = page.get_textpage().get_text_range()[-80:]
+        assert "Müller, Änne" in foot
+        assert f"{number} / {len(document)}" in foot
     assert "Müller" not in str(document.get_metadata_dict())
 
 
@@ -222,3 +237,14 @@ def test_without_an_accepted_finding_there_is_no_report(
     file.write_text(json.dumps([finding_json(one, tmp_path / "out")]))
     assert main([*command, "--out", str(tmp_path / "x.txt"), "--proposed"]) == 1
     assert "no mark or accepted finding" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Roe\\Jane", "A=B=C=D", "أحمد Roe", "x" * 90])
+def test_any_name_that_signs_is_valid_in_a_structured_report(
+    export: Export, tmp_path: Path, name: str
+) -> None:
+    dataset = validated(export("report-sr", name), tmp_path)
+    verifier = dataset.VerifyingObserverSequence[0]
+    assert verifier.VerifyingOrganization == "Ward"
+    told = str(verifier.VerifyingObserverName)
+    assert told == name.replace("\\", "/").replace("=", "-")[:64]

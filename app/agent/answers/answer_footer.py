@@ -13,17 +13,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.answers.evidence import cite
+from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
-from app.agent.answers.result_summaries import name_of_tool
+from app.agent.answers.result_summaries import name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
-from app.agent.image_reference import image_reference, name_of
+from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
-from app.tools.pack_plan import Plans
+from app.tools.pack_plan import Accepts, PackPlan, Plans
 from app.tools.result_wording import (
     AnswerContext,
     CallResult,
@@ -142,11 +142,11 @@ def _side(text: str, item: LoggedCall, label: str) -> Side:
     )
 
 
-def _disagreement_text(found: Sequence[ToolsDisagree]) -> str:
+def _disagreement_text(found: Sequence[ToolsDisagree], plans: Plans) -> str:
     """Return a paragraph on contradictions; "" for none."""
     lines = [
         f"- on {one.about}{f' in {one.image}' if one.image else ''}: "
-        f"{'; '.join(cite(side.says, side.evidence) for side in one.sides)}."
+        f"{'; '.join(cite(with_names(side.says, plans), side.evidence) for side in one.sides)}."
         for one in found
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
@@ -260,7 +260,7 @@ def answer_footer(
         by_rules=director.by_rules,
     )
     told = (
-        _disagreement_text(disagreements(concerned, plans)),
+        _disagreement_text(disagreements(concerned, plans), plans),
         not_looked_for(director, plans),
         image_warnings(concerned, plans, answer),
     )
@@ -283,11 +283,23 @@ def not_looked_for(director: Director, plans: Plans) -> str:
     ran = frozenset(item.tool for item in results)
     scene, kinds = intent.scene, frozenset(intent.kinds)
     told = AnswerContext(kinds, ran, intent.targets, scene.lacks, results, scene.images)
+    asked = [note for note in scene.images if note.get("id") in intent.images]
+    asked = asked or list(scene.images[:1])
     lines = [
         line
         for pack in plans.packs
-        if pack.not_looked_for is not None
+        if pack.not_looked_for is not None and _concerns(pack, ran, asked)
         for line in pack.not_looked_for(told)
     ]
     lines += [sentence for _, sentence in director.unmet()]
-    return "\n".join(["**Not looked for**", *(f"- {line}" for line in lines)]) if lines else ""
+    return "\n".join([NOT_LOOKED_FOR[0], *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _concerns(pack: PackPlan, ran: Collection[str], asked: Notes) -> bool:
+    """Return whether a pack's tools could have looked at one of the images, or have."""
+    accepted = [rule.accepts for rule in pack.tools if rule.accepts != Accepts()]
+    return (
+        not asked
+        or any(rule.tool in ran for rule in pack.tools)
+        or any(not unsuitable_image(one, note) for one in accepted for note in asked)
+    )

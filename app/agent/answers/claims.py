@@ -12,11 +12,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import unescape
 from typing import Any, cast
 
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
+    EARLIER,
+    FORMULA,
     MARK,
     UNKNOWN,
     citations,
@@ -34,9 +37,26 @@ from app.agent.answers.facts import (
     facts_of,
     findings_in,
     item_facts,
+    judges,
     miscounted,
+    order_against,
+    organs_in,
     shared,
     sides_of,
+)
+from app.agent.answers.figures import (
+    NUMBER,
+    SCALES,
+    Figure,
+    figures_in,
+    figures_in_text,
+    in_digits,
+    name_and_unit_of,
+    rounded,
+    same_figure,
+    subjects_in,
+    unit_of,
+    value_of,
 )
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
@@ -44,86 +64,23 @@ from app.agent.enforcement.director import Director
 from app.agent.llm.base import StatedClaim
 from app.agent.messages import Message
 from app.agent.planning import Vocabulary, tokens_of
-from app.paths import resources_dir
 from app.tools.api import Approval
 from app.tools.pack_plan import Plans
 
-_SPELLED = {
-    "times": "x",
-    "mal": "x",
-    "×": "x",
-    "mcg": "µg",
-    "millimet": "mm",
-    "centimet": "cm",
-    "zentimet": "cm",
-    "per": "%",
-    "prozent": "%",
-    "millilit": "ml",
-    "mililit": "ml",
-    "lit": "l",
-    "degree": "°",
-    "grad": "°",
-    "pixel": "px",
-    "year": "years",
-    "jahr": "years",
-    "day": "days",
-    "tag": "days",
-    "week": "weeks",
-    "woche": "weeks",
-    "month": "months",
-    "monat": "months",
-    "zoll": "inch",
-    "inch": "inch",
-}
-"""Beginnings of units that are written out."""
-_UNITS = (
-    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|µm|um|mL|ml|L"
-    r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
-    r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
-    r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln)"
+_CONSTANT = re.compile(
+    r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
 )
-_NUMBER = re.compile(
-    rf"(?<![\w.,])(?<![A-Za-z][-/_])(?P<sign>[-+\u2212](?=\d))?"
-    rf"(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?!\w|[.,]\d)"
-    rf"(?:[\s-]?(?P<unit>{_UNITS})(?!\w))?"
-    rf"|(?<![\w.,])(?P<tight>\d+(?:\.\d+)?)(?P<tight_unit>{_UNITS})(?!\w)"
-)
+"""What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
-_SCALES = {
-    "mm": ("mm", 1.0),
-    "cm": ("mm", 10.0),
-    "µm": ("mm", 0.001),
-    "um": ("mm", 0.001),
-    "mm2": ("mm2", 1.0),
-    "cm2": ("mm2", 100.0),
-    "ml": ("ml", 1.0),
-    "l": ("ml", 1000.0),
-    "cm3": ("ml", 1.0),
-    "cc": ("ml", 1.0),
-    "mm3": ("ml", 0.001),
-    "mg": ("mg", 1.0),
-    "g": ("mg", 1000.0),
-    "µg": ("mg", 0.001),
-    "kg": ("mg", 1_000_000.0),
-}
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
-_ABOUT = re.compile(
-    r"(?:about|approximately|roughly|around|nearly|almost|ca\.?|circa|etwa|rund|~|≈)\W*$", re.I
-)
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
 """Words before a number with which another one is compared."""
-_EARLIER = re.compile(
-    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
-    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
-    re.IGNORECASE,
-)
 _NOW = re.compile(
     r"\b(?:current\w*|now|today|present film|this (?:film|image|radiograph|study)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
@@ -137,23 +94,39 @@ _CHANGE = re.compile(
     r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
     re.IGNORECASE,
 )
-_QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
-_END = " \t.!?:*_|"
-_TIMES = re.compile(
-    r"\b(?P<word>once|twice|thrice|einmal|zweimal|dreimal|viermal)(?=\s+(?:daily|a\s|per\s|every|"
-    r"weekly|täglich|am\s+tag|pro\s|wöchentlich))",
+_DERIVED = re.compile(
+    rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b",
     re.IGNORECASE,
 )
-_OFTEN = {"once": 1, "twice": 2, "thrice": 3, "einmal": 1, "zweimal": 2, "dreimal": 3, "viermal": 4}
+"""Words of sentences in which a figure may be the sum or the difference of others."""
+_MODALITIES = {
+    r"radiograph\w*|x-?rays?|films?|(?-i:CXR)|röntgen\w*": ("CR", "DX", "RG"),
+    r"(?-i:CTA?)|computed tomogra\w*|computertomogra\w*": ("CT",),
+    r"(?-i:MRI?|MRT)|magnetic resonance|magnetresonanz\w*|kernspin\w*": ("MR",),
+    r"ultrasound|sonogra\w*|ultraschall\w*": ("US",),
+    r"mammogra\w*": ("MG",),
+    r"(?-i:PET)": ("PT",),
+    r"slides?|histolog\w*|microscop\w*|mikroskop\w*|schnitt\w*": ("SM", "GM"),
+}
+"""Words by which an image is spoken of, and the modalities that they mean."""
+_OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
+"""Units in which an item has one figure: another in them is not told beside its own."""
+_QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
+_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
+_ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
+_ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
+_BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
+_END = " \t\n.!?:*_|"
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
 _REACH = 80  # characters before a figure in which its name may stand
+_MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
-_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?")
+_MOST_STRINGS = 2_000  # looked at in one result
+_CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
-_STRINGS, _FIGURES = 2_000, 20_000  # looked at in one result
 
 _DECLINED = re.compile(
     r"\?\W*$|\bwhether\b|\b(?:to|for) (?:rul(?:e|ing) out|exclud(?:e|ing)|look(?:ing)? for)\b"
@@ -161,15 +134,26 @@ _DECLINED = re.compile(
     r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
     r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
     re.IGNORECASE,
 )
+_NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+"""Words before one for an image of which the sentence does not speak."""
+_THE = re.compile(
+    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
+)
+_REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
-    r"|too close|undecided|doubt",
+    r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
+    re.IGNORECASE,
+)
+_TRUSTED = re.compile(
+    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
@@ -210,20 +194,6 @@ _ABSENT = re.compile(
 _RAN = re.compile(rf"{_I}\s+(?:ran|run|used|called|applied|started)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A number in a result, a question or an image's note.
-
-    Attributes:
-        unit: Its unit, "" if none is given.
-        source: Number of the result that holds it; 0 for a question, a note or a failed call.
-    """
-
-    value: float
-    unit: str = ""
-    source: int = 0
-
-
 @dataclass(slots=True)
 class _Part:
     """A part of a sentence that has citations of its own, or a sentence without any.
@@ -259,7 +229,7 @@ class Claims:
         self._elsewhere = dict(self._of_other_images())
         figures = dict.fromkeys([*self._given(history), *self._of_results()])
         self._figures = sorted(figures, key=lambda item: abs(item.value))
-        self._measured = any(item.unit in _SCALES for item in self._figures)
+        self._measured = any(item.unit in SCALES for item in self._figures)
         texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
@@ -270,6 +240,9 @@ class Claims:
         self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
         self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
         self._named: dict[int, frozenset[str]] = {}
+        self._ours, self._theirs = self._words_of_images()
+        # Whether a heading, or the sentence before, speaks of another image than is asked about.
+        self._headed = self._carried = False
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -281,22 +254,34 @@ class Claims:
         told = self.marked(text)
         unlooked = asked.needs_image and asked.scene.images and not self._results
         if unlooked and text.strip() and told == unmarked(text):
-            return f"{told.rstrip()} {mark(self._unsupported())}"
+            return f"{told.rstrip()} {self._mark(self._unsupported())}"
         return told
 
-    def marked(self, text: str) -> str:
-        """Return a text with "[check: WHY]" after each figure or statement no result supports."""
+    def marked(self, text: str, *, goes_on: bool = False) -> str:
+        """Return a text with "[check: WHY]" after each figure or statement no result supports.
+
+        One that `goes_on` from that of the last call stands below the same heading.
+        """
+        self._headed &= goes_on
+        self._carried &= goes_on
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
+        every = _blanked(every, _ADDRESS.finditer(every))
         plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
+            if _HEADING.fullmatch(text[part].strip()):
+                self._headed = max(self._images_named(text[part]), default=(0, False))[1]
+                self._carried = False
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 stop = part.start + place
-                parts += [text[at:stop], f" {mark(why)}"]
+                parts += [text[at:stop], f" {self._mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def _mark(self, why: str) -> str:
+        return mark(why, german=self._director.asked_in_german)
 
     def wrong_claims(
         self, claims: Sequence[StatedClaim], answer: str, marked: Callable[[str], str]
@@ -310,7 +295,7 @@ class Claims:
             text = " ".join(without_tricks(claim.statement).split()).rstrip(" .")[:300]
             if claim.side and not sides_of(text):
                 text += f" ({claim.side if claim.side != 'both' else 'both sides'})"
-            said = {abs(one.value) for one in _in_text(text)}
+            said = {abs(one.value) for one in figures_in_text(text)}
             if claim.value is not None and abs(claim.value) not in said:
                 text += f": {claim.value:.6g} {claim.unit}".rstrip()
             if _CLAIMED_ID.fullmatch(claim.evidence.strip(" []")):
@@ -328,7 +313,7 @@ class Claims:
             _MARKABLE.search(text)
             or sides_of(text)
             or findings_in(text)
-            or _subjects(text, _statement_words(self._plans))
+            or subjects_in(text, _statement_words(self._plans))
             or not text.isascii()
         )
 
@@ -337,21 +322,28 @@ class Claims:
 
         `every` is the sentence with spaces in place of citations, and `code` also in that of code.
         """
-        plain, places = _bare(code, sentence)
+        formulas = [one.span() for one in re.finditer(FORMULA, code)]
+        plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
+        general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
-        figures = _blanked(figures, _BRACKETS.finditer(figures))
-        figures = "" if general else _in_digits(figures, _statement_words(self._plans))
+        for pattern in (_BRACKETS, _ORDINAL):
+            figures = _blanked(figures, pattern.finditer(figures))
+        figures = "" if general else in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        for one in _NUMBER.finditer(figures):
+        numbers = [*NUMBER.finditer(figures)]
+        few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
+        for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
             why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
-            if why:
+            if why and few and self._is_derived(one, figures, parts):
+                wrong.add(part.end)  # none of its items has it, and each is right
+            elif why:
                 wrong.add(part.end)
-                yield place, why
+                yield next((end for start, end in formulas if start < place < end), place), why
         for one in _DATE.finditer(plain):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
@@ -360,6 +352,7 @@ class Claims:
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
+            self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
@@ -367,6 +360,9 @@ class Claims:
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
+        cited = self._texts_of(key for part in parts for key in part.ids)
+        if why := order_against(plain, cited):
+            yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
             told.append("an image is open")
@@ -417,26 +413,47 @@ class Claims:
         said = sentence[: part.end]
         if self._quoted(part, sentence):
             return
-        named = [(one.start(), True) for one in _EARLIER.finditer(said)]
-        named += [
-            (one.start(), True) for one in _YEAR.finditer(said) if one[0] in self._their_years
-        ]
-        named += [(one.start(), False) for one in _NOW.finditer(said)]
-        named += [(one.start(), False) for one in _YEAR.finditer(said) if one[0] in self._our_years]
-        earlier = max(named)[1] if named else None
         if not self._elsewhere:
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
-        if both and _CHANGE.search(sentence):
+        if both and (_CHANGE.search(sentence) or sentence.lstrip().startswith("|")):
             return
+        named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
+        earlier = max(named)[1] if named else self._headed or None
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                if not (earlier or _names(sentence, why)):
+                if earlier or (self._carried and not named) or _names(sentence, why):
+                    self._carried = True
+                else:
                     yield why
             elif earlier and self._elsewhere and self._results[number].images:
                 yield f"result {number} is of the image that is asked about"
+
+    def _images_named(self, text: str) -> Iterator[tuple[int, bool]]:
+        """Yield where a text speaks of an image, and whether of another one than is asked about."""
+        patterns = ((EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
+        for pattern, other in patterns:
+            for one in pattern.finditer(text):
+                if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
+                    yield one.start(), other
+        for one in _YEAR.finditer(text):
+            if one[0] in self._their_years | self._our_years:
+                yield one.start(), one[0] in self._their_years
+
+    def _words_of_images(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Return patterns of the words that mean the images asked about, and the others, only."""
+        notes = self._director.intent.scene.images
+        asked = [i for i in notes if i.get("id") in self._director.intent.images] or notes[:1]
+        own = {str(note.get("modality")) for note in asked}
+        others = {str(note.get("modality")) for note in notes if note not in asked}
+
+        def only(kinds: set[str]) -> re.Pattern[str]:
+            words = [word for word, every in _MODALITIES.items() if not kinds.isdisjoint(every)]
+            return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b", re.IGNORECASE)
+
+        return only(own - others), only(others - own)
 
     def _numbers_in(self, sentence: str) -> Iterator[int]:
         for found in citations(sentence, self._items):
@@ -463,7 +480,7 @@ class Claims:
     def _years(self, number: int) -> set[str]:
         """Return the years that a result names, by which an image may be spoken of."""
         texts = _strings(self._results[number].message.data)
-        return {one[0] for text in texts for one in _YEAR.finditer(text[:_STRINGS])}
+        return {one[0] for text in texts for one in _YEAR.finditer(text[:_MOST_STRINGS])}
 
     def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the texts of items by their ids; without those that there are not."""
@@ -497,48 +514,87 @@ class Claims:
         return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
-        """Return what the cited item is, if a sentence tells another one of its result instead."""
+        """Return what the cited item is, if a sentence tells another one of its result instead.
+
+        That is also one of another organ.
+        """
         if len(items) > 1:
             return ""
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = {one: shared(words, told) for one, told in every.items()}
-        if alike.get(key) or not any(alike.values()):
-            return ""
-        return f"{key} is {text}"
+        own, other = organs_in(text), organs_in(words)
+        shown = subjects_in(words, _statement_words(self._plans))
+        number = int(key.partition(".")[0])
+        doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
+        if not re.search(r"\d", words) and doubtful:
+            return ""  # a judgement, that rests on the number
+        elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
+        if any(alike.values()) and (elsewhere or not alike.get(key)):
+            return f"{key} is {text}"
+        return ""
 
     # -- figures
 
     def _of_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
-        figures = _in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        figures = in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
         figures = _blanked(figures, _ITEM.finditer(figures, 0, 12))
         befores = [
-            figures[max(0, one.start() - _REACH) : one.start()] for one in _NUMBER.finditer(figures)
+            figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
         ]
         said = [
-            one
-            for one, before in zip(_NUMBER.finditer(figures), befores, strict=True)
+            (one, before)
+            for one, before in zip(NUMBER.finditer(figures), befores, strict=True)
             if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
             and not _YEAR.fullmatch(one[0])
         ]
-        own = [one for text in items.values() for one in _in_text(text)]
+        own = [one for text in items.values() for one in figures_in_text(text)]
         if not said or not own:
             return ""
-        for one in said:
-            value, decimals = _value(one)
-            unit = _unit(one["unit"] or one["tight_unit"] or "")
-            if any(_same(value, decimals, unit, known, units=False) for known in own):
-                return ""
+        right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
+        for one, before in said:
+            value, decimals = rounded(one, before)
+            unit = unit_of(one["unit"] or one["tight_unit"] or "")
+            fits = any(same_figure(value, decimals, unit, known, units=False) for known in own)
+            right[unit] = right.get(unit, False) or fits
+        other = any(
+            not fits and unit in _OWN and any(one.unit == unit for one in own)
+            for unit, fits in right.items()
+        )
         key, text = next(iter(items.items()))
-        return f"{key} is {text}"
+        return f"{key} is {text}" if other or not any(right.values()) else ""
+
+    def _is_derived(self, found: re.Match[str], figures: str, parts: Sequence[_Part]) -> bool:
+        """Return whether a figure is the sum or difference of others that the sentence tells."""
+        said, decimals = value_of(found)
+        unit = unit_of(found["unit"] or found["tight_unit"] or "")
+        others = figures[: found.start()] + " " + figures[found.end() :]
+        texts = self._texts_of(key for part in parts for key in part.ids).values()
+        known = {one for text in (others, *texts) for one in figures_in_text(text)}
+        percent = unit == "%"
+        values = {abs(one.value) for one in known if percent or one.unit == unit}
+        if not 2 <= len(values) <= _MOST_ADDED:
+            return False
+        made = {sum(values)} | {
+            abs(one - other) / (other / 100 if percent else 1)
+            for one in values
+            for other in values
+            if other
+        }
+        if percent:
+            made |= {
+                100 * one / other for one in values for other in values | {sum(values)} if other
+            }
+        slack = 0.5 * 10.0**-decimals * 1.0001
+        return any(abs(one - abs(said)) <= slack for one in made)
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
         if found["unit"] or found["tight_unit"]:
             return ""
-        behind = re.match(r"(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
-        value, decimals = _value(found)
+        behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
+        value, decimals = value_of(found)
         if behind is None or decimals:
             return ""
         numbers = cited or [one for one in self._results if one not in self._elsewhere]
@@ -549,47 +605,49 @@ class Claims:
         """Yield the figures of questions, image notes and failed calls."""
         for message in history:
             if message.role == "user":
-                yield from _in_text(message.text)
-                yield from _walk(message.images)
+                yield from figures_in_text(message.text)
+                yield from figures_in(message.images)
             elif message.role == "tool" and not message.ok:
-                yield from _in_text(message.text)
+                yield from figures_in_text(message.text)
 
     def _of_results(self) -> Iterator[Figure]:
         for number, item in self._results.items():
             message = item.message
             told = {key: value for key, value in message.data.items() if key != "items"}
             for part in (told, item.call.arguments):
-                yield from _walk(part, source=number)
+                yield from figures_in(part, source=number)
             lengths = (v for v in message.output.values() if isinstance(v, list | dict))
             yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
             tool = self._director.tool(item.call.name)
             if tool is not None:
-                yield from _in_text(tool.spec.description, number)
+                yield from figures_in_text(tool.spec.description, number)
 
     def _figure(self, before: str, found: re.Match[str], cited: Sequence[int]) -> str:
         """Return what is wrong with a figure; "" if it stems from a result or the question."""
-        unit = _unit(found["unit"] or found["tight_unit"] or "")
+        as_written = found["unit"] or found["tight_unit"] or ""
+        unit = unit_of(as_written)
+        shown = as_written if len(as_written) < 6 else unit  # "millimetres": mm
+        other_unit = f"no result gives this in {shown}"
         if _NAMED_BY_NUMBER.search(before) and not unit:
             return ""
-        said, decimals = _value(found)
-        if _ABOUT.search(before) and not decimals and said and not said % 10:
-            decimals = -1 if said % 100 else -2  # "about 840"
+        said, decimals = rounded(found, before)
         own = self._of_key(before, cited)
         near = own or [*self._near(said, decimals)]
-        alike = [item for item in near if _same(said, decimals, unit, item, units=False)]
+        alike = [item for item in near if same_figure(said, decimals, unit, item, units=False)]
         if own and not alike:
             return f"result {own[0].source} says {own[0].value:.6g} {own[0].unit}".rstrip()
-        same = [item for item in alike if _same(said, decimals, unit, item)]
+        same = [item for item in alike if same_figure(said, decimals, unit, item)]
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
-            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
-        here = [item for item in same if not cited or item.source in (0, *cited)]
+            return other_unit
+        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
             and unit not in ("", "x")
             and (alike or (unit in _LENGTHS and not self._measured))
         ):
-            return f"no result gives this in {unit.replace('2', '²').replace('3', '³')}"
+            return other_unit
         if not here:
             return f"not in result {_listed(cited)}" if cited else "in no result"
         elsewhere = [self._elsewhere.get(item.source, "") for item in here]
@@ -612,7 +670,7 @@ class Claims:
             for key, value in self._results[number].message.output.items():
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     continue
-                name, unit = _name_and_unit(key)
+                name, unit = name_and_unit_of(key)
                 if len(name) < longest or not _named(name).search(before):
                     continue
                 found = found if len(name) == longest else []
@@ -623,10 +681,17 @@ class Claims:
     # -- statements
 
     def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+        words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
+        if _TRUSTED.search(words):
+            yield from (
+                f"result {number} is marked unreliable"
+                for number in cited
+                if self._results[number].message.output.get("reliable") is False
+            )
         yield from self._finding(words, cited)
-        for index in sorted(_subjects(words, _statement_words(self._plans))):
+        for index in sorted(subjects_in(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
             shown = [number for number in cited or self._results if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
@@ -651,10 +716,16 @@ class Claims:
         }
         for place, key in findings_in(words).items():
             numbers = cited or self._results
-            if place in by_pack or any(key in self._concepts(number) for number in numbers):
+            if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+
+    def _speaks_of(self, number: int, concept: str) -> bool:
+        """Return whether a result names a finding, or judges an organ; see `findings_in`."""
+        if concept not in self._concepts(number):
+            return False
+        return not concept.startswith("O") or judges(self._facts(number), concept)
 
     def _concepts(self, number: int) -> frozenset[str]:
         """Return the findings and organs that a result, or the description of its tool, names."""
@@ -678,13 +749,17 @@ class Claims:
 
     def _shows(self, number: int, index: str) -> bool:
         """Return whether a result can support a statement: by its tool, or by its own words."""
-        item = self._results[number]
-        if item.call.name in self._plans.statements[int(index)].tools:
+        if self._by_tool(number, index):
             return True
+        item = self._results[number]
         if number not in self._said:
             said = " . ".join(_strings(item.message.data))
-            self._said[number] = _subjects(said, _statement_words(self._plans))
+            self._said[number] = subjects_in(said, _statement_words(self._plans))
         return index in self._said[number]
+
+    def _by_tool(self, number: int, index: str) -> bool:
+        name = self._results[number].call.name
+        return name in self._plans.statements[int(index)].tools
 
     def _unsupported(self) -> str:
         if self._director.model_sees:
@@ -712,7 +787,7 @@ class Claims:
         if cited:
             return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
-        tools = _subjects(doing, _deed_words(self._plans))
+        tools = subjects_in(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
 
 
@@ -777,16 +852,44 @@ class StreamedMarks:
 
 
 def without_tricks(text: str) -> str:
-    """Return a text without signs that are not seen, and with full-width signs as usual ones."""
+    """Return a text without HTML and signs that are not seen; full-width signs become usual ones.
+
+    Code in it stays as it is.
+    """
+    if _HTML.search(text):
+        text = _HTML.sub(
+            lambda one: (
+                one["code"] or one["cited"] or (" " if one["line"] else unescape(one["sign"] or ""))
+            ),
+            text,
+        )
     if text.isascii():
         return text
     return "".join(_plain_sign(sign) for sign in text)
+
+
+_TAGS = (
+    "a|b|i|u|s|p|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tr|td|th|ul"
+    "|ol|li|h[1-6]|pre|code|font|small|mark|del|ins|center|script|style|iframe|svg|input|button"
+)
+_HTML = re.compile(
+    rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
+    rf"|<!--.*?-->|(?P<line><br\s*/?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
+    r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=1024)
 def _plain_sign(sign: str) -> str:
     wide = "\uff01" <= sign <= "\uff5e" or "\U0001d400" <= sign <= "\U0001d7ff"
     return readable(sign) if wide or not readable(sign) else sign
+
+
+def _without_constants(text: str, formulas: Sequence[tuple[int, int]]) -> str:
+    """Return a text without the exponents, indices and small factors of its formulas."""
+    found = [one for span in formulas for one in _CONSTANT.finditer(text, *span)]
+    return _blanked(text, iter(found))
 
 
 def _bare(every: str, text: str) -> tuple[str, list[int]]:
@@ -828,126 +931,15 @@ def _dates(text: str) -> Iterator[frozenset[int]]:
         yield frozenset(int(part) for part in found.groups() if part and part.isdigit())
 
 
-def _value(found: re.Match[str]) -> tuple[float, int]:
-    """Return a number in a text and its decimals; "0,72" is 0.72."""
-    digits = found["number"] or found["tight"]
-    if re.fullmatch(r"\d+,\d{1,2}", digits):
-        digits = digits.replace(",", ".")
-    digits = digits.replace(",", "")
-    sign = -1.0 if (found["sign"] or "+") in "-\u2212" else 1.0
-    return sign * float(digits), len(digits.partition(".")[2])
-
-
-def _in_digits(text: str, subjects: Vocabulary) -> str:
-    """Return a text of the same length with numbers in words as digits, where they count.
-
-    They count before a unit ("ten millimetres") and before a finding ("three small nodules").
-    """
-    values = _number_words()
-    text = _times_in_digits(text)
-
-    def digits(found: re.Match[str]) -> str:
-        behind = text[found.end() :]
-        words = re.match(r"(?:\s+(?!(?:of|in|on|and|is|are)\b)[\w-]+){1,3}", behind)
-        counted = words is not None and any(_subjects(word, subjects) for word in words[0].split())
-        if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
-            return found[0]
-        value = sum(values[part] for part in found[0].casefold().split("-"))
-        return str(value).rjust(len(found[0]))
-
-    word = "|".join(values)
-    return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
-
-
-def _times_in_digits(text: str) -> str:
-    """Return a text of the same length with "twice" and the like as "2x"."""
-    return _TIMES.sub(lambda m: f"{_OFTEN[m['word'].casefold()]}x".ljust(len(m[0])), text)
-
-
-@lru_cache(maxsize=1)
-def _number_words() -> Mapping[str, int]:
-    lines = (resources_dir() / "words" / "numbers.txt").read_text("utf-8").splitlines()
-    return {word: int(line.split()[-1]) for line in lines for word in line.split()[:-1]}
-
-
-def _unit(written: str) -> str:
-    lower = written.casefold()
-    for beginning, unit in _SPELLED.items():
-        if lower.startswith(beginning):
-            return unit
-    short = written.replace("²", "2").replace("pixels", "px").replace("pixel", "px")
-    return short if short in ("HU", "mL") else short.lower()
-
-
-def _same(said: float, decimals: int, unit: str, known: Figure, *, units: bool = True) -> bool:
-    """Return whether a figure as written is the known one, rounded or in another unit."""
-    values = [(known.value, known.unit)]
-    if unit == "%" and known.unit in ("", "%"):
-        share = not known.unit and abs(known.value) <= 1
-        values = [(known.value * 100, "%")] if share else [(known.value, "%")]
-    elif unit in _SCALES and known.unit in _SCALES:
-        base, factor = _SCALES[unit]
-        other, scale = _SCALES[known.unit]
-        values = [(known.value * scale / factor, unit)] if base == other else []
-    slack = 0.5 * 10.0**-decimals * 1.0001
-    return any(
-        abs(abs(value) - abs(said)) <= slack
-        and (
-            not units
-            or not unit
-            or unit == own
-            or (not own and unit not in _SCALES and unit != "x")
-        )
-        for value, own in values
-    )
-
-
-def _in_text(text: str, source: int = 0) -> Iterator[Figure]:
-    for found in _NUMBER.finditer(_times_in_digits(text[: 10 * _FIGURES])):
-        yield Figure(_value(found)[0], _unit(found["unit"] or found["tight_unit"] or ""), source)
-
-
-def _name_and_unit(key: str) -> tuple[str, str]:
-    name, _, last = key.lower().rpartition("_")
-    unit = _unit(last)
-    if name and (unit in _SCALES or unit in ("px", "hu", "HU", "kg", "bpm", "ms", "°")):
-        return name, unit
-    return key.lower(), "mm" if "spacing" in key.lower() else ""
-
-
 @lru_cache(maxsize=512)
 def _named(key: str) -> re.Pattern[str]:
     words = r"[\s_]+".join(re.escape(word) for word in key.split("_") if word)
     return re.compile(rf"(?<!\w){words}(?!\w){_BETWEEN}", re.IGNORECASE)
 
 
-def _walk(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
-    """Yield the numbers in JSON with their units, as far as keys or a "units" beside them tell."""
-    left: list[tuple[Any, str]] = [(value, unit)]
-    for _ in range(_FIGURES):
-        if not left:
-            return
-        match left.pop():
-            case bool(), _:
-                pass
-            case (int() | float()) as number, given:
-                yield Figure(float(number), given, source)
-            case str() as text, _:
-                yield from _in_text(text, source)
-            case dict() as table, given:
-                entries = cast("Mapping[str, Any]", table)
-                told = str(entries.get("unit") or entries.get("units") or "").split()
-                beside = _unit(told[0]) if told else given
-                left += [(item, _name_and_unit(key)[1] or beside) for key, item in entries.items()]
-            case (list() | tuple()) as items, given:
-                left += [(item, given) for item in cast("Sequence[Any]", items)]
-            case _:
-                pass
-
-
 def _strings(value: Any) -> Iterator[str]:
     left = [value]
-    for _ in range(_STRINGS):
+    for _ in range(_MOST_STRINGS):
         if not left:
             return
         match left.pop():
@@ -961,10 +953,6 @@ def _strings(value: Any) -> Iterator[str]:
                 left.extend(cast("Sequence[Any]", items))
             case _:
                 pass
-
-
-def _subjects(text: str, vocabulary: Vocabulary) -> set[str]:
-    return {found.owner for found in vocabulary.find(tokens_of(text))}
 
 
 @lru_cache(maxsize=8)

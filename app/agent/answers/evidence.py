@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.agent.answers.german import in_german
 from app.agent.answers.items import Item, told
 from app.agent.context.shortening import to_text
 from app.agent.messages import Message
@@ -28,11 +29,25 @@ _NUMBER = rf"{_ID}{_LOST}?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
 CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
 """Pattern of code in an answer, in which nothing is a citation or a statement."""
+FORMULA = (
+    r"\$\$(?P<display>[^$\n]+?)\$\$"
+    r"|\\\((?P<round>[^\n]+?)\\\)|\\\[(?P<square>[^\n]+?)\\\]"
+    r"|(?<![\\$\w])\$(?=[^\s$\d]|\d[^$\n]*[\\^_=+*/<>])(?P<dollar>[^$\n]*?[^\s\\$])\$(?![\d\w$])"
+)
+"""A formula within a line; "$5 and $10" is none: the second dollar stands before a digit."""
 _CITATION = re.compile(rf"(?P<code>{CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
 _ONE = re.compile(rf"({_ID}){_LOST}?(?:\s*[-\u2013]\s*({_ID}){_LOST}?)?")
 _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P<unknown>{_LOST})?")
-MARK = re.compile(r"\[check: [^\[\]\n]{1,160}\]")
+MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
+EARLIER = re.compile(
+    r"\b(?:prior|previous\w*|earlier|before|formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
+    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that speak of an earlier image."""
+NOT_LOOKED_FOR = ("**Not looked for**", "**Wonach nicht gesucht wurde**")
+"""The heading of the list of what no tool looked for, in which no name leads to a finding."""
 _BLANK = r"[\[\]\s]+"
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
 _MOST_OF_NONE = 10  # "[0.1]" is an id that there is not, "[0.52]" a number
@@ -169,21 +184,40 @@ def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
                 yield found
 
 
-_ABBREVIATION = re.compile(r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$")
-_SENTENCE = re.compile(
-    r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+"
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$"
+    r"|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
 )
+"""What a full stop ends and no sentence does; "der 7. Tag" is the seventh day in German."""
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+(?=\s*\S)"
+)
+_WRAPPED = re.compile(
+    r"[^\n#|>][^\n|]{39,}(?<![.!?:;\s])[ \t]*\n[ \t]*(?:[a-zäöüß(]|\[\d|\d+(?![\d.)]))"
+)
+"""A long line without an end, and the beginning of the next, in which its sentence goes on."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence of a text begins and ends; each line is one, or several."""
+    """Yield where each sentence of a text begins and ends; each line is one, or several.
+
+    A sentence that goes on in the next line is one; see `wrapped`.
+    """
     at = 0
     for found in _SENTENCE.finditer(text):
         if _ABBREVIATION.search(text, max(at, found.start() - 12), found.start()):
             continue
+        if found[0] == "\n" and wrapped(text, found.start()):
+            continue
         yield at, found.end("cited") if found["cited"] else found.start()
         at = found.end()
     yield at, len(text)
+
+
+def wrapped(text: str, line_end: int) -> bool:
+    """Return whether the sentence before a line's end goes on in the next line."""
+    start = text.rfind("\n", 0, line_end) + 1
+    return _WRAPPED.match(text, start, line_end + 40) is not None
 
 
 def texts_beside_calls(history: Sequence[Message]) -> list[str]:
@@ -230,9 +264,10 @@ def unmarked(text: str) -> str:
     return re.sub(rf" ?{MARK.pattern}|{_LOST}", "", text)
 
 
-def mark(why: str) -> str:
+def mark(why: str, *, german: bool = False) -> str:
     """Return "[check: WHY]", the mark for a part of an answer that the reader should check."""
-    return f"[check: {' '.join(re.split(_BLANK, why))[:160]}]"
+    told = " ".join(re.split(_BLANK, in_german(why) if german else why))[:160]
+    return f"[{'prüfen' if german else 'check'}: {told}]"
 
 
 def _meant(numbers: Sequence[int], known: Mapping[int, int]) -> bool:

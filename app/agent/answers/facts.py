@@ -13,16 +13,65 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
+from app.agent.answers.figures import NUMBER, value_of
 from app.agent.planning import Vocabulary, tokens_of
 from app.tools.pack_plan import phrases, word_lists
 
 _SIDES = {
     "left": re.compile(
-        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?)(?!\w)", re.I
+        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL))(?!\w)", re.I
     ),
-    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?)(?!\w)", re.I),
+    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL))(?!\w)", re.I),
 }
-_BOTH = re.compile(r"(?<!\w)(?:both|bilateral\w*|beid\w*|sides)(?!\w)", re.I)
+_BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
+_BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
+_LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
+_PHRASES = (
+    (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
+    (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
+    (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
+)
+"""What says in several words that something is there or not, and the word for it."""
+_PART = r"(?:lobe|zone|field|pole|third|quadrant)s?"
+_LEVELS = {
+    level: re.compile(
+        rf"\b(?:(?:{word})\W{{1,3}}{_PART}|{_PART}\W{{1,3}}(?:{word})|{more})\b", re.I
+    )
+    for level, word, more in (
+        ("upper", "upper|superior", r"apical|(?-i:[RL]UL)|ober(?:lappen|feld|geschoss|pol)\w*"),
+        ("middle", "middle|mid", r"(?-i:RML)|mittel(?:lappen|feld|geschoss)\w*"),
+        ("lower", "lower|inferior", r"basal|(?-i:[RL]LL)|unter(?:lappen|feld|geschoss|pol)\w*"),
+    )
+}
+_GRADES = {
+    "high": r"high|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
+    "low": r"low|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig|hypo\w+(?:a?emia|ämie)",
+    "normal": r"normal\w*|within (?:the )?(?:normal |reference )?(?:limits|range)|im normbereich",
+}
+_GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
+_FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
+_EXISTS = re.compile(
+    r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
+    r"there (?:is|are|was|were)|vorhanden|sichtbar|erkennbar|nachweisbar|zeigt|gefunden|markiert|"
+    r"liegt|findet|besteht)\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:appears?|looks?|remains?|(?:is|are) (?:in the )?midline|well[ -]expanded|erscheint|"
+    r"wirkt|mittelständig|symmetri\w+)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell the state of an organ."""
+_COURSE = re.compile(
+    r"\b(?:from|von)\s+(?P<first>\d+(?:[.,]\d+)?)[^.;]{0,40}?\s(?:to|auf)\s+(?P<last>\d+(?:[.,]\d+)?)",
+    re.IGNORECASE,
+)
+_UP = re.compile(r"\b(?:rose|risen|increas\w*|grew|grown|gestiegen|stieg|zugenommen)\b", re.I)
+_DOWN = re.compile(
+    r"\b(?:fell|fallen|decreas\w*|dropped|declin\w*|shrank|shrunk|gefallen|fiel|sank|gesunken|"
+    r"abgenommen)\b",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
@@ -47,20 +96,13 @@ _GENERAL = re.compile(
     r"üblicherweise|meist|meistens|oft|häufig|bei erwachsenen)\b",
     re.IGNORECASE,
 )
-_SCORED = re.compile(
-    r"\b(?:scor\w+|values?|werte?|threshold\w*|schwelle\w*|reach\w*|erreicht|probabilit\w+|"
-    r"wahrscheinlichkeit\w*)\b",
-    re.IGNORECASE,
-)
-"""Words of sentences that tell a figure, which is there whatever it measures is there or not."""
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider)\s+than|"
+    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser|thicker)\s+(?:\([^()]*\)\s+)?than|"
     r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower)\s+than|"
+    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter|thinner)\s+(?:\([^()]*\)\s+)?than|"
     r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d+)?")
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
 """Parts of keys whose number counts what the rest names."""
 _ENDINGS = (
@@ -96,10 +138,14 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The statements of one result; `named` are its numbers with the words of their names."""
+    """The statements of one result.
+
+    `named` are its numbers with the words of their names, `listed` the words of each of its items.
+    """
 
     said: tuple[Fact, ...] = ()
     named: tuple[tuple[frozenset[str], float, str], ...] = field(default=())
+    listed: tuple[frozenset[str], ...] = ()
 
 
 def facts_of(data: Mapping[str, Any]) -> Facts:
@@ -134,7 +180,8 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
         if len(said) > _MOST:
             break
     said += _rows(data.get("output") or {})
-    return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]))
+    listed = tuple(_row(text).words for text in items.values())
+    return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]), listed)
 
 
 def item_facts(texts: Sequence[str]) -> list[Fact]:
@@ -168,6 +215,8 @@ _NONE: frozenset[str] = frozenset()
 
 def read(text: str) -> Iterator[Fact]:
     """Yield what a text says, clause by clause."""
+    for pattern, word in _PHRASES:
+        text = pattern.sub(word, text)
     general = bool(_HEDGED.search(text) or _GENERAL.search(text))
     at = 0
     for cut in (*_CLAUSE.finditer(text), None):
@@ -188,8 +237,7 @@ def _row(text: str) -> Fact:
     words = frozenset[str]().union(*(fact.words for fact in facts))
     denied = frozenset[str]().union(*(fact.denied for fact in facts))
     sides = frozenset[str]().union(*(fact.sides for fact in facts))
-    values = tuple(value for fact in facts for value in fact.values)
-    return Fact(text, words, denied, sides, values)
+    return Fact(text, words, denied, sides, _figures(text))
 
 
 @lru_cache(maxsize=1024)
@@ -198,6 +246,7 @@ def _clause(clause: str) -> Fact:
     denied: set[str] = set()
     for word, concept, no in _denials(clause):
         stems = {concept} if concept else {stem(word)}
+        stems |= _implied().get(concept, _NONE)
         normal, abnormal = _judged(word)
         if normal:
             stems, no = {_ABNORMAL}, not no
@@ -216,15 +265,16 @@ def _clause(clause: str) -> Fact:
 
 
 def _figures(text: str) -> tuple[float, ...]:
-    found = (float(one[0].replace(",", ".")) for one in _NUMBER.finditer(text))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(value_of(one)[0] for one in NUMBER.finditer(text)))
 
 
 def sides_of(text: str) -> frozenset[str]:
     """Return which of "left" and "right" a text names; both for "bilateral" and the like."""
-    if _BOTH.search(text):
-        return frozenset(_SIDES)
-    return frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
+    named = frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
+    both = _BOTH.search(text)
+    if both is None or (len(named) == 1 and not re.fullmatch(_BILATERAL, both[0], re.I)):
+        return named  # "both nodules are in the left lung"
+    return frozenset(_SIDES)
 
 
 def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
@@ -280,12 +330,16 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
     for clause in _parts(sentence):
         if why := _side_against(clause, told, both=cited):
             return why
+    if cited and (why := _level_against(sentence, told) or _grade_against(sentence, told)):
+        return why
     if _HEDGED.search(sentence):
         return ""
-    measured = _figures(sentence) if _SCORED.search(sentence) else ()
-    told = [one for one in told if not any(_near(value, one[1].values) for value in measured)]
+    figures = _figures(sentence)
+    # A figure alone is told of what is there and of what is not.
+    others = [one for one in told if not any(_near(value, one[1].values) for value in figures)]
     for clause in read(sentence):
-        if why := _denial_against(clause, told):
+        tells = clause.denied or _EXISTS.search(sentence if "|" in sentence else clause.text)
+        if why := _denial_against(clause, told if tells else others, cited=cited):
             return why
     return _comparison_against(sentence, facts)
 
@@ -329,14 +383,90 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
         if len(sides) != 1 or not part.words:
             return ""
     sides = frozenset[str]().union(*(fact.sides for _, fact in found))
-    if part.sides <= sides or not sides:
+    if both and len(part.sides) == 1 and _BOTH.search(part.text):
+        found = [(number, fact) for number, fact in found if not part.sides <= fact.sides]
+    elif part.sides <= sides:
+        found = []
+    if not found or not sides:
         return ""
     number, fact = found[0]
     return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
 
 
-def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results say where a clause denies it, or the other way; "" for nothing."""
+def _level_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return where results say that something lies, if a sentence puts it higher or lower."""
+    said = _levels_of(sentence)
+    placed = [(number, fact) for number, fact in told if _levels_of(fact.text)]
+    if not said or any(said & _levels_of(fact.text) for _, fact in placed):
+        return ""
+    return next((f"result {number} says: {fact.text[:90]}" for number, fact in placed), "")
+
+
+def _levels_of(text: str) -> set[str]:
+    return {level for level, pattern in _LEVELS.items() if pattern.search(text)}
+
+
+def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return the flag of a value that a sentence calls high, low or normal, and that is not."""
+    part = _row(sentence)
+    said = {grade for grade, pattern in _GRADE.items() if pattern.search(sentence)}
+    if len(said) != 1 or part.denied - {_ABNORMAL}:
+        return ""
+    graded = [
+        (
+            len(part.words & fact.words - {_ABNORMAL})
+            + _FIGURE * any(_near(value, fact.values) for value in part.values),
+            number,
+            found[1].casefold(),
+            fact,
+        )
+        for number, fact in told
+        if (found := _FLAG.search(fact.text))
+    ]
+    alike = [one for one in graded if one[0] == max(one[0] for one in graded) > 0]
+    if not alike or said & {grade for _, _, grade, _ in alike}:
+        return ""
+    return f"result {alike[0][1]} says: {alike[0][3].text[:90]}"
+
+
+def order_against(sentence: str, items: Mapping[str, str]) -> str:
+    """Return what a sentence calls larger or smaller than another, and that is not; "" for none.
+
+    `items` are the texts of the items that it cites, by their ids.
+    """
+    course = _COURSE.search(sentence)
+    rises, falls = bool(_UP.search(sentence)), bool(_DOWN.search(sentence))
+    if course is not None and rises != falls and not _HEDGED.search(sentence):
+        first, last = (float(course[key].replace(",", ".")) for key in ("first", "last"))
+        if first > last if rises else first < last:
+            return f"{course['first']} to {course['last']} is a {'fall' if rises else 'rise'}"
+    told = [(text, _row(text)) for text in items.values()]
+    told = [one for one in told if len(one[1].values) == 1]
+    for found in _MORE.finditer(sentence):
+        one = _meant(sentence[: found.start()], told)
+        other = _meant(sentence[found.end() :], told)
+        if not one or not other or one is other or one[0].split()[-1] != other[0].split()[-1]:
+            continue
+        value, limit = one[1].values[0], other[1].values[0]
+        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
+        if value != limit and (value > limit) != bool(found["more"]) and not denied:
+            return f"{one[0]}; {other[0]}"
+    return ""
+
+
+def _meant(words: str, told: Sequence[tuple[str, Fact]]) -> tuple[str, Fact] | None:
+    """Return the one item that words speak of most; None if there are several or none."""
+    part = _row(words)
+    score = [len(part.words & fact.words) + 2 * (part.sides == fact.sides) for _, fact in told]
+    best = [one for one, alike in zip(told, score, strict=True) if alike == max(score) > 0]
+    return best[0] if len(best) == 1 else None
+
+
+def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bool) -> str:
+    """Return what results say where a clause denies it, or the other way; "" for nothing.
+
+    Of a cited result it is enough that it judges the same organ.
+    """
     plain = {word for word in clause.words if not word.startswith("O")}
     agreed: set[str] = set()
     against: list[tuple[int, Fact, set[str]]] = []
@@ -347,11 +477,13 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
         shared = clause.words & fact.words
         organ = any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        if concepts := {word for word in alike if word[0] in "FC"}:
+            alike = concepts  # which is what is there or not, rather than the words around it
         differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
         agreed |= alike - differ
         told_words = clause.words - {_ABNORMAL} or clause.words
         # What the field has a word for is compared wherever it stands.
-        named = any(word[0] in "FC" for word in differ)
+        named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
         if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
             against.append((number, fact, differ))
     for number, fact, differ in against:
@@ -363,7 +495,7 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]]) -> str:
 def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
     """Return the number that a sentence calls above or below another, and that is not so."""
     for found in _MORE.finditer(sentence):
-        limit = _NUMBER.match(sentence, found.end() + 1)
+        limit = NUMBER.match(sentence, found.end() + 1)
         if limit is None:
             continue
         words = _row(sentence[: found.start()]).words
@@ -376,7 +508,7 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
         if len({value for _, value, _ in named}) != 1:
             continue
         number, value, key = named[0]
-        bound = float(limit[0].replace(",", "."))
+        bound = value_of(limit)[0]
         denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         holds = value > bound if found["more"] else value < bound
         if holds == denied and value != bound:
@@ -401,6 +533,10 @@ def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) ->
             counted = any(part in _COUNTS for part in key.casefold().split())
             if name and name <= words and (counted or value.is_integer()):
                 return f"result {number} says {key} {value:.6g}"
+    for number, one in facts:
+        alike = sum(words <= item for item in one.listed)
+        if 0 < alike < count and not any(count in fact.values for fact in one.said):
+            return f"result {number} says there are {alike}"
     return ""
 
 
@@ -425,14 +561,37 @@ def findings_in(sentence: str) -> dict[int, str]:
 
     They are findings, and organs that are judged ("the spleen is enlarged", "normal").
     """
-    judged = any(any(_judged(one[0])) for one in _WORD.finditer(sentence))
+    judged = bool(_STATE.search(sentence)) or any(
+        any(_judged(one[0])) for one in _WORD.finditer(sentence)
+    )
     found = _concepts_in(sentence).items()
     return {place: key for place, key in found if judged or not key.startswith("O")}
 
 
+def judges(facts: Facts, organ: str) -> bool:
+    """Return whether a result says of an organ that it is normal, or not, or may be."""
+    return any({organ, _ABNORMAL} <= fact.words for fact in facts.said)
+
+
 def concepts_of(text: str) -> frozenset[str]:
-    """Return the findings and organs that a text names."""
-    return frozenset(_concepts_in(text).values())
+    """Return the findings and organs that a text names, and what they are by definition."""
+    named = frozenset(_concepts_in(text).values())
+    return named.union(*(_implied().get(one, _NONE) for one in named))
+
+
+def organs_in(text: str) -> set[str]:
+    """Return the organs that a text names."""
+    return {one for one in concepts_of(text) if one.startswith("O")}
+
+
+@lru_cache(maxsize=1)
+def _implied() -> Mapping[str, frozenset[str]]:
+    """Return what concepts are by definition: cardiomegaly is an enlarged heart."""
+    lines = [phrases(line) for line in word_lists("statements")["IMPLIED"].splitlines()]
+    named = [
+        [concept for word in line for concept in _concepts_in(word).values()] for line in lines
+    ]
+    return {one[0]: frozenset(one[1:]) for one in named}
 
 
 @lru_cache(maxsize=1024)
@@ -440,7 +599,12 @@ def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
     tokens = tokens_of(text)
     found = _vocabulary().find(tokens)
-    ordered = sorted(found, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
+    whole = [  # what is no part of a longer phrase
+        one
+        for one in found
+        if not any(set(one.positions) < set(other.positions) for other in found)
+    ]
+    ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
     return {tokens[one.first].start: one.owner for one in ordered}
 
 
@@ -526,6 +690,10 @@ def _rows(value: Any) -> list[Fact]:
                     and len(str(one).split()) <= 8
                     and _tells(key)
                 ]
+                flags = entries.get("flags")
+                if isinstance(flags, list):
+                    levels = (cast("Mapping[str, Any]", one).get("level") for one in flags)
+                    short += [f"flag {level}" for level in levels]
                 sided = any(sides_of(one) and len(one.split()) <= 3 for one in short)
                 if short and (listed or sided or isinstance(there, bool)):
                     fact = replace(_row(" ".join(short)), asserts=isinstance(there, bool))

@@ -49,6 +49,8 @@ _UNITS = {
     "percent": "%",
 }
 """Endings of keys that name the unit of their number."""
+_GROUPS = ("metrics", "measurements", "values", "results")
+"""Keys that hold numbers and name nothing."""
 _HAIR = re.compile(r"[\W_]+")
 
 
@@ -89,7 +91,8 @@ def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Ite
 
 def name_and_unit(path: Sequence[str]) -> tuple[str, str]:
     """Return the name in words of a number in an output, and the unit that its key ends with."""
-    words = [word for key in path for word in re.split(r"[\s_]+", key) if word]
+    named = path[1:] if len(path) > 1 and path[0].casefold() in _GROUPS else path
+    words = [word for key in named for word in re.split(r"[\s_]+", key) if word]
     unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     return " ".join(words[:-1] if unit else words), unit
 
@@ -111,7 +114,7 @@ def _measured(name: str, findings: Sequence[Finding]) -> str:
         (len(label), one.id)
         for one in findings
         if (label := _plain(one.label))
-        and (f" {plain} ".startswith(f" {label} ") or plain == _plain(one.ratio))
+        and (f" {plain} ".startswith(f" {label} ") or f" {_plain(one.ratio)}".endswith(f" {plain}"))
     ]
     longest = [key for length, key in fitting if length == max(fitting)[0]]
     return longest[0] if len(longest) == 1 else ""
@@ -158,11 +161,14 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
     """Return the ids of the items that a sentence tells, as in "3.1, 3.2"; "" for none or many.
 
     An item is told if its number stands in the sentence, as it is or rounded, with a word of its
-    name. Where no number is told, an item without one is told if its label stands there.
+    name: of several, the one of whose name most words stand there, and none of the other side.
+    Where no number is told, an item without one is told if its label stands there.
     """
     low = sentence.casefold()
+    said = _words(low)
     figures = {(float(digits), len(digits.partition(".")[2])) for digits in _figures(low)}
     ids: dict[tuple[float, int], str] = {}
+    shared: dict[tuple[float, int], int] = {}
     labels: dict[str, str] = {}
     for key, text in message_items.items():
         name, value = _parted(text)
@@ -171,14 +177,18 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
             if re.search(rf"(?<!\w){re.escape(label.casefold())}(?!\w)", low):
                 labels.setdefault(label, key)
             continue
+        words = _words(name.casefold())
+        if (words ^ said) >= _SIDES:
+            continue
         for figure, decimals in figures:
             near = abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
-            if near and any(word in _words(low) for word in _words(name.casefold())):
-                ids.setdefault((figure, decimals), key)
+            if near and len(words & said) > shared.get((figure, decimals), 0):
+                ids[figure, decimals], shared[figure, decimals] = key, len(words & said)
     found = sorted(set((ids or labels).values()), key=lambda one: int(one.partition(".")[2]))
     return ", ".join(found) if len(found) <= most else ""
 
 
+_SIDES = {"left", "right"}
 _TEXT = re.compile(r"(?P<name>.*?),? (?P<value>-?\d[\d.]*(?:e[+-]?\d+)?)(?: [^\s\d][^\d]*)?")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,10 +72,25 @@ def write_summary(
         warned = _warnings(results, (), plans)
         return "\n\n".join(warned or ["None of the results so far carries a warning."])
     told = AnswerContext(frozenset(topics), ran, targets)
-    direct = _direct_answers(results, told, plans)
-    head = "" if direct else _head(results, skipped, topics)
-    blocks = [*filter(None, [head]), *direct.values()]
-    blocks += _blocks(results, skipped, notes, plans, direct)
+    remarks: set[str] = set()
+    direct = _direct_answers(results, told, plans, remarks)
+    impossible = {} if direct else _impossible(skipped, told, plans)
+    head = "" if direct or impossible else _head(results, skipped, topics)
+    blocks = [*filter(None, [head]), *dict.fromkeys(direct.values()), *impossible]
+    blocks += _notable(results, plans)
+    if "explicit" not in topics:  # what is about the file or the display comes last
+        direct = {id(results[number]): text for number, text in direct.items()}
+        results = sorted(results, key=lambda item: plans.wording(item.tool).aside)
+        direct = {n: direct[id(item)] for n, item in enumerate(results) if id(item) in direct}
+    reasons = [*impossible.values()]
+    left = [
+        item
+        for item in skipped
+        if item.reason not in reasons and not (reasons and "which was not run" in item.reason)
+    ]
+    said = " ".join(blocks).casefold()
+    left = [item for item in left if _sentence(item.reason).casefold() not in said]
+    blocks += _blocks(results, left, notes, plans, direct, blocks, remarks)
     limits = _limits(told, plans)
     if limits:
         blocks.append("\n".join(["**What this does not answer**", *limits]))
@@ -101,10 +116,41 @@ def name_of_tool(tool: str, plans: Plans) -> str:
     return plans.wording(tool).title or words[:1].upper() + words[1:]
 
 
-def _with_names(text: str, plans: Plans) -> str:
+def with_names(text: str, plans: Plans) -> str:
     """Return a text with what people call the packs' tools in place of their names."""
     titles = {wording.tool: wording.title for wording in plans.wordings() if wording.title}
     return re.sub(r"\w+", lambda found: titles.get(found[0], found[0]), text)
+
+
+def _impossible(skipped: Sequence[Skipped], told: AnswerContext, plans: Plans) -> dict[str, str]:
+    """Return the direct answer that a tool would have given which was not run, with the reason."""
+    why = {item.tool: item.reason for item in skipped}
+    for wording in plans.wordings():
+        if wording.tool in why and wording.kinds & told.kinds:
+            reason = why[wording.tool]
+            if subject := wording.subject(told.targets):
+                return {_cannot(subject, _sentence(with_names(reason, plans))): reason}
+    return {}
+
+
+def _cannot(subject: str, reason: str) -> str:
+    return f"**I cannot say {subject}:** {reason}"
+
+
+def _notable(results: Sequence[Message], plans: Plans) -> list[str]:
+    """Return a block of the warnings that may be findings themselves; [] for none."""
+    found: dict[str, list[Message]] = {}
+    for message in results:
+        for warning in warnings_of(message) if message.ok else ():
+            if any(word in warning for word in plans.notable(message.tool)):
+                found.setdefault(warning, []).append(message)
+    lines: list[str] = []
+    for warning, messages in found.items():
+        line = f"- {sentence(warning)}"
+        for message in messages:
+            line = cite(line, message.evidence)
+        lines.append(line)
+    return ["\n".join(["**Look at this yourself**", *lines])] if lines else []
 
 
 def _blocks(
@@ -113,29 +159,62 @@ def _blocks(
     notes: Sequence[str],
     plans: Plans,
     direct: Mapping[int, str] | None = None,
+    before: Sequence[str] = (),
+    remarks: set[str] | None = None,
 ) -> list[str]:
-    """Return the parts of an answer behind the direct ones, given by their result's index."""
+    """Return the parts of an answer behind the direct ones, given by their result's index.
+
+    `before` are the parts that stand before these; no warning of theirs is told again.
+    """
     direct = direct or {}
+    remarks = set() if remarks is None else remarks
     told = [message for number, message in enumerate(results) if number not in direct]
-    blocks = ["\n".join(render_result(message, plans)) for message in told if message.ok]
+    parts: list[list[str]] = []
+    for message in told:
+        head, *lines = render_result(message, plans, remarks) if message.ok else [""]
+        if parts and head == parts[-1][0]:  # one heading for what one tool gave in a row
+            parts[-1] += lines
+        elif head:
+            parts.append([head, *lines])
+    blocks = ["\n".join(part) for part in parts]
     failed = [message for message in results if not message.ok]
     names = [(name_of_tool(message.tool, plans), message) for message in failed if message in told]
     lacking = [f"- {model}, for {name}" for name, item in names if (model := _lacked(item))]
-    lines = [f"- **{name}:** {_reason(item)}" for name, item in names if not _lacked(item)]
+    lines = [
+        f"- **{_joined(group)}:** {why}"
+        for why, group in _by_reason(
+            (_reason(item), name) for name, item in names if not _lacked(item)
+        )
+        if not any(why in text for text in direct.values())
+    ]
     lines += [
-        f"- **{name_of_tool(item.tool, plans)}** was not run: "
-        f"{_with_names(_sentence(item.reason), plans)}"
-        for item in skipped
+        f"- **{_joined(group)}** {'was' if len(group) == 1 else 'were'} not run: "
+        f"{with_names(_sentence(why), plans)}"
+        for why, group in _by_reason(
+            (item.reason, name_of_tool(item.tool, plans)) for item in skipped
+        )
     ]
     if lines:
         blocks.append("\n".join(["**Not done**", *dict.fromkeys(lines)]))
     if lacking:
         blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
-    blocks += _warnings(results, [*direct.values(), *blocks], plans)
+    blocks += _warnings(results, [*direct.values(), *before, *blocks], plans)
     if notes:
-        about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
+        about = [f"- {with_names(note, plans)}" for note in dict.fromkeys(notes)]
         blocks.append("\n".join(["**About the steps**", *about]))
     return blocks
+
+
+def _by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Return each reason once, in order, with the names of the tools that it is about."""
+    found: dict[str, list[str]] = {}
+    for why, name in pairs:
+        found.setdefault(why, []).append(name)
+    return [*found.items()]
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
 
 
 def _warnings(results: Sequence[Message], said: Sequence[str], plans: Plans) -> list[str]:
@@ -144,7 +223,7 @@ def _warnings(results: Sequence[Message], said: Sequence[str], plans: Plans) -> 
     alike: dict[str, list[Message]] = {}
     for message in good:
         for warning in warnings_of(message):
-            if not any(_part(warning) in text for text in said):
+            if not any(_part(warning).casefold() in text.casefold() for text in said):
                 alike.setdefault(warning, []).append(message)
     several = len({message.tool for message in good}) > 1
     lines: list[str] = []
@@ -189,24 +268,41 @@ def _reason(message: Message) -> str:
 
 
 def _direct_answers(
-    results: Sequence[Message], told: AnswerContext, plans: Plans
+    results: Sequence[Message], told: AnswerContext, plans: Plans, remarks: set[str]
 ) -> dict[int, str]:
-    """Return the complete direct answers to the question, by the index of their result."""
+    """Return the complete direct answers to the question, by the index of their result.
+
+    `remarks` are the general remarks that were made so far; those of the answers are added.
+    """
     last = {message.tool: number for number, message in enumerate(results)}
     last |= {message.tool: number for number, message in enumerate(results) if message.ok}
-    answers: dict[int, str] = {}
-    for wording in plans.wordings():
-        number = last.get(wording.tool)
-        if number is None or not wording.kind or wording.kind not in told.kinds:
-            continue
-        if not results[number].ok:
-            lacking = wording.lacking if _lacked(results[number]) else ""
-            head = f"I cannot say {wording.subject}. " if wording.subject else ""
-            said = f"{head}{_reason(results[number])}"
-            answers[number] = lacking or said
-        elif lines := direct_answer(wording, results[number], told.targets):
-            answers[number] = "\n".join(lines)
+    known = {one.tool: one for one in plans.wordings()}
+    answers = {
+        number: text
+        for tool, wording in known.items()
+        if not wording.each and (number := last.get(tool)) is not None
+        if (text := _answer(wording, results[number], told, remarks))
+    }
+    for number, message in enumerate(results):
+        wording = known.get(message.tool)
+        if (
+            wording is not None
+            and wording.each
+            and (text := _answer(wording, message, told, remarks))
+        ):
+            answers[number] = text
     return answers
+
+
+def _answer(wording: ResultWording, result: Message, told: AnswerContext, remarks: set[str]) -> str:
+    """Return what a result answers directly; "" for nothing."""
+    if not wording.kinds & told.kinds:
+        return ""
+    if result.ok:
+        return "\n".join(direct_answer(wording, result, told.targets, remarks))
+    reason = wording.lacking if _lacked(result) else ""
+    reason, subject = reason or _reason(result), wording.subject(told.targets)
+    return _cannot(subject, reason) if subject else reason
 
 
 def _limits(told: AnswerContext, plans: Plans) -> list[str]:
@@ -233,13 +329,17 @@ _TEXTS = ("response", "text", "answer")
 _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|institution", re.IGNORECASE)
 
 
-def render_result(message: Message, plans: Plans) -> list[str]:
-    """Return the heading and the lines about one successful call, each line with its citation."""
+def render_result(message: Message, plans: Plans, remarks: set[str]) -> list[str]:
+    """Return the heading and the lines about one successful call, each line with its citation.
+
+    General remarks that are among `remarks` are left out; the others are added to them.
+    """
     wording = plans.wording(message.tool)
     lines = _told(wording, message) or cited(_generic(message.output, _summary(message)))
     head = f"**{name_of_tool(message.tool, plans)}**"
     lines = [*lines, *cited(_files(message))]
-    return [head, *(f"- {written([line], message)}" for line in lines)]
+    told = (written([line], message, remarks) for line in lines)
+    return [head, *(f"- {line}" for line in told if line)]
 
 
 def _files(message: Message) -> list[str]:
@@ -257,33 +357,37 @@ def _files(message: Message) -> list[str]:
     return lines
 
 
-def direct_answer(wording: ResultWording, message: Message, targets: frozenset[str]) -> list[str]:
+def direct_answer(
+    wording: ResultWording, message: Message, targets: frozenset[str], remarks: set[str]
+) -> list[str]:
     """Return the lines in which a tool's result directly answers the question.
 
     `wording.answer` makes them; the list is empty if that is None or fails. `targets` are the
-    objects that the question is about.
+    objects that the question is about, `remarks` as for `render_result`.
     """
     if wording.answer is None:
         return []
     try:
         answer = wording.answer({**message.metadata, **message.output}, targets)
-        return [written(line, message) for line in answer]
+        return [written(line, message, remarks) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return []
 
 
-def written(sentences: Sequence[Sentence], result: Message) -> str:
+def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -> str:
     """Return sentences joined to one line; those with `Sentence.cites` cite a result.
 
-    A sentence cites the items of the result that it tells, or else the result as a whole.
+    A sentence cites the items of the result that it tells, or else the result as a whole. One that
+    cites nothing is a general remark, left out if it is among `remarks`, to which it is added.
     """
 
     def evidence(text: str) -> int | str:
         return cited_ids(text, result.data.get("items") or {}) or result.evidence
 
-    told = (cite(one.text, evidence(one.text)) if one.cites else one.text for one in sentences)
-    return " ".join(told)
+    told = [one for one in sentences if one.cites or one.text not in remarks]
+    remarks.update(one.text for one in told if not one.cites and one.text.endswith("."))
+    return " ".join(cite(one.text, evidence(one.text)) if one.cites else one.text for one in told)
 
 
 def warnings_of(message: Message) -> list[str]:

@@ -53,7 +53,6 @@ from app.tools.result_wording import CallResult
 
 _log = logging.getLogger(__name__)
 
-OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _TRY_AGAIN = (
     "This result does not fit. Look what there is, try once more in another way, then answer."
@@ -323,22 +322,31 @@ class Director:
         """Return the tool of that name, or None."""
         return self._tools.get(name)
 
-    def rules_call(self, step: Step) -> ToolCall:
-        """Return the call for a step that was decided by rules alone, without a model."""
-        name = f"{BY_RULE}{uuid4().hex[:20]}"
-        call = ToolCall(id=name, name=step.tool, arguments=step.arguments)
+    def rules_call(self, number: int, step: Step) -> ToolCall:
+        """Return the call for a step that was decided by rules alone, without a model.
+
+        `number` is its place in the rules' plan, from 1.
+        """
+        call_id = f"{BY_RULE}{number}-{uuid4().hex[:20]}"
+        call = ToolCall(id=call_id, name=step.tool, arguments=step.arguments)
         self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
     def _needed(self) -> Intent:
-        """Return what is asked, without the tools that a model with eyes can do without."""
-        return self.intent.with_eyes() if self.model_sees and not self.by_rules else self.intent
+        """Return what is asked, without what a model with eyes or the user can do without."""
+        needed = self.intent
+        if self.model_sees and not self.by_rules:
+            needed = needed.with_eyes()
+        if out := self._plan.taken_out:
+            needed = replace(needed, wanted=tuple(t for t in needed.wanted if t not in out))
+        return needed
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Return whether a call may run beside those of the turn, because they do not affect it."""
         if self._enforcer is None:
             return True
-        return call.id not in self._orders and self._enforcer.may_run_beside(call, turn)
+        own = call.id.startswith(BY_RULE) or call.id not in self._orders
+        return own and self._enforcer.may_run_beside(call, turn)
 
     def _put_first(self, ruling: RunFirst, waiting: deque[ToolCall]) -> None:
         first = ruling.call
@@ -445,8 +453,8 @@ class Director:
     def _follow(
         self, call: ToolCall, override: Override, looked: tuple[ToolRule, ToolCall] | None = None
     ) -> None:
-        # The offline planner knows a retry as its own step again; other ids may be too long.
-        again = call.id.startswith(OFFLINE) and call.id.endswith(AGAIN)
+        # Rules know a retry as their own step again; other ids may be too long.
+        again = call.id.startswith(BY_RULE) and call.id.endswith(AGAIN)
         ending = AGAIN if call.id.endswith(AGAIN) else LOOK
         known = call if again else call.model_copy(update={"id": f"{new_id()}{ending}"})
         self._insert(known, override)

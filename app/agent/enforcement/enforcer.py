@@ -52,15 +52,15 @@ _QUOTED = 1500  # characters of another tool's text in a question
 _KNOWN = 40  # characters of it by which a question that quotes it already is recognised
 
 
-def _arguments_after(rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | None:
-    """Return the arguments that a result gives the tool after it; None for none, or no result."""
+def _arguments_after(rule: Successor, cause: LoggedCall) -> Sequence[Mapping[str, Any]]:
+    """Return the arguments that a result gives each call of the tool after it; () for none."""
     if rule.arguments is None:
-        return None
+        return ()
     try:
         return rule.arguments(cause.message.output, cause.message.metadata)
     except Exception as error:  # a pack's own code, on whatever its tools returned
         _log.warning("A pack could not read a result of %s (%s)", cause.call.name, type(error))
-        return None
+        return ()
 
 
 class Enforcer:
@@ -211,8 +211,10 @@ class Enforcer:
                     continue
                 causes = [item for item in self._record.all() if item.call.name in rule.after]
                 ended = [item for item in causes if item.here and item.message.ok]
+                if not ended and self._mismatch(rule.then, {self._record.current} - {""}):
+                    continue
                 if rule.then not in self._intent.left_out and (
-                    not ended or any(_arguments_after(rule, item) is not None for item in ended)
+                    not ended or any(_arguments_after(rule, item) for item in ended)
                 ):
                     found.append((rule.then, rule.otherwise))
         return found
@@ -228,7 +230,27 @@ class Enforcer:
             return False
         if rule.unless and self._ready(rule.unless):
             return False
-        return _arguments_after(rule, cause) is not None
+        return bool(_arguments_after(rule, cause))
+
+    def _next_arguments(self, rule: Successor, cause: LoggedCall) -> Mapping[str, Any] | None:
+        """Return the arguments of the next call that must follow a result; None for no call.
+
+        A call that the model chose, or that failed, ends the row.
+        """
+        made = [
+            item
+            for item in self._record.of_this_run()
+            if item.call.name == rule.then and item.number > cause.number
+            if item.may_concern(cause.images)
+        ]
+        left = [dict(one) for one in _arguments_after(rule, cause)] or [{}]
+        for item in made:
+            given = item.call.arguments
+            done = [one for one in left if one and all(given.get(k) == v for k, v in one.items())]
+            if not done or not item.message.ok:
+                return None
+            left = [one for one in left if one not in done]
+        return left[0] if left else None
 
     def _pending(self, *, before_others: bool = False) -> Iterator[tuple[Successor, LoggedCall]]:
         """Yield each mandatory successor that has not run, with the call that it must follow.
@@ -242,9 +264,8 @@ class Enforcer:
             for rule in self._follow(cause.call.name, before_others=before_others):
                 if not self._due(rule, cause):
                     continue
-                last = self._record.latest((rule.then,), cause.images, ok=False)
-                ran = last is not None and last.number > cause.number
-                if not ran and (rule.then, cause.images) not in seen:
+                left = self._next_arguments(rule, cause)
+                if left is not None and (rule.then, cause.images) not in seen:
                     seen.add((rule.then, cause.images))
                     yield rule, self._record.latest(rule.after, cause.images) or cause
 
@@ -384,9 +405,10 @@ class Enforcer:
         deeper = self._dependency(self._inserted(then, root), cause.images)
         if isinstance(deeper, RunFirst):
             return deeper
-        if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
+        given = self._next_arguments(rule, cause) or {}
+        if deeper or not self._once("successor", then, f"{root} {cause.call.name} {given}"):
             return None
-        arguments, needs = self._bound(tool, cause.images, _arguments_after(rule, cause))
+        arguments, needs = self._bound(tool, cause.images, given)
         why = rule.reason.strip().rstrip(".")
         reason = f"After {cause.call.name} comes {then}{f': {why}' if why else ''}."
         override = Override(

@@ -304,12 +304,23 @@ class PlanState:
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
+    @property
+    def taken_out(self) -> Collection[str]:
+        """Return the tools that no step needs any more since the user took theirs out."""
+        return self._taken_out
+
     def unreached(self) -> list[str]:
-        """Return "TITLE: REASON" for each failed or incomplete step in the model's own plan."""
+        """Return "TITLE: REASON" for each failed or incomplete step of the plan.
+
+        A tool's step does not count where rules or a model repeated the call and that was done.
+        """
+        besides = (entry for step in self._steps if not step.number for entry in step.found)
+        mended = {tool for tool, state, _ in besides if state == "done"}
         return [
             f"{step.tool}: {step.verdict or step.state}"
             for step in self._steps
-            if step.titled and step.state in ("incomplete", "failed")
+            if step.state in ("incomplete", "failed")
+            and (step.titled or (step.number and step.tool not in mended))
         ]
 
     @property

@@ -102,17 +102,18 @@ def judge_goal(
     """Return the verdict on whether the run answers the question.
 
     `open_steps` are the plan's steps that have not run; `tools` are the available tools, None for
-    any. `earlier` are results from before this run about the same image: they count, but the tools
-    that packs require after them need not run. `barred` returns why a tool cannot run on any open
-    image, or "" if it can; a barred tool is named in `GoalVerdict.why`, but is not `missing`.
+    any. `earlier` are results from before this run about the same image: they count for a tool that
+    did not run again, but the tools that packs require after them need not run. `barred` returns
+    why a tool cannot run on any open image, or "" if it can; a barred tool is named in
+    `GoalVerdict.why`, but is not `missing`.
     """
     ran = [message for message in results if message.role == "tool"]
-    at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
+    before = [message for message in earlier if message.role == "tool"]
     needed = _needed(asked, plans, ran, tools)
     reasons: list[str] = []
     missing: list[str] = []
     for tool, why in needed.items():
-        verdict = _best(tool, plans, at_hand, asked)
+        verdict = _best(tool, plans, ran, asked) or _best(tool, plans, before, asked)
         if verdict is None and (bar := barred(tool)):
             reasons.append(bar)
         elif verdict is None:

@@ -45,6 +45,7 @@ _MAX_ITEMS = 64
 _KEPT = ("type", "enum", "const", "required", "minItems", "maxItems")
 _ANSWER_HEAD = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
 _CLAIMS_HEAD = re.compile(r'\s*,\s*"claims"\s*:\s*')
+_FENCE = re.compile(r"\s*```(?:json)?\s*(?=\{)")
 _CALL_HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"')
 _STRING_PART = re.compile(
     r"""(?:
@@ -56,6 +57,7 @@ _STRING_PART = re.compile(
     re.VERBOSE,
 )
 """Pattern for the part of a JSON string up to the last complete escape."""
+_HEADS = ('{"answer":"', '{"tool":"', '```json{"', '```{"')
 _INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
@@ -201,14 +203,15 @@ def _without_null(part: Any) -> Any:
 class SchemaReader:
     """Reads one streamed answer that should have the form of `response_format`: a call or a text.
 
-    The text is passed on while it arrives. If the endpoint ignores the schema and sends plain text,
-    `TextCalls` finds calls in it; `quoted` is the data that the model may quote.
+    The text is passed on while it arrives. If the endpoint ignores the schema, the object may stand
+    in a code fence or have its keys in another order; of plain text, `TextCalls` finds the calls.
+    `quoted` is the data that the model may quote.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
         self._plain = TextCalls(tools, quoted)
         self._buffer = ""
-        self._kind: Literal["", "answer", "call", "plain"] = ""
+        self._kind: Literal["", "answer", "call", "object", "plain"] = ""
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
@@ -234,20 +237,26 @@ class SchemaReader:
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             claims, rest = _claims_in(self._buffer) if self._closed else ((), "")
             told: list[ModelEvent] = [Claimed(claims)] if claims else []
-            return [*told, *_texts(rest.lstrip().removeprefix("}").rstrip())]
+            return [*told, *_texts(rest.lstrip().removeprefix("}").rstrip(" \n`"))]
         if self._kind == "call":
             return self._call(complete)
+        value = parse_arguments(self._buffer, complete=complete) if self._kind == "object" else None
+        if value is not None and isinstance(value.get("answer"), str):
+            claims = _claims_of(value.get("claims"))
+            return [*([Claimed(claims)] if claims else []), *_texts(value["answer"])]
         return [*self._plain.take(self._buffer), *self._plain.end(complete)]
 
     def _recognise(self) -> None:
+        if fence := _FENCE.match(self._buffer):
+            self._buffer = self._buffer[fence.end() :]
         answer = _ANSWER_HEAD.match(self._buffer)
         compact = re.sub(r"\s", "", self._buffer)
         if answer is not None:
             self._kind, self._buffer = "answer", self._buffer[answer.end() :]
         elif _CALL_HEAD.match(self._buffer):
             self._kind = "call"
-        elif not any(head.startswith(compact) for head in ('{"answer":"', '{"tool":"')):
-            self._kind = "plain"
+        elif not any(head.startswith(compact) for head in _HEADS):
+            self._kind = "object" if compact.startswith('{"') else "plain"
 
     def _answer_text(self) -> str:
         """Return the part of the answer's string that is whole; the rest stays in the buffer."""
@@ -288,16 +297,29 @@ def _claims_in(behind: str) -> tuple[tuple[StatedClaim, ...], str]:
         found, end = json.JSONDecoder().raw_decode(behind, head.end())
     except ValueError:
         return (), ""  # cut off
+    return _claims_of(found), behind[end:]
+
+
+def _claims_of(found: Any) -> tuple[StatedClaim, ...]:
     items = cast("list[Any]", found) if isinstance(found, list) else []
     claims = (_claim(cast("dict[str, Any]", item)) for item in items if isinstance(item, dict))
-    return tuple(one for one in claims if one.statement.strip()), behind[end:]
+    return tuple(one for one in claims if one.statement.strip())
 
 
 def _claim(table: Mapping[str, Any]) -> StatedClaim:
-    texts = {key: str(table.get(key) or "") for key in ("statement", "unit", "side", "evidence")}
+    texts = {key: str(table.get(key) or "") for key in ("statement", "unit", "side")}
+    ids = table.get("evidence") or ""
     value = table.get("value")
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    return StatedClaim(**texts, value=None if number is None else float(number))
+    if isinstance(value, str) and re.fullmatch(r"\s*-?\d+(?:\.\d+)?\s*", value):
+        number = float(value)
+    return StatedClaim(
+        statement=texts["statement"],
+        unit=texts["unit"],
+        side=texts["side"].casefold(),
+        evidence=", ".join(map(str, cast("list[Any]", ids))) if isinstance(ids, list) else str(ids),
+        value=None if number is None else float(number),
+    )
 
 
 def _texts(text: str) -> list[ModelEvent]:

@@ -36,7 +36,7 @@ from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.available_tools import (
     AvailableTools,
     OfferedTools,
@@ -106,7 +106,7 @@ class AgentLoop:
         retry: Retry | None = None,
         plans: Plans = NO_PLANS,
         rules_first: bool = False,
-        audit: Audited | None = None,
+        audit: AuditTrail | None = None,
         tool_texts: Mapping[str, str] | None = None,
         clean_notes: bool = False,
         profile: AgentProfile | None = None,
@@ -129,8 +129,8 @@ class AgentLoop:
         self.tool_texts = dict(tool_texts or {})
         self.clean_notes = clean_notes
         self.memory = memory
-        self.told_left_out: set[str] = set()
-        """The conversations that were told of tools that do not fit."""
+        self.told: set[tuple[str, str]] = set()
+        """The conversations that were told something that is told once, and what that is about."""
         self._window = ContextWindow(model_info(model))
 
     @property
@@ -227,9 +227,12 @@ class _Run:
             evidence=Evidence(request.thread.history),
         )
         self.rules = RuleAnswers(
-            plans=agent.plans,
             director=self.director,
             work=self._work,
+            announce=self._set_plan,
+            ready=self._while_held,
+            order=self.plan.order,
+            alone=self._runs_alone,
             emitter=emitter,
             transcript=self.transcript,
         )
@@ -286,17 +289,18 @@ class _Run:
             checked = self.calls.evidence.check(
                 marked,
                 said,
-                lambda cited: self._localised(
+                lambda cited: (
                     early
                     + answer_footer(self.director, self.request, self.agent.plans, cited, marked)
                 ),
             )
-            if checked.closing:
-                self.emitter.emit(TextDelta, text=checked.closing)
+            closing = self._localised(checked.closing)
+            if closing:
+                self.emitter.emit(TextDelta, text=closing)
             self._end_plan(ok=stop is None)
             self.emitter.emit(
                 RunFinished,
-                answer=checked.text + checked.closing,
+                answer=checked.text + closing,
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
@@ -347,7 +351,7 @@ class _Run:
             return made[0]
 
         return StreamedMarks(
-            lambda text: self.calls.evidence.marked(claims().marked(text)),
+            lambda text: self.calls.evidence.marked(claims().marked(text, goes_on=True)),
             lambda text: bool(text) and claims().may_mark(text),
         )
 
@@ -375,23 +379,27 @@ class _Run:
         self._start()
         self.request.cancel.check()
         model, schemas = self.agent.model, OfferedTools(self.agent.tools).schemas()
-        if isinstance(model, OfflineModel):
-            intent = self.director.begin(model.planner, schemas, self._lacks)
-            self.answers.model = model.following(intent, self.plan.order, self._runs_alone)
-        else:
-            intent = self.director.begin(self.agent.planner, schemas, self._lacks)
+        offline = isinstance(model, OfflineModel)
+        planner = model.planner if offline else self.agent.planner
+        intent = self.director.begin(planner, schemas, self._lacks)
         self._offer_tools(intent)
         self.answers.refit = lambda: self._offer_tools(intent)
-        by_model = not (self.answers.window.info.rules or self.plain)
-        if by_model and (self.rules.own_text or (self.agent.rules_first and self.rules.begin())):
-            await self.asking.keep(intent.images)
+        if offline:
+            await self.asking.ask(intent.images)
+            answer = await self.rules.answer(certain=False)
+            assert answer is not None
+            return answer
+        if not self.plain and (
+            self.rules.own_text or (self.agent.rules_first and self.rules.begin())
+        ):
+            await self.asking.keep(intent.images, of_view=intent.of_view)
             answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
             self.director.model_sees = await self.asking.go_on()
         else:
-            self.director.model_sees = await self.asking.ask(intent.images)
+            self.director.model_sees = await self.asking.ask(intent.images, of_view=intent.of_view)
         while True:
             await self._while_held()
             try:
@@ -506,20 +514,23 @@ class _Run:
             schemas = that_fit(
                 intent, schemas, lambda some: window.leaves_room(prompt(some) + kept, some, asked)
             )
-            self._tell_left_out(number - len(schemas), number)
+            if left_out := number - len(schemas):
+                text = f"{left_out} of {number} tools are left out"
+                self._tell_once("tools", f"{text}: they do not fit into the model's context.")
+            if self.answers.memory:
+                count = self.answers.memory.count("\n") + 1
+                notes = f"{count} kept notes" if count > 1 else "one kept note"
+                text = f"The model is told {notes}: see Settings > Assistant memory."
+                self._tell_once("notes", text)
         self.director.offered = frozenset(item.name for item in schemas)
         self.answers.offer(prompt(schemas), schemas)
 
-    def _tell_left_out(self, left_out: int, number: int) -> None:
-        """Tell the user once per conversation that the model is not offered some tools."""
-        thread_id = self.request.thread.thread_id
-        if not left_out or thread_id in self.agent.told_left_out:
-            return
-        self.agent.told_left_out.add(thread_id)
-        text = (
-            f"{left_out} of {number} tools are left out: they do not fit into the model's context."
-        )
-        self.emitter.emit(Noted, text=text)
+    def _tell_once(self, about: str, text: str) -> None:
+        """Tell the user something once per conversation."""
+        told = self.request.thread.thread_id, about
+        if told not in self.agent.told:
+            self.agent.told.add(told)
+            self.emitter.emit(Noted, text=self._localised(text))
 
     def _pack_prompts(self, offered: Collection[str]) -> list[str]:
         """Return the own instructions of the packs of which the model is offered a tool."""

@@ -41,7 +41,7 @@ _REMEDY = "Make room on the disk, or ask this computer's administrator."
 Facts = dict[str, Any]
 
 
-class Audited:
+class AuditTrail:
     """Writes the events of runs to the audit log."""
 
     def __init__(self, log: AuditLog, tools: Tools) -> None:
@@ -55,7 +55,7 @@ class Audited:
 
         The function returns, for the user, why the log is incomplete, or "" if it is complete.
         """
-        return _Told(self, request)
+        return _RunTrail(self, request)
 
     def name(self, kind: str, value: str) -> str:
         """Return a keyed hash of a value, or "" if the log's key is not available.
@@ -68,8 +68,8 @@ class Audited:
             return ""
 
 
-class _Told:
-    def __init__(self, audit: Audited, request: RunRequest) -> None:
+class _RunTrail:
+    def __init__(self, audit: AuditTrail, request: RunRequest) -> None:
         self._audit = audit
         self._request = request
         self._run = {"run": request.run_id, "thread": request.thread.thread_id}

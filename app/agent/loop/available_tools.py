@@ -25,7 +25,6 @@ from typing import Any
 
 from app.agent.context.read_result_tool import SPEC as _READER
 from app.agent.context.shortening import schema_tokens
-from app.agent.enforcement.update_plan_tool import SPEC as _PLANNER
 from app.agent.image_reference import unsuitable_image
 from app.agent.llm.base import ToolSchema
 from app.agent.llm.schema_calls import brief
@@ -36,7 +35,7 @@ from app.tools.models.cards import cards
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 
-READ_RESULT, UPDATE_PLAN = _READER.name, _PLANNER.name
+READ_RESULT = _READER.name
 
 
 class OfferedTools:

@@ -101,18 +101,12 @@ class ProgressGate:
     """
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        emitter: Emitter,
-        call_id: str,
-        tool: str,
-        interval_s: float = PROGRESS_INTERVAL_S,
+        self, loop: asyncio.AbstractEventLoop, emitter: Emitter, call_id: str, tool: str
     ) -> None:
         self._loop = loop
         self._emitter = emitter
         self._call_id = call_id
         self._tool = tool
-        self._interval_s = interval_s
         self._lock = threading.Lock()
         self._latest: tuple[float, str] | None = None
         self._scheduled = False
@@ -141,7 +135,7 @@ class ProgressGate:
             self._closed = True
 
     def _arm(self) -> None:
-        wait_s = self._last_emit + self._interval_s - self._loop.time()
+        wait_s = self._last_emit + PROGRESS_INTERVAL_S - self._loop.time()
         if wait_s <= 0:
             self._flush()
         else:

@@ -1,24 +1,24 @@
-"""The offline planner in the role of a language model, and answers by rules alone.
+"""Answers by rules: where there is no language model, and where rules are certain without it.
 
-The offline planner's answers say that it is no language model. Rules answer only what a pack
-declares as certain, and only if the question asks nothing else.
+Beside a model, rules answer only what a pack declares as certain, and only if the question asks
+nothing else.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from app.agent.answers.german import in_german, is_german
+from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import TAKEN_OUT
-from app.agent.enforcement.rulings import BY_RULE, INSERTED
+from app.agent.enforcement.rulings import BY_RULE
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
-from app.agent.llm.base import Call, ModelEvent, ModelFailed, ModelInfo, Plan, Text, ToolSchema
+from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Plan, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
@@ -27,91 +27,62 @@ from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPl
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
-_CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
-_ID_CHARS = 40
-"""Longer ids of calls are replaced, since endpoints refuse them."""
-_DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
+_LONGEST = 60
+"""Characters of a step's arguments in the plan."""
+_CALL_ID = re.compile(rf"{BY_RULE}(\d+)-.*")
 
 
 class OfflineModel:
-    """Takes the place of a language model: follows a plan made by rules.
-
-    A message has the calls that wait for no other; each later one can use their results.
-    `following` makes an instance for a run.
-    """
+    """Stands where there is no language model: rules then answer every question (`RuleAnswers`)."""
 
     name = "offline"
     remote_host = ""
     # Rules read any length, and whole results.
     info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
 
-    def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
+    def __init__(self, plans: Plans = NO_PLANS) -> None:
         self.planner = Planner(plans)
-        self._intent = intent or Intent()
-        self._announced = False
-        self._order: Callable[[], Sequence[int]] = tuple
-        self._alone: Callable[[str], bool] = lambda _: False
 
-    def following(
-        self,
-        intent: Intent,
-        order: Callable[[], Sequence[int]] = tuple,
-        alone: Callable[[str], bool] = lambda _: False,
-    ) -> OfflineModel:
-        """Return an offline model for one run, which follows the plan in `intent`.
-
-        Args:
-            intent: What the question asks for.
-            order: Returns the numbers of the steps to make, in their order, once the plan was
-                announced: the user may have taken some out.
-            alone: Returns whether a tool, by its name, may not run beside another.
-        """
-        model = OfflineModel(self.planner.plans, intent)
-        model._order, model._alone = order, alone
-        return model
-
-    async def stream(
+    def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """Yield the plan's next call, or the text of the answer once no call is left."""
-        start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
-        intent = self._intent
-        german = is_german([item.text for item in messages if item.role == "user"])
-        if isinstance(intent.plan, ToolPlan):
-            plan, turn = intent.plan, messages[start + 1 :]
-            if not self._announced and plan.steps:
-                told = tuple((step.tool, step.skip or step.why) for step in plan.steps)
-                yield Plan(told, tuple(step.after() for step in plan.steps))
-            wanted = self._order() if self._announced else range(1, len(plan.steps) + 1)
-            self._announced = True
-            async for event in _work(intent, plan, turn, start, german, wanted, self._alone):
-                yield event
-            return
-        text = intent.plan.text
-        async for event in _spoken(in_german(text) if german else text):
-            yield event
+        """Raise AssertionError: there is no model to ask."""
+        raise AssertionError("rules answer in place of this model")
 
 
-async def _work(
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a plan is.
+
+    Attributes:
+        calls: The steps to make now, none of which waits for another, by their numbers from 1;
+            earlier outputs are filled in. Empty once no call is left to make.
+        skipped: Steps that cannot run, or that the user took out.
+        notes: Remarks on the plan, and on how arguments were chosen.
+    """
+
+    calls: dict[int, Step]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+
+
+def progress(
     intent: Intent,
     plan: ToolPlan,
-    turn: Sequence[Message],
-    start: int,
-    german: bool,
-    wanted: Sequence[int],
+    results: Mapping[int, Message],
+    wanted: Sequence[int] | None,
     alone: Callable[[str], bool],
-) -> AsyncIterator[ModelEvent]:
-    """Yield the next calls of the plan that wait for no other, or the answer.
+) -> Progress:
+    """Return what of a plan is to be done next.
 
-    `start` is the number of the question's message, for the ids of its calls. `wanted` are the
-    numbers of the steps to make, in their order; `alone` is as for `OfflineModel.following`.
+    `results` are those so far, by the number of the step; `wanted` are the numbers of the steps to
+    make, in their order (None: all); `alone` returns whether a tool may not run beside another.
     """
-    scene = intent.scene
-    results = _results(turn)
+    wanted = range(1, len(plan.steps) + 1) if wanted is None else wanted
     notes = list(plan.notes)
     skipped: list[Skipped] = []
     open_: set[int] = set()
-    calls: dict[int, Call] = {}
+    ready: dict[int, Step] = {}
     for number, step in enumerate(plan.steps, start=1):
         if number not in wanted and number not in results:
             skipped.append(Skipped(number, step.tool, TAKEN_OUT))
@@ -119,63 +90,46 @@ async def _work(
         if not open_.isdisjoint(step.after()):
             open_.add(number)
             continue
-        ready = resolve(step, plan.steps, results, scene)
-        if isinstance(ready, BlockedStep):
-            skipped.append(Skipped(number, step.tool, ready.reason))
+        found = resolve(step, plan.steps, results, intent.scene)
+        if isinstance(found, BlockedStep):
+            skipped.append(Skipped(number, step.tool, found.reason))
             continue
-        notes += [f"{step.tool}: {note}." for note in ready.notes]
+        notes += [f"{step.tool}: {note}." for note in found.notes]
         if number not in results:
             open_.add(number)
-            call_id = f"offline-{start}-{number}-{step.tool}"[:_ID_CHARS]
-            calls[number] = Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
-    batch: list[Call] = []
+            ready[number] = replace(step, arguments=found.arguments)
+    calls: dict[int, Step] = {}
     for number in (number for number in wanted if number in open_):
         tool = plan.steps[number - 1].tool
         single = alone(tool) or intent.in_order  # "first ..., then ..."
-        if single and batch:
+        if single and calls:
             break  # nothing overtakes it, and it overtakes nothing
-        if number in calls:
-            batch.append(calls[number])
+        if number in ready:
+            calls[number] = ready[number]
             # What follows a tool by its pack's rules comes before the next step, as in the answer.
-            if single or scene.plans.successors(tool, intent.kinds):
+            if single or intent.scene.plans.successors(tool, intent.kinds):
                 break
-    if batch:
-        for call in batch:
-            yield call
-        return
-    # What the packs' rules put in stands where it ran: behind what it followed.
-    steps = {id(item) for item in results.values()}
-    found = [item for item in turn if id(item) in steps or item.call_id.startswith(INSERTED)]
-    found = [item for item in found if item.role == "tool"]
-    if not plan.steps:
-        found = [message for message in scene.earlier if message.role == "tool"]
-    text = write_summary(found, skipped, notes, plan.topics, intent.targets, scene.plans)
-    async for event in _spoken(in_german(text) if german else text):
-        yield event
+    return Progress(calls, tuple(skipped), tuple(notes))
 
 
 def step_number(call_id: str) -> int:
     """Return the number of the planner's step that a call is for; 0 for other calls."""
     match = _CALL_ID.fullmatch(call_id)
-    return int(match.group(2)) if match else 0
+    return int(match[1]) if match else 0
 
 
-def _results(turn: Sequence[Message]) -> dict[int, Message]:
-    """Return results by step, from call ids that the loop may have replaced, else in order."""
-    results: dict[int, Message] = {}
-    for message in turn:
-        # What the packs' rules put in is no step of this plan.
-        if message.role == "tool" and not message.call_id.startswith(INSERTED):
-            match = _CALL_ID.fullmatch(message.call_id)
-            results[int(match.group(2)) if match else len(results) + 1] = message
-    return results
-
-
-async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
-    for match in _DELTA.finditer(text):
-        yield Text(match.group())
-        # Lets the loop see a cancel between two pieces.
-        await asyncio.sleep(0)
+def _told(step: Step) -> str:
+    """Return why a step runs and with what, so that the user can tell two of one tool apart."""
+    values: list[str] = []
+    for name, value in step.arguments.items():
+        items = cast("list[object]", value) if isinstance(value, list) else [value]
+        if not name.endswith(("path", "paths", "id")) and all(type(one) is str for one in items):
+            values += filter(None, map(str, items))
+        elif type(value) in (int, float):
+            values.append(f"{name.replace('_', ' ')} {value}")
+    told = ", ".join(values)
+    told = told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    return ": ".join(filter(None, (step.why, told)))
 
 
 IN_PLACE = (
@@ -197,32 +151,22 @@ Work = Callable[[str, Sequence[ToolCall]], Awaitable[Stop | None]]
 """Makes the calls in one message, with its text; returns the limit that was reached, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The result of `next_action` when no call is left to make.
+def next_calls(
+    intent: Intent,
+    results: Sequence[Message],
+    *,
+    certain: bool = True,
+    wanted: Sequence[int] | None = None,
+    alone: Callable[[str], bool] = lambda _: False,
+) -> Progress | None:
+    """Return the next calls that rules make in place of a model; None if a model has to decide.
 
-    Attributes:
-        topics: Names of the question's kinds, for the summary.
-        notes: Remarks on how the question was interpreted.
-        skipped: Steps that could not run.
-    """
-
-    topics: frozenset[str] = frozenset()
-    notes: tuple[str, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-
-
-def next_action(
-    intent: Intent, results: Sequence[Message], *, certain: bool = True
-) -> Step | Finished | None:
-    """Return the next call that rules make, or `Finished`; None if a model has to decide.
-
-    In the call, earlier outputs are filled in. `results` are those of this question's calls so far,
-    in the order in which they ended. With `certain`, a model also has to decide if the question is
+    `results` are those of this question's calls so far, in the order in which they ended; `wanted`
+    and `alone` are as for `progress`. With `certain`, a model also has to decide if the question is
     not fully understood (`Intent.certain`), or if a step failed or cannot run. Without it, a step
     that cannot run is skipped.
     """
-    plan, scene = intent.plan, intent.scene
+    plan = intent.plan
     if not isinstance(plan, ToolPlan) or not plan.steps:
         return None
     ran = [message for message in results if message.role == "tool"]
@@ -234,34 +178,55 @@ def next_action(
             return None  # somebody else has begun to answer
     else:  # what failed for a model may work as the rules call it
         ran = [item for item in ran if item.ok or item.call_id.startswith(BY_RULE)]
-    latest = {(message.tool, message.output.get("tool")): message for message in ran}
-    latest |= {(message.tool, None): message for message in ran if message.tool != REPEATED}
+    done = _step_results(plan, ran, wanted)
+    if certain:
+        rule = intent.scene.plans.rule
+        if any(judge_task(rule(one.tool), one, intent).state != "done" for one in done.values()):
+            return None  # rules have no answer to a failure
+    now = progress(intent, plan, done, wanted, alone)
+    edited = any(item.reason == TAKEN_OUT for item in now.skipped)
+    return now if edited or not (certain and now.skipped) else None
+
+
+def _step_results(
+    plan: ToolPlan, ran: Sequence[Message], wanted: Sequence[int] | None
+) -> dict[int, Message]:
+    """Return results by step: those of its own calls, else the latest of its tool by a model."""
+    own = {step_number(message.call_id): message for message in ran}
+    others = [message for message in ran if not step_number(message.call_id)]
+    latest = {(message.tool, message.output.get("tool")): message for message in others}
+    latest |= {(message.tool, None): message for message in others if message.tool != REPEATED}
     done: dict[int, Message] = {}
-    skipped: list[Skipped] = []
     for number, step in enumerate(plan.steps, start=1):
         repeated = step.arguments.get("tool") if step.tool == REPEATED else None
-        message = latest.get((step.tool, repeated))
-        if message is None:
-            ready = resolve(step, plan.steps, done, scene)
-            if not isinstance(ready, BlockedStep):
-                return replace(step, arguments=ready.arguments)
-            if certain:
-                return None
-            skipped.append(Skipped(number, step.tool, ready.reason))
-            continue
-        if certain and judge_task(scene.plans.rule(step.tool), message, intent).state != "done":
-            return None  # rules have no answer to a failure
-        done[number] = message
-    return Finished(plan.topics, plan.notes, tuple(skipped))
+        message = own.get(number) or latest.get((step.tool, repeated))
+        # A call that the user took out of a message gave no result.
+        if message is not None and (message.ok or wanted is None or number in wanted):
+            done[number] = message
+    return done
 
 
 @dataclass(slots=True)
 class RuleAnswers:
-    """Answers a question without a language model if rules alone understand every word of it."""
+    """Answers questions by rules, without a language model.
 
-    plans: Plans
+    Where there is a model, only if rules understand every word of the question.
+
+    Attributes:
+        work: Makes calls.
+        announce: Shows the plan.
+        ready: Returns once the user lets the next step begin.
+        order: Returns the numbers of the steps to make, in their order, once the plan was
+            announced: the user may have taken some out.
+        alone: Returns whether a tool, by its name, may not run beside another.
+    """
+
     director: Director
     work: Work
+    announce: Callable[[Plan], None]
+    ready: Callable[[], Awaitable[None]]
+    order: Callable[[], Sequence[int]]
+    alone: Callable[[str], bool]
     emitter: Emitter
     transcript: Transcript
 
@@ -273,29 +238,38 @@ class RuleAnswers:
 
     def begin(self) -> bool:
         """Return whether rules can start on the question, so that no model is needed yet."""
-        return self._next() is not None
+        return next_calls(self.director.intent, self.director.planned_results()) is not None
 
-    async def answer(self) -> str | Stop | None:
+    async def answer(self, *, certain: bool = True) -> str | Stop | None:
         """Make the calls that rules choose; return the answer or the limit that was reached.
 
-        Return None if a model is needed to go on.
+        Return None if a model is needed to go on; never if not `certain` (see `next_calls`).
         """
-        self.director.by_rules = True
-        if self.own_text:
-            return self._say(self.own_text)
-        while (decision := self._next()) is not None:
-            if isinstance(decision, Step):
-                calls = [self.director.rules_call(decision)]
-            else:
-                calls = self.director.before_answer()
-            if not isinstance(calls, list) or not calls:
-                assert isinstance(decision, Finished)
-                return self._told(decision)
+        director = self.director
+        director.by_rules = True
+        plan = director.intent.plan
+        if not isinstance(plan, ToolPlan):
+            return self._say(plan.text)
+        if plan.steps:
+            told = tuple((step.tool, step.skip or _told(step)) for step in plan.steps)
+            self.announce(Plan(told, tuple(step.after() for step in plan.steps)))
+        while True:
+            await self.ready()
+            now: Progress | None = Progress({}, (), plan.notes)
+            if plan.steps:
+                found, wanted = director.planned_results(), self.order()
+                now = next_calls(
+                    director.intent, found, certain=certain, wanted=wanted, alone=self.alone
+                )
+            if now is None:
+                director.by_rules = False
+                return None
+            calls = self._calls(now) or director.before_answer()
+            if isinstance(calls, str) or not calls:
+                return self._told(now)
             stop = await self.work("", calls)
             if stop is not None:
                 return stop
-        self.director.by_rules = False
-        return None
 
     async def stand_in(self, said: str, failed: ModelFailed | None = None) -> str | Stop | None:
         """Make the remaining calls of the rules' plan, since a model only wrote the text `said`.
@@ -303,28 +277,38 @@ class RuleAnswers:
         `failed` is the model's failure, if that is why. Return the answer, or the limit that was
         reached; None if no call was left to make and the model did not fail after some.
         """
-        ran = False
+        director, ran = self.director, False
         if failed is not None:
-            self.director.by_rules = True
-            ran = bool(self.director.planned_results())
-        while isinstance(decision := self._next(certain=False), Step):
-            stop = await self.work("" if ran else said, [self.director.rules_call(decision)])
+            director.by_rules = True
+            ran = bool(director.planned_results())
+        while True:
+            found = director.planned_results()
+            now = next_calls(director.intent, found, certain=False, alone=self.alone)
+            if now is None or not now.calls:
+                break
+            stop = await self.work("" if ran else said, self._calls(now))
             ran = True
             if stop is not None:
                 return stop
         head = IN_PLACE if failed is None else _in_place_of_failed(failed)
-        return self._told(decision, head) if ran and decision is not None else None
+        return self._told(now, head) if ran and now is not None else None
 
-    def _next(self, *, certain: bool = True) -> Step | Finished | None:
-        director = self.director
-        return next_action(director.intent, director.planned_results(), certain=certain)
+    def _calls(self, now: Progress) -> list[ToolCall]:
+        return [self.director.rules_call(number, step) for number, step in now.calls.items()]
 
-    def _told(self, finished: Finished, head: str = "") -> str:
-        director, skipped = self.director, finished.skipped
-        notes = [*finished.notes, *director.notes]
-        targets = director.intent.targets
-        told = write_summary(director.results, skipped, notes, finished.topics, targets, self.plans)
-        return self._say(f"{head}{told}")
+    def _told(self, ended: Progress, head: str = "") -> str:
+        director, intent = self.director, self.director.intent
+        assert isinstance(intent.plan, ToolPlan)
+        # In the order of the calls, however they ended: the same question gets the same answer.
+        order = {call_id: place for place, call_id in enumerate(self.transcript.answered)}
+        results = sorted(director.results, key=lambda one: order.get(one.call_id, len(order)))
+        if not intent.plan.steps:  # it is about earlier ones
+            results = [message for message in intent.scene.earlier if message.role == "tool"]
+        notes, topics, targets = [*ended.notes, *director.notes], intent.plan.topics, intent.targets
+        plans = intent.scene.plans
+        return self._say(
+            head + write_summary(results, ended.skipped, notes, topics, targets, plans)
+        )
 
     def _say(self, text: str) -> str:
         if self.director.asked_in_german:

@@ -125,12 +125,6 @@ class AgentRunner:
         job = self._current
         return job.run_id if job is not None else ""
 
-    @property
-    def queued(self) -> tuple[str, ...]:
-        """Return the ids of the queued runs, the next one first."""
-        with self._lock:
-            return tuple(job.run_id for job in self._queue)
-
     def close(self) -> None:
         """Cancel all runs and end the thread, waiting for it a few seconds at most."""
         with self._lock:

@@ -18,6 +18,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from app.agent.answers.evidence import Evidence
+from app.agent.answers.german import in_german
 from app.agent.answers.items import Item, items_of
 from app.agent.context.model_messages import with_note
 from app.agent.enforcement.director import Director
@@ -337,9 +338,15 @@ class ToolCalls:
         """Emit the plan if it has changed."""
         if self.plan.changed:
             plan = self.plan
+            steps = plan.event_steps()
+            if self.director.asked_in_german:
+                for step in steps:
+                    why, colon, given = step["why"].partition(": ")
+                    names = ", ".join(map(in_german, given.split(", ")))
+                    step["why"] = f"{in_german(why)}{colon}{names}"
             self.emitter.emit(
                 PlanUpdated,
-                steps=plan.event_steps(),
+                steps=steps,
                 overrides=list(plan.overrides),
                 goal=plan.goal,
                 goal_why=plan.goal_why,

@@ -20,6 +20,7 @@ class Transcript:
 
     Attributes:
         not_run: The names of the tools whose calls were not run.
+        answered: The ids of the calls with results, in the order of the calls.
     """
 
     def __init__(self, thread: Thread) -> None:
@@ -27,6 +28,7 @@ class Transcript:
         self._waiting: deque[ToolCall] = deque()
         self._results: dict[str, Message] = {}
         self.not_run: list[str] = []
+        self.answered: list[str] = []
 
     def say(self, message: Message) -> None:
         """Add a message; if it contains calls, their results are expected next."""
@@ -37,6 +39,7 @@ class Transcript:
         """Record a call's result, and add it to the thread once all earlier calls have results."""
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
+            self.answered.append(self._waiting[0].id)
             self._thread.append(self._results.pop(self._waiting.popleft().id))
 
     def end_calls(self, why: str) -> None:

@@ -14,6 +14,7 @@ from app.paths import question_words, resources_dir
 from app.tools.pack_plan import phrases, word_lists
 
 _SECTIONS = word_lists("out_of_scope")
+_CLAUSES = word_lists("clauses")
 KNOWLEDGE = phrases(_SECTIONS["KNOWLEDGE"])
 # Clinical scores, further tests, and reports that somebody else wrote: these words count even
 # within a tool's own ("score", "report").
@@ -22,7 +23,7 @@ ELSEWHERE = phrases(_SECTIONS["ELSEWHERE"])
 ERRANDS = phrases(_SECTIONS["ERRANDS"])
 RECORDED = frozenset((*phrases(_SECTIONS["RECORDED"]), *ELSEWHERE))
 """Of these entries, those that do not speak against a question about a patient's record."""
-_ENTRIES = phrases(_SECTIONS["ENTRIES"].format_map(_SECTIONS))
+_ENTRIES = phrases(_SECTIONS["ENTRIES"])
 _FRAMES = Vocabulary(
     [
         *(("world", entry) for entry in _ENTRIES),
@@ -32,12 +33,7 @@ _FRAMES = Vocabulary(
         ),
     ]
 )
-_IMAGES = (
-    "film|films|image|images|picture|pictures|radiograph|xray|ray|x|cxr|scan|slice|study|field|"
-    "micrograph|photo|patient|patients|patient's|patientin|bild|bilder|bildes|aufnahme|aufnahmen|"
-    "roentgenbild|thoraxbild|gentleman|lady|person|man|woman|header|metadata|culture|dish|well|"
-    "roentgenaufnahme|herr|herrn|frau"
-)
+_IMAGES = _CLAUSES["IMAGES"]
 _ANCHORS = Vocabulary(
     [
         ("this", f"this|these|diese*|the|der|die|das|dem|den|her|his|my|our {_IMAGES}"),
@@ -47,17 +43,8 @@ _ANCHORS = Vocabulary(
     ]
 )
 _SHOWN = frozenset(("this", "these", "his", "her", "diese", "dieser", "dieses", "diesem", "diesen"))
-_SIDES_TEXT = (
-    "lung lungs side sides lunge lungen seiten hila hemithoraces lobes halves film both beiden "
-    "cells nuclei organoids group groups treated control controls conditions populations"
-)
-_SIDES = frozenset(_SIDES_TEXT.split())
-_PASSING_TEXT = (
-    "program programme software software's app winter summer year week month morning evening "
-    "afternoon night time window hospital ward city town country jahr woche monat sommer abend "
-    "krankenhaus stadt fenster programm station nachmittag"
-)
-_PASSING = frozenset(_PASSING_TEXT.split())
+_SIDES = frozenset(_CLAUSES["SIDES"].split())
+_PASSING = frozenset(_CLAUSES["PASSING"].split())
 
 
 def everyday_words(tokens: Sequence[Token]) -> frozenset[int]:
@@ -98,25 +85,8 @@ EXPORTS = Vocabulary(
 """Words that make work for a tool of a request: "set the window to 40/400 and export it"."""
 
 
-_HISTORY = Vocabulary(
-    ("history", entry)
-    for entry in phrases("""
-        known, history of, hx of, h o, s p, status post, pmh, previously, bekannt*, vorbekannt*,
-        zustand nach, z n, st n, anamnestisch
-    """)
-)
-_STATEMENTS = Vocabulary(
-    ("tells", entry)
-    for entry in phrases("""
-        he, she, he's, she's, patient, pt, pat, patientin, yo, year old, y o, mentions, mentioned,
-        says, said, thinks, thought, wrote, writes, presented, presents, presenting, admitted,
-        complain*, had, was, were, drained, treated for, yesterday, ago, since, last week, jaehrig*,
-        seit, gestern, vor .. tagen, vor .. wochen, hatte, klagt, meint, schreibt, vermutet,
-        suspects, suspected, behandelt, hausarzt,
-        before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir, so i|we can, supposing,
-        assuming, suppose, provided that, angenommen, falls, kommt mit, kam mit, aufgenommen mit, j
-    """)
-)
+_HISTORY = Vocabulary(("history", entry) for entry in phrases(_CLAUSES["HISTORY"]))
+_STATEMENTS = Vocabulary(("tells", entry) for entry in phrases(_CLAUSES["STATEMENTS"]))
 _UNANSWERABLE = Vocabulary(
     [
         *(("knows", entry) for entry in KNOWLEDGE + ERRANDS),
@@ -148,15 +118,7 @@ _REPORTED = 4
 _ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
 _QUOTED = re.compile("[\"'][\x00]+[\"']")
-_REPORTS = Vocabulary(
-    ("reports", entry)
-    for entry in phrases("""
-        say, says, said, saying, read, reads, write, writes, wrote, written, contain, contains,
-        contained, states, stated, claims, called, named, is, was, tells, told, asks, asked, label,
-        title is, noted, mentions, mentioned, translate, quote, quotes, remark, comment, steht,
-        stand, sagt, sagte, lautet, schrieb, schreibt, heisst, enthaelt, meint, meinte, besagt
-    """)
-)
+_REPORTS = Vocabulary(("reports", entry) for entry in phrases(_CLAUSES["REPORTS"]))
 
 
 def unanswerable_words(tokens: Sequence[Token]) -> frozenset[int]:

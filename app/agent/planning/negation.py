@@ -12,80 +12,31 @@ from dataclasses import dataclass
 
 from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
 from app.paths import question_words
-from app.tools.pack_plan import phrases
+from app.tools.pack_plan import phrases, word_lists
 
 # How many words a strong cue and a weak cue exclude at most.
 _REACH = 8
 _NEAR = 3
 
-# "+" marks cues that exclude a whole list across commas ("without a, b and c"). "Nothing" and
-# "nichts" also exclude the words before them: "gezählt werden muss nichts".
-_BEFORE = {
-    "+strong": phrases("""
-        without, except, except for, excluding, apart from, other than, everything but,
-        anything but, all but, alles bis auf, instead of, rather than, minus, ohne, ausser, anstatt,
-        anstelle
-    """),
-    "strong": phrases("""
-        don't, dont, do not, never, skip, omit, leave out, leave away, avoid, ignore, refrain from,
-        drop, never mind, needn't, no need to, forget, forget about, leave aside, vergiss, lass weg,
-        verzichte, no need for, not interested in, don't bother, stop, must not, mustn't,
-        should not, shouldn't, you need not, lass, verzichte auf, ueberspringe, spare me,
-        spare yourself, hold the, leave off, can do without, no use for, save yourself, save me,
-        hold back on, not after, spar dir, erspar mir, verschone mich mit, lass sein, verzichten,
-        ignorier*, ignoriere, kein bedarf an, won't need, will not need, not necessary to, not need
-    """),
-    "mild": ("exclude", "excluded"),
-    "weak": phrases("""
-        no, not, nor, neither, kein, keine, keinen, keinem, keiner, nicht, weder, noch, nothing,
-        nichts
-    """),
-}
-# These ask for the words after them; "everything" within them is not asked for.
-_ONLY = phrases("""
-    skip everything except, skip everything but, skip all except, skip all but,
-    ignore everything except, ignore everything but, leave out everything except, nothing but,
-    nothing except, nothing other than, nothing else than, nichts ausser, do not do anything except,
-    don't do anything except, don't do anything but, lass alles weg ausser, nichts anderes als
-""")
-_AROUND = phrases("""
-    leave .. out, leave .. away, leave .. aside, leave .. alone, lass .. weg, lasse .. weg,
-    lass .. in ruhe
-""")
-_AFTER = phrases("""
-    not needed, not now, can wait, kann warten, not this time, no need, need not be done,
-    nicht machen, brauch ich nicht, brauchst du nicht, brauchts nicht, muss nicht sein,
-    will be done later, isn't needed, not necessary, isn't necessary, not required, not wanted,
-    unnecessary, nicht noetig, nicht notwendig, nicht erforderlich, nicht gebraucht,
-    nicht gewuenscht, brauche ich nicht, brauchen wir nicht, will ich nicht, weglassen,
-    ueberspringen, aussparen
-""")
-# Phrases that contain a cue but exclude nothing: "don't you see", "not only". "Lass" also means
-# "let": "lass das Modell schauen".
-_NO_CUES = phrases("""
-    lass .. *eilen|*tworten|*chauen|*sehen|*reiben|*werten|*ruefen|*scheiden|*schaetzen|sagen,
-    lass uns, lass mich, lass .. einfallen, lass .. laufen, don't you, could you not, can you not,
-    would you not, kannst du nicht, koennen sie nicht, koenntest du nicht, willst du nicht,
-    warum nicht, don't we, don't they, don't i, don't know, do not know, don't see, do not see,
-    don't find, don't understand, don't remember, don't think, don't believe, don't forget,
-    dont forget, dont see, dont know, do not forget, don't hesitate, do not hesitate, don't miss,
-    not only, not just, not sure, no idea, no doubt, or not, why not, if not, nicht nur,
-    nicht sicher, nicht vergessen, oder nicht, weiss nicht, sehe nicht, kein problem, no problem,
-    no longer, sonst|weiter nichts, there is|was nothing, see|find|found|is nothing, nicht mehr,
-    noch nicht, with or without, mit oder ohne
-""")
 _ENDS = question_words("ends")
 # A new request ends an exclusion: "rather than a report give me the ratio".
 _ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
+_OWNERS = {
+    "STRONG_LIST": "+strong",
+    "STRONG": "strong",
+    "MILD": "mild",
+    "WEAK": "weak",
+    "ONLY": "only",
+    "AFTER": "after",
+    "AROUND": "around",
+    "NO_CUES": "none",
+}
+"""Kinds of cues by their section; "+" marks those that exclude a whole list across commas."""
 _CUES = Vocabulary(
-    [
-        *((strength, cue) for strength, cues in _BEFORE.items() for cue in cues),
-        *(("only", cue) for cue in _ONLY),
-        *(("after", cue) for cue in _AFTER),
-        *(("around", cue) for cue in _AROUND),
-        *(("none", cue) for cue in _NO_CUES),
-    ]
+    (_OWNERS[section], cue)
+    for section, cues in word_lists("negation").items()
+    for cue in phrases(cues)
 )
 
 

@@ -44,7 +44,12 @@ from app.tools.result_wording import has_words
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
-    r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
+    r"was\s+kannst\s+du(?!.*\b(?:sehen|erkennen)\b)|welche\s+werkzeuge|wer\s+bist\s+du"
+)
+_ABILITIES = (  # the whole question: "everything" in it asks for no run of all tools
+    r"what\s+(?:(?:all|else)\s+)?can\s+you\s+(?:all\s+)?do(?:\s+for\s+me)?|how\s+can\s+you\s+help(?:\s+me)?|"
+    r"was\s+kannst\s+du\s+(?:(?:denn|hier|so|für\s+mich)\s+)*(?:alles|sonst\s+noch)"
+    r"(?:\s+(?:machen|tun))?|wo(?:bei|mit)\s+kannst\s+du\s+(?:mir\s+)?helfen"
 )
 _DOUBT = (
     r"(?:why|how|is|are|can|should|warum|wieso|wie|ist|sind|kann)\b.*\b(?:un)?(?:reliable|reliably|certain|sure|trusted|trust|"
@@ -76,8 +81,10 @@ def plan_plain_question(
     reading = reading or read_question(question, scene.plans, scene.tools)
     asked = reading.intent
     topics = frozenset(asked.kinds)
+    said = question.strip()
+    if re.fullmatch(rf"(?:{_ABILITIES})\W*", said, re.IGNORECASE):
+        return Reply(help_text(scene), certain=True)
     if not (asked.wanted or asked.absent):
-        said = question.strip()
         if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
             besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())
             return Reply(help_text(scene), certain=all(map(carries_no_meaning, besides)))

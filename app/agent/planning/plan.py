@@ -11,7 +11,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.agent.repeated_calls import results_of
 from app.records.types import NoRecords, Records
-from app.tools.finding_names import is_called
+from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called
 from app.tools.pack_plan import NO_PLANS, Plans
 
 
@@ -149,10 +149,11 @@ class Scene:
 
     def is_missing(self, name: str) -> bool:
         """Return whether no finding on the shown images has a name; False without a window."""
-        if not self.shown:
+        if not self.shown or name in (*SELECTED, *HERE):
             return False
         labels = [str(one.get("label", "")) for one in self.shown.get("findings", ())]
-        return not any(is_called(label, name) for label in labels)
+        names = (name, as_spelt(name, labels))
+        return not any(is_called(label, one) for label in labels for one in names)
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""
@@ -203,6 +204,7 @@ class Intent:
         may_concern_other_images: Whether the question might be about an image other than the
             current one.
         corrections: Pairs of a misspelt word and the word it was corrected to.
+        of_view: Whether it is about what the viewports show ("what is this?").
         viewer: One line that says how the user can do in the viewer what the question asks for and
             no tool can do; "" if it asks for nothing of the kind.
         plan: The tool calls with which rules answer the question, a reply without calls, or
@@ -228,6 +230,7 @@ class Intent:
     unclear_image: str = ""
     may_concern_other_images: bool = False
     corrections: tuple[tuple[str, str], ...] = ()
+    of_view: bool = False
     viewer: str = ""
     plan: Decision = field(default_factory=NoRule)
 

@@ -67,9 +67,17 @@ class Planner:
     def interpret(self, question: str, scene: Scene) -> Intent:
         """Return a question's intent, once per run; without the scene's plans, by our own."""
         scene = scene if scene.plans else replace(scene, plans=self.plans)
+        intent = self._intent(question, scene)
+        return replace(intent, of_view=any(pack.of_view(question) for pack in scene.plans.packs))
+
+    def _intent(self, question: str, scene: Scene) -> Intent:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
+        if any(map(scene.is_missing, spoken.names)):
+            other = self._interpret(question, scene)
+            if isinstance(other.plan, ToolPlan):
+                return other  # "remove the uneven background" is about no finding
         commands = self._commands(question, spoken, scene)
         rest = question if spoken.compares else spoken.rest
         if not rest:

@@ -35,7 +35,7 @@ from app.imaging.axes import dye_names
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
 from app.settings import write_atomic
-from app.tools.api import ImageSnapshot
+from app.tools.api import ImageSnapshot, ViewPicture
 
 _log = logging.getLogger(__name__)
 
@@ -65,9 +65,15 @@ class ShownPictures:
 
 
 async def make_pictures(
-    request: RunRequest, named: Sequence[str] = (), *, exact: bool = False
+    request: RunRequest,
+    named: Sequence[str] = (),
+    *,
+    exact: bool = False,
+    views: Sequence[ViewPicture] = (),
 ) -> ShownPictures:
     """Return pictures of the current image and of those that the question names (`named`, by id).
+
+    `views` are viewports, at most four, whose pictures follow, as the user sees them.
 
     They are made in a thread, and nothing is sent. An image that cannot be read raises no error,
     because tools can still answer the question. With `exact`, only those in `named` are made, which
@@ -80,7 +86,7 @@ async def make_pictures(
     names = names or wanted_images(named, request.images.names())
     if not names:
         return ShownPictures()
-    value, error = await in_thread(lambda: _look(request, names), "pictures")
+    value, error = await in_thread(lambda: _look(request, names, views[:MOST]), "pictures")
     if isinstance(error, Cancelled):
         raise error
     if isinstance(error, BaseException):
@@ -171,17 +177,29 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
     if snapshot.inverted:
         shown = pipeline.render(snapshot.frame, snapshot.window, invert=True)
     width, height = reduced_size(shown.shape[1], shown.shape[0], snapshot.frame.spacing.aspect)
-    png = encode(shown, width, height)
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{hashlib.sha256(png).hexdigest()[:24]}.png"
-    if not path.exists():
-        write_atomic(path, png)
     return Picture(
-        path=str(path),
+        path=_write(shown, width, height, folder),
         caption=caption(name, snapshot, width, height),
         image_id=name,
         mirrored=snapshot.frame.orientation.row[:1] == "R",
     )
+
+
+def _picture_of_view(view: ViewPicture, folder: Path) -> Picture:
+    pixels = view.draw()
+    width, height = reduced_size(pixels.shape[1], pixels.shape[0])
+    path = _write(pixels, width, height, folder)
+    return Picture(path=path, caption=view.caption, image_id=view.image_id)
+
+
+def _write(pixels: NDArray[np.uint8], width: int, height: int, folder: Path) -> str:
+    """Write pixels as a PNG of this size, named by its content; return its path."""
+    png = encode(pixels, width, height)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{hashlib.sha256(png).hexdigest()[:24]}.png"
+    if not path.exists():
+        write_atomic(path, png)
+    return str(path)
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
@@ -258,7 +276,7 @@ def _code(keyword: str, text: str) -> str:
     return text.strip().upper() if is_code(keyword, text) else ""
 
 
-def _look(request: RunRequest, names: Sequence[str]) -> ShownPictures:
+def _look(request: RunRequest, names: Sequence[str], views: Sequence[ViewPicture]) -> ShownPictures:
     shown: list[Shown] = []
     problems: list[str] = []
     for name in names:
@@ -276,4 +294,13 @@ def _look(request: RunRequest, names: Sequence[str]) -> ShownPictures:
             ref = snapshot.ref
             image = f"{ref.sop_instance_uid} {ref.frame} {ref.pixel_sha256}"
             shown.append(Shown(picture, image, risk_of(snapshot.instance)))
+    for view in views:
+        request.cancel.check()
+        try:
+            picture = _picture_of_view(view, request.out_dir / FOLDER)
+        except (SightlineError, OSError) as error:
+            _log.warning("A viewport could not be pictured (%s)", type(error).__name__)
+            problems.append("The model gets no picture of a viewport: it could not be made.")
+        else:
+            shown.append(Shown(picture, view.image, view.risk))
     return ShownPictures(tuple(shown), tuple(problems))

@@ -134,10 +134,11 @@ class SendConsent:
     transcript: Transcript
     look: ShownPictures | None = None
 
-    async def ask(self, images: Sequence[str] = ()) -> bool:
+    async def ask(self, images: Sequence[str] = (), *, of_view: bool = False) -> bool:
         """Ask for consent to send the conversation; return whether pictures may be sent with it.
 
-        Adds the user's question to the transcript. `images` are the ids of the images it names.
+        Adds the user's question to the transcript. `images` are the ids of the images it names;
+        with `of_view`, it is also about what the window shows.
 
         Raises:
             ModelFailed: The user does not allow the conversation to be sent, or the open files
@@ -148,15 +149,15 @@ class SendConsent:
         try:
             await self._consent()
             known = await self._known()
-            await self._make(images)
+            await self._make(images, of_view)
             pictures = await self._allowed()
         finally:
             # Kept also where it is not answered: the user asked it.
             self._say(known, pictures)
         return bool(pictures)
 
-    async def keep(self, images: Sequence[str] = ()) -> None:
-        """Add the question to the transcript without asking for consent; `images` as in `ask`.
+    async def keep(self, images: Sequence[str] = (), *, of_view: bool = False) -> None:
+        """Add the question to the transcript without asking for consent; arguments as in `ask`.
 
         For questions that rules answer without a language model, so that nothing is sent.
         """
@@ -165,7 +166,7 @@ class SendConsent:
         try:
             # A model may have to go on, or read this later.
             known = await self._known()
-            await self._make(images)
+            await self._make(images, of_view)
             # None of them is sent that was not allowed, whatever stands in the conversation.
             pictures = list(self.look.pictures) if self.look is not None else []
         finally:
@@ -223,9 +224,10 @@ class SendConsent:
         make_folder(self.request.out_dir)
         return known
 
-    async def _make(self, images: Sequence[str]) -> None:
+    async def _make(self, images: Sequence[str], of_view: bool) -> None:
         if self.eyes:
-            self.look = await make_pictures(self.request, images)
+            views = self.request.views if of_view else ()
+            self.look = await make_pictures(self.request, images, views=views)
 
     async def _allowed(self) -> list[Picture]:
         """Return the pictures that the model may get; for a remote model the user is asked."""

@@ -21,7 +21,7 @@ from app.agent.answers.items import told
 from app.agent.events import RunEvent
 from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
-from app.errors import FileProblem
+from app.errors import writing
 from app.paths import resources_dir
 from app.settings import write_atomic
 from app.tools import picture_sources
@@ -55,14 +55,8 @@ def export(
             text = as_html(content)
         case "md":
             text = as_markdown(content)
-    try:
+    with writing(target, "the export"):
         write_atomic(target, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise FileProblem(
-            f"the export cannot be written ({error.strerror or type(error).__name__})",
-            subject=str(target),
-            remedy="Choose a file in a folder with free space that you may write to.",
-        ) from error
 
 
 def _reviewed(content: Content, decisions: Mapping[str, Mapping[str, Any]]) -> Content:

@@ -284,10 +284,11 @@ class SessionStore:
     def _search(self, info: ThreadInfo, words: Sequence[str]) -> ThreadInfo | None:
         """Return a thread with its hit if its name and messages together have all words."""
         said = info.title.casefold()
-        missing = {word for word in words if word not in said}
+        wanted = {word for word in words if word not in said}
+        missing, whole, best = set(wanted), " ".join(words), 0
         hit = run_id = running = ""
         with suppress(FileProblem):
-            for entry in entries(self._root / info.thread_id / FILE, []) if missing else ():
+            for entry in entries(self._root / info.thread_id / FILE, []) if wanted else ():
                 running = str(entry.get("run_id") or running)
                 event, message = entry.get("event"), entry.get("message")
                 if isinstance(event, dict):
@@ -295,10 +296,13 @@ class SessionStore:
                 if not isinstance(message, dict):
                     continue
                 text = str(message.get("text", ""))
-                there = [word for word in words if word in missing and word in text.casefold()]
-                if there and not hit and message.get("role") in ("user", "assistant"):
-                    hit, run_id = _around(text, there[0]), running
+                there = [word for word in words if word in wanted and word in text.casefold()]
                 missing.difference_update(there)
+                together = whole in text.casefold()
+                rank = len(there) + together  # the words as they stand, else most of them
+                if rank > best and message.get("role") in ("user", "assistant"):
+                    best, run_id = rank, running
+                    hit = _around(text, whole if together else there[0])
         if missing:
             return None
         return replace(info, hit=hit, hit_run=run_id)

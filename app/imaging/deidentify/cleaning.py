@@ -23,6 +23,7 @@ from pydicom.uid import RLELossless
 
 from app.imaging.deidentify import code_streams, rules
 from app.imaging.deidentify.rules import Option
+from app.paths import shipped_table
 
 REMOVED = "REMOVED"
 _TEXTS = frozenset({"AE", "LO", "LT", "PN", "SH", "ST", "UC", "UR", "UT"})
@@ -50,93 +51,15 @@ _DUMMY = {
     "OB": b"\0\0",
 }
 _PIXELS = frozenset({0x7FE00010, 0x7FE00008, 0x7FE00009})
-_BINARY = frozenset(
-    [
-        "PixelData",
-        "FloatPixelData",
-        "DoubleFloatPixelData",
-        "RedPaletteColorLookupTableData",
-        "GreenPaletteColorLookupTableData",
-        "BluePaletteColorLookupTableData",
-        "AlphaPaletteColorLookupTableData",
-        "SegmentedRedPaletteColorLookupTableData",
-        "SegmentedGreenPaletteColorLookupTableData",
-        "SegmentedBluePaletteColorLookupTableData",
-        "SegmentedAlphaPaletteColorLookupTableData",
-        "BlendingLookupTableData",
-        "ICCProfile",
-        "LUTData",
-        "VectorGridData",
-        "PointCoordinatesData",
-        "VectorCoordinateData",
-        "DoublePointCoordinatesData",
-        "TrianglePointIndexList",
-        "EdgePointIndexList",
-        "VertexPointIndexList",
-        "PrimitivePointIndexList",
-        "LongPrimitivePointIndexList",
-        "LongTrianglePointIndexList",
-        "LongEdgePointIndexList",
-        "LongVertexPointIndexList",
-        "FloatingPointValues",
-        "TrackPointIndexList",
-        "AnnotationIndexList",
-        "VolumetricCurvePoints",
-        "WeightingLookupTableData",
-        "UValueData",
-        "VValueData",
-        "ChannelMinimumValue",
-        "ChannelMaximumValue",
-        "WaveformPaddingValue",
-        "WaveformData",
-        "SpectroscopyData",
-        "FirstOrderPhaseCorrectionAngle",
-    ]
-)
+_TABLE = shipped_table("deidentify", "cleaning")
+_BINARY = frozenset(_TABLE["binary"].split())
 """Binary attributes that stay: their values are arrays of numbers."""
 _CLEANED_TEXTS = frozenset({"SegmentLabel", "LUTLabel", "LUTExplanation"})
 """Texts that an object must have: their common words stay under every option."""
 _NEEDED = frozenset({"PresentationCreationDate", "PresentationCreationTime"})
 """Attributes that the table removes, but without which an object is not valid (Type 1)."""
-_SCHEMES = frozenset(
-    [
-        "DCM",
-        "SCT",
-        "SRT",
-        "SNM3",
-        "99SDM",
-        "UCUM",
-        "LN",
-        "RADLEX",
-        "FMA",
-        "NCIt",
-        "UMLS",
-        "MA",
-        "UNS",
-        "NEU",
-        "ITIS_TSN",
-        "IBSI",
-        "BI",
-        "MDC",
-    ]
-)
-_SUBJECT = frozenset(
-    [
-        "DCM:121028",
-        "DCM:121029",
-        "DCM:121030",
-        "DCM:121031",
-        "DCM:121032",
-        "DCM:121033",
-        "DCM:121034",
-        "DCM:121035",
-        "DCM:121036",
-        "LN:30525-0",
-        "LN:8302-2",
-        "LN:29463-7",
-        "LN:21112-8",
-    ]
-)
+_SCHEMES = frozenset(_TABLE["schemes"].split())
+_SUBJECT = frozenset(_TABLE["subject"].split())
 """Concepts of a report's subject (TID 1007): name, id, birth date, age, size, weight, ..."""
 _CONTENT_VALUES = {"TEXT": "TextValue", "PNAME": "PersonName", "UIDREF": "UID"}
 _NAMED = frozenset(

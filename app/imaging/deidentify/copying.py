@@ -38,6 +38,7 @@ from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.scanning import listing
 from app.imaging.types import Problem
+from app.paths import shipped_table
 
 LIKELY = "look at it before you hand it on: text may be burnt into its pixels"
 FACE = "it is declared to show features by which the patient may be recognised"
@@ -51,31 +52,7 @@ HIGH_BITS = (
 )
 _CLEAN_PIXELS = ("113101", "Clean Pixel Data Option")
 _MOST_BYTES = 2**31 - 2
-_LIKELY = frozenset(
-    [
-        "US",
-        "IVUS",
-        "XA",
-        "RF",
-        "SC",
-        "OT",
-        "XC",
-        "GM",
-        "ES",
-        "ED",
-        "DMS",
-        "SM",
-        "OP",
-        "OPT",
-        "DOC",
-        "SR",
-        "ECG",
-        "BDUS",
-        "IO",
-        "PX",
-        "DG",
-    ]
-)
+_LIKELY = frozenset(shipped_table("deidentify", "cleaning")["burnt_in"].split())
 _PICTURES = ("1.2.840.10008.5.1.4.1.1.7", "1.2.840.10008.5.1.4.1.1.77.1")
 _LEFT_OUT = {
     "Encapsulated": "a document inside it may name the patient, and cannot be cleaned",

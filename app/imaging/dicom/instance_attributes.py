@@ -24,7 +24,7 @@ from app.imaging.files import sources
 from app.imaging.files.identity import content_uid
 from app.imaging.space import projections, stacks
 from app.imaging.space.planes import FramePlane, image_plane
-from app.imaging.space.projections import KEYWORD, Course, projection_for_code
+from app.imaging.space.projections import KEYWORD, BeamDirection, projection_for_code
 from app.paths import shipped_table
 
 ATTRIBUTES: tuple[str, ...] = tuple(shipped_table("dicom", "attributes")["keywords"].split())
@@ -79,7 +79,11 @@ def _code(item: Dataset) -> str:
 
 def _not_frontal(code: str) -> bool:
     view = projection_for_code(code)
-    return view is not None and view.course not in (Course.PA, Course.AP, Course.FRONTAL)
+    return view is not None and view.direction not in (
+        BeamDirection.PA,
+        BeamDirection.AP,
+        BeamDirection.FRONTAL,
+    )
 
 
 MAX_FRAMES = 5000

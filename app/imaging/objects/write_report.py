@@ -7,18 +7,21 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import highdicom as hd
 from highdicom import sr
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sr.coding import Code as DicomCode
-from pydicom.uid import EncapsulatedPDFStorage, generate_uid
+from pydicom.uid import EncapsulatedPDFStorage
 
-from app import __version__
 from app.imaging.exports import SR as MARKS
 from app.imaging.exports import DicomExport
-from app.imaging.findings import Finding
-from app.imaging.objects.write_sr import quantity_code, unit_code
-from app.imaging.objects.writing import Sources, frame_numbers, made_file, sources_of
+from app.imaging.objects.write_sr import (
+    document,
+    observers,
+    quantity_code,
+    reference,
+    unit_code,
+)
+from app.imaging.objects.writing import Sources, made_file, sources_of
 from app.imaging.reports.report_draft import Section, Sentence
 from app.imaging.reports.sentences import Statement, statements, text
 from app.imaging.reports.written_report import ENCAPSULATED, ReportExport, WrittenReport
@@ -76,22 +79,19 @@ def write_report(export: ReportExport) -> bytes:
         return made_file(partial(make, export), sources)
 
 
-def _series(sources: Sources) -> dict[str, Any]:
-    return {**sources.new, "series_number": _SERIES_NUMBER}
-
-
 # Structured report
 
 
 def _structured(export: ReportExport, sources: Sources) -> Dataset:
     report = export.report
+    name = report.signature.name if report.signature else ""
     root = sr.ContainerContentItem(_TITLE, template_id="2000")
     language = DicomCode(
         report.language, "RFC5646", {"de": "German"}.get(report.language, "English")
     )
     items: list[Any] = [
         *sr.LanguageOfContentItemAndDescendants(sr.CodedConcept.from_code(language)),
-        *_observers(report),
+        *observers(name),
     ]
     told = {key: one for one in statements(report.findings) for key in one.ids}
     for kind, (heading, element) in _SECTIONS.items():
@@ -113,18 +113,8 @@ def _structured(export: ReportExport, sources: Sources) -> Dataset:
         section.ContentSequence = sr.ContentSequence([sr.TextContentItem(_SUMMARY, who, _CONTAINS)])
         items.append(section)
     root.ContentSequence = sr.ContentSequence(items)
-    signed = report.signature is not None
-    made = sr.EnhancedSR(
-        evidence=list(sources.datasets),
-        content=root,
-        is_complete=signed,
-        is_final=signed,
-        is_verified=signed,
-        verifying_observer_name=report.signature.name if report.signature else None,
-        verifying_organization=(export.organization or "not stated") if signed else None,
-        manufacturer="Sightline",
-        transfer_syntax_uid=hd.UID("1.2.840.10008.1.2.1"),
-        **_series(sources),
+    made = document(
+        *(sr.EnhancedSR, root, sources, name, export.organization), series_number=_SERIES_NUMBER
     )
     if report.signature is not None:
         when = datetime.fromisoformat(report.signature.signed)
@@ -141,25 +131,6 @@ def _description(report: WrittenReport) -> str:
 
 def _moment(when: datetime) -> str:
     return when.strftime("%Y%m%d%H%M%S%z")
-
-
-def _observers(report: WrittenReport) -> list[Any]:
-    device = sr.ObserverContext(
-        sr.CodedConcept("121007", "DCM", "Device"),
-        sr.DeviceObserverIdentifyingAttributes(
-            uid=generate_uid("2.25.", entropy_srcs=["sightline device", __version__]),
-            name="Sightline",
-            manufacturer_name="Sightline",
-            model_name="Sightline",
-        ),
-    )
-    person = None
-    if report.signature is not None:
-        attributes = sr.PersonObserverIdentifyingAttributes(report.signature.name)
-        person = sr.ObserverContext(sr.CodedConcept("121006", "DCM", "Person"), attributes)
-    return list(
-        sr.ObservationContext(observer_person_context=person, observer_device_context=device)
-    )
 
 
 def _region(section: Section, same: list[Section]) -> str:
@@ -190,20 +161,15 @@ def _sentence(
         for one in statement.findings
         if one.plane is None
     }
-    grounds += [_image(one, sources) for one in images.values()]
+    grounds += [reference(one, sources, _illustration) for one in images.values()]
     if grounds:
         item.ContentSequence = sr.ContentSequence(grounds)
     return item
 
 
-def _image(finding: Finding, sources: Sources) -> Any:
-    dataset = sources.of(finding.image.sop_instance_uid)
+def _illustration(kind: str, uid: str, frames: list[int] | None) -> Any:
     return sr.ImageContentItem(
-        _ILLUSTRATION,
-        dataset.SOPClassUID,
-        dataset.SOPInstanceUID,
-        referenced_frame_numbers=frame_numbers(dataset, finding.image.frame),
-        relationship_type=_INFERRED,
+        _ILLUSTRATION, kind, uid, referenced_frame_numbers=frames, relationship_type=_INFERRED
     )
 
 
@@ -218,10 +184,10 @@ def _encapsulated(export: ReportExport, sources: Sources) -> Dataset:
     for keyword in _SHARED:
         if keyword in first:
             made[keyword] = first[keyword]
-    new = _series(sources)
+    new = sources.new
     made.SOPClassUID = EncapsulatedPDFStorage
     made.SOPInstanceUID = new["sop_instance_uid"]
-    made.SeriesInstanceUID, made.SeriesNumber = new["series_instance_uid"], new["series_number"]
+    made.SeriesInstanceUID, made.SeriesNumber = new["series_instance_uid"], _SERIES_NUMBER
     made.Modality, made.ConversionType, made.InstanceNumber = "DOC", "WSD", 1
     made.SeriesDescription = _description(report)
     made.ContentDate, made.ContentTime = now.strftime("%Y%m%d"), now.strftime("%H%M%S")

@@ -71,6 +71,21 @@ def make(sources: Sources) -> Dataset:
             subject=str(export.images[0].path),
             remedy="Mark or accept a finding, or choose to write what is only proposed, too.",
         )
+    report = sr.MeasurementReport(
+        observers(export.verifier),
+        procedure_reported=_PROCEDURE,
+        imaging_measurements=groups,
+        title=DicomCode("126000", "DCM", "Imaging Measurement Report"),
+    )
+    made = document(sr.Comprehensive3DSR, report[0], sources, export.verifier, export.organization)
+    if not export.verifier:
+        made.CompletionFlagDescription = "Not verified by a person"
+        made.SeriesDescription = "Sightline: Findings, unverified"
+    return made
+
+
+def observers(person: str) -> sr.ObservationContext:
+    """Return who answers for a report: Sightline, and the person by that name, if there is one."""
     device = sr.ObserverContext(
         sr.CodedConcept("121007", "DCM", "Device"),
         sr.DeviceObserverIdentifyingAttributes(
@@ -80,33 +95,35 @@ def make(sources: Sources) -> Dataset:
             model_name="Sightline",
         ),
     )
-    person = None
-    if export.verifier:
-        attributes = sr.PersonObserverIdentifyingAttributes(export.verifier)
-        person = sr.ObserverContext(sr.CodedConcept("121006", "DCM", "Person"), attributes)
-    report = sr.MeasurementReport(
-        sr.ObservationContext(observer_person_context=person, observer_device_context=device),
-        procedure_reported=_PROCEDURE,
-        imaging_measurements=groups,
-        title=DicomCode("126000", "DCM", "Imaging Measurement Report"),
-    )
-    verified = bool(export.verifier)
-    made = sr.Comprehensive3DSR(
+    context = None
+    if person:
+        attributes = sr.PersonObserverIdentifyingAttributes(_person_name(person))
+        context = sr.ObserverContext(sr.CodedConcept("121006", "DCM", "Person"), attributes)
+    return sr.ObservationContext(observer_person_context=context, observer_device_context=device)
+
+
+def document(
+    kind: Any, content: Any, sources: Sources, verifier: str, organization: str, **more: Any
+) -> Any:
+    """Return an SR document of a `kind` of highdicom's; complete and verified if someone did."""
+    verified = bool(verifier)
+    return kind(
         evidence=list(sources.datasets),
-        content=report[0],
+        content=content,
         is_complete=verified,
         is_final=verified,
         is_verified=verified,
-        verifying_observer_name=export.verifier or None,
-        verifying_organization=(export.organization or "not stated") if verified else None,
+        verifying_observer_name=_person_name(verifier) if verified else None,
+        verifying_organization=(organization or "not stated") if verified else None,
         manufacturer="Sightline",
         transfer_syntax_uid=hd.UID("1.2.840.10008.1.2.1"),
-        **sources.new,
+        **(sources.new | more),
     )
-    if not verified:
-        made.CompletionFlagDescription = "Not verified by a person"
-        made.SeriesDescription = "Sightline: Findings, unverified"
-    return made
+
+
+def _person_name(name: str) -> str:
+    """Return a name as a PN value (PS3.5 6.2), which has no backslash and 64 letters a part."""
+    return name.replace("\\", "/").replace("=", "-")[:64]
 
 
 def _groups(finding: Finding, sources: Sources) -> list[Any]:
@@ -126,7 +143,7 @@ def _groups(finding: Finding, sources: Sources) -> list[Any]:
     measured = _measurements(finding)
     made: list[Any]
     if isinstance(shape, Mask | Instances):
-        image = _reference(finding, sources, sr.SourceImageForMeasurementGroup)
+        image = reference(finding, sources, sr.SourceImageForMeasurementGroup)
         made = [
             sr.MeasurementsAndQualitativeEvaluations(
                 measurements=[_number(one) for one in measured] or None,
@@ -246,7 +263,7 @@ def _region(kind: str, points: tuple[XY, ...], finding: Finding, sources: Source
         if kind == "POLYLINE" and points[0] == points[-1] and len(points) > 3:
             kind = "POLYGON"
         return sr.ImageRegion3D(kind, placed, plane.frame_of_reference)
-    image = _reference(finding, sources, sr.SourceImageForRegion)
+    image = reference(finding, sources, sr.SourceImageForRegion)
     dataset = sources.of(finding.image.sop_instance_uid)
     return sr.ImageRegion(kind, _from_corner(points, dataset), image)
 
@@ -257,7 +274,8 @@ def _from_corner(points: tuple[XY, ...], dataset: Dataset) -> NDArray[np.float64
     return np.clip(found, 0.0, (float(dataset.Columns), float(dataset.Rows)))
 
 
-def _reference(finding: Finding, sources: Sources, kind: Any) -> Any:
+def reference(finding: Finding, sources: Sources, kind: Any) -> Any:
+    """Return a `kind` of content item that refers to the frame a finding is on."""
     dataset = sources.of(finding.image.sop_instance_uid)
     frames = frame_numbers(dataset, finding.image.frame)
     return kind(dataset.SOPClassUID, dataset.SOPInstanceUID, frames)

@@ -175,28 +175,22 @@ class CompositeLevels:
         self, level: int, rows: slice, columns: slice, table: tuple[Tables, bool]
     ) -> Screen:
         """Return `rows` and `columns` of a level as 0xFFRRGGBB by tables from `tables`."""
-        tables, invert = table
-        values = [part.level(level)[rows, columns] for part in self.parts]
-        return _added(
-            values[0].shape,
-            lambda strip: (
-                look_up_table(one, stored[strip])
-                for one, stored in zip(tables, values, strict=True)
-            ),
-            invert,
-        )
+        return _looked_up([part.level(level)[rows, columns] for part in self.parts], table)
 
     def render_grid(self, level: int, grid: ScreenGrid, table: tuple[Tables, bool]) -> Screen:
         """Return the pixels of a screen as 0xFFRRGGBB by tables from `tables(1)`."""
-        tables, invert = table
-        values = [part.on_grid(level, grid) for part in self.parts]
-        return _added(
-            values[0].shape,
-            lambda strip: (
-                look_up_table(one, codes[strip]) for one, codes in zip(tables, values, strict=True)
-            ),
-            invert,
-        )
+        return _looked_up([part.on_grid(level, grid) for part in self.parts], table)
+
+
+def _looked_up(values: Sequence[NDArray[Any]], table: tuple[Tables, bool]) -> Screen:
+    tables, invert = table
+    return _added(
+        values[0].shape,
+        lambda strip: (
+            look_up_table(one, stored[strip]) for one, stored in zip(tables, values, strict=True)
+        ),
+        invert,
+    )
 
 
 def _alike(one: Frame, other: Frame) -> bool:

@@ -7,13 +7,32 @@ not mark may still be wrong, and a person decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from app.imaging.findings import Finding, Measurement
-from app.imaging.reports.report_draft import ReportDraft, ReportSubject, Sentence, is_struck
-from app.imaging.reports.sentences import measurements_of, name_in, ratio_of, statements
+from app.imaging.reports.report_draft import (
+    COMPARISON,
+    ReportDraft,
+    ReportSubject,
+    Sentence,
+    is_struck,
+    standing,
+)
+from app.imaging.reports.sentences import (
+    LANGUAGES,
+    comparison_lines,
+    date_text,
+    is_measure,
+    is_structure,
+    measurements_of,
+    name_in,
+    ratio_of,
+    statements,
+)
 from app.paths import shipped_table
 
 
@@ -28,10 +47,19 @@ class Fault(StrEnum):
     UNIT = "unit"
     NEGATION = "negation"
     UNFOUNDED = "unfounded"  # a number that no finding has
+    UNNAMED = "unnamed"  # tells neither the name nor a figure of its finding
+    DENIED = "denied"  # rests on no finding, and says that an accepted one is not there
+    CHANGED = "changed"  # its finding is not what it was when the report was signed
+    LATER = "later"  # a finding that was accepted after the report was signed
+    UNCOMPARED = "uncompared"  # an earlier study that is open and not named
 
 
 BLOCKING = frozenset({Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.NEGATION})
 """What contradicts findings: such a report cannot be signed."""
+
+
+SINCE = frozenset({Fault.CHANGED, Fault.LATER, Fault.STRUCK})
+"""What a signature does not hold for any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +67,8 @@ class Check:
     """One thing to look at.
 
     Attributes:
-        section: Key of the section; "" for a missing finding.
-        place: Index of the sentence in its section; -1 for a missing finding.
+        section: Key of the section; "" for what is about no sentence.
+        place: Index of the sentence in its section; -1 for none.
         finding: Id of the finding that it is about; "" if none.
         told: What the sentence says, e.g. "left"; for a finding, its label.
         true: What the finding says, e.g. "right"; "" if nothing.
@@ -54,8 +82,8 @@ class Check:
     true: str = ""
 
 
-_RIGHT = re.compile(r"\b(right|rechts\w*|rechte[rnms]?)\b", re.IGNORECASE)
-_LEFT = re.compile(r"\b(left|links\w*|linke[rnms]?)\b", re.IGNORECASE)
+_RIGHT = re.compile(r"\b(right\b|rechts\w*|rechte[rnms]?\b|rt\b|re\.(?!\w))", re.IGNORECASE)
+_LEFT = re.compile(r"\b(left\b|links\w*|linke[rnms]?\b|lt\b|li\.(?!\w))", re.IGNORECASE)
 _BOTH = re.compile(r"\b(bilateral\w*|both|beidseit\w*|beidseits|bds|beide[rnms]?)\b", re.IGNORECASE)
 _SIDES = (("right", _RIGHT), ("left", _LEFT))
 
@@ -65,13 +93,19 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(
     r"\b(not (?:seen|present|visible|found|identified|demonstrated|detected|evident)|absent|"
-    r"resolved|ruled out|excluded|nicht (?:mehr )?(?:nachweisbar|abgrenzbar|sichtbar|vorhanden|"
-    r"erkennbar|zu sehen|gesehen)|ausgeschlossen)\b",
+    r"resolved|ruled out|excluded|unlikely|unwahrscheinlich|ausgeschlossen|"
+    r"nicht (?:mehr )?(?:nachweisbar|abgrenzbar|sichtbar|vorhanden|erkennbar|zu sehen|gesehen))\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[;:,]|\bbut\b|\baber\b|\bsondern\b", re.IGNORECASE)
 
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4}|\d\d)\b")
+_DATE = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d\d)\b|"
+    r"\b(?:\d{1,2}/)?(?:19|20)\d\d\b(?![.,]\d|\s*(?:[µmc]?m|px|HU|HE|ml)[²³23]?\b)|"
+    r"\b(?:\d+\s*[-–]\s*)?\d+[-\s]*(?:days?|weeks?|months?|years?|Tage?n?|Wochen?|Monate?n?|Jahre?n?)\b",
+    re.IGNORECASE,
+)
+"""Dates, years and spans of time."""
 _PLACE = re.compile(
     r"\b(series|serie|image|bild|slice|schicht|frame|number|nummer|no\.|nr\.)\s+(\d+)",
     re.IGNORECASE,
@@ -81,6 +115,11 @@ _NUMBER = re.compile(
     r"(mm²|cm²|mm2|cm2|mm³|cm³|mm3|cm3|mm|cm|µm|um|ml|mL|HU|HE|px²|px|°|degrees?|Grad|%|m/s|cm/s|ms|s)?"
     r"(?!\w)"
 )
+_SIZE = re.compile(
+    r"(\d+(?:[.,]\d+)?)\s*[x×]\s*"
+    r"(?=(?:\d+(?:[.,]\d+)?\s*[x×]\s*)*\d+(?:[.,]\d+)?\s*(mm|cm|µm|um|px)\b)"
+)
+"""A number of a size such as 1.2x0.9 cm, and the unit of the last."""
 _UNITS = {
     "mm2": "mm²",
     "cm2": "cm²",
@@ -138,25 +177,52 @@ def check_report(
             made.append(Check(Fault.STRUCK, section.key, place, key))
             continue
         found = [accepted[key] for key in sentence.findings]
+        before = len(made)
         made += [
             Check(fault, section.key, place, found[0].id if found else "", told, true)
             for fault, told, true in (
                 *_side(sentence, found),
                 *_numbers(sentence, found, accepted, subject),
                 *_negation(sentence, found, draft.language),
+                *(() if found else _denial(sentence, accepted.values(), draft.language)),
             )
         ]
+        if found and len(made) == before and not _speaks_of(sentence, found, draft.language):
+            made.append(Check(Fault.UNNAMED, section.key, place, found[0].id, found[0].label))
         made += [
             Check(Fault.NAMED, section.key, place, one.id, one.label)
             for one in gone
             if _names(sentence.text, one, draft.language)
         ]
-    cited = set(draft.cited())
+    cited = set(standing(draft, accepted).cited())
+    signed = dict(draft.signed_findings)
     for statement in statements(tuple(accepted.values())):
         missing = [key for key in statement.ids if key not in cited]
         if len(missing) == len(statement.ids) or (missing and statement.count > 1):
-            made.append(Check(Fault.MISSING, finding=missing[0], told=statement.label))
+            later = draft.signature is not None and missing[0] not in signed
+            fault = Fault.LATER if later else Fault.MISSING
+            made.append(Check(fault, finding=missing[0], told=statement.label))
+    if draft.signature is None:
+        missing_priors = uncompared(draft, subject)
+        made += [Check(Fault.UNCOMPARED, told=one) for one in missing_priors]
+    changed = draft.changed_since(accepted)
+    made += [Check(Fault.CHANGED, finding=key, told=accepted[key].label) for key in changed]
     return tuple(made)
+
+
+def uncompared(draft: ReportDraft, subject: ReportSubject) -> list[str]:
+    """Return lines for the earlier studies that are open and whose date the report does not name.
+
+    A report without a section for comparison names none.
+    """
+    own = [one for one in draft.sections if one.kind == COMPARISON]
+    told = " ".join(sentence.text for one in draft.sections for sentence in one.sentences)
+    lines = comparison_lines(subject, draft.language)
+    return [
+        line
+        for (_, date), line in zip(subject.priors, lines, strict=False)
+        if own and date and not any(date_text(date, one) in told for one in LANGUAGES)
+    ]
 
 
 def sides_of(finding: Finding) -> set[str]:
@@ -206,10 +272,14 @@ def _numbers(
         shown = f"{told.text} {told.units}".strip()
         if other and told.units:
             yield Fault.UNIT, shown, other[0].units or "-"
-        elif found and own:
+        elif own and found and (told.units or told.step < 1 or any(not _has_unit(v) for v in own)):
             yield Fault.NUMBER, shown, _nearest(told, own)
         else:
             yield Fault.UNFOUNDED, shown, ""
+
+
+def _has_unit(one: Measurement) -> bool:
+    return one.units not in ("", "ratio", "objects")
 
 
 def _values(found: Iterable[Finding]) -> list[Measurement]:
@@ -230,7 +300,7 @@ def _texts_of(found: Iterable[Finding]) -> Iterable[str]:
 
 
 def _told_numbers(text: str) -> Iterable[_Told]:
-    for match in _NUMBER.finditer(text):
+    for match in _NUMBER.finditer(_SIZE.sub(r"\1 \2 x ", text)):
         digits = match[1]
         if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
             digits = digits.replace(",", "")
@@ -242,7 +312,7 @@ def _told_numbers(text: str) -> Iterable[_Told]:
 
 def _is_same(told: _Told, one: Measurement) -> bool:
     """Return whether a number is a measurement, rounded to the digits that are told."""
-    units = "" if one.units in ("ratio", "objects") else one.units
+    units = one.units if _has_unit(one) else ""
     factor = 1.0
     if told.units and told.units != units:
         here, there = _SCALES.get(told.units), _SCALES.get(units)
@@ -259,7 +329,7 @@ def _is_percent(told: _Told, value: float) -> bool:
 def _nearest(told: _Told, values: list[Measurement]) -> str:
     same = [one for one in values if one.units == told.units] or values
     best = min(same, key=lambda one: abs(one.value - told.value))
-    units = "" if best.units in ("ratio", "objects") else best.units
+    units = best.units if _has_unit(best) else ""
     return f"{best.value:.4g} {units}".strip()
 
 
@@ -284,13 +354,59 @@ def _negation(
                 yield Fault.NEGATION, match[0], ""
 
 
+_FURTHER = re.compile(
+    r"\b(other|further|additional|new|second|more|else|weiter\w*|ander\w*|sonst\w*|neu\w*|zus\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def _denial(
+    sentence: Sentence, accepted: Iterable[Finding], language: str
+) -> Iterable[tuple[Fault, str, str]]:
+    """Say which accepted finding a sentence of the user's own denies, on its side or any."""
+    if not _negations(sentence.text) or _FURTHER.search(sentence.text):
+        return
+    for one in {one.label: one for one in accepted}.values():
+        own, told = sides_of(one), _sides(sentence.text)
+        elsewhere = own and told and not own & told
+        if is_structure(one.label) or is_measure(one.label) or elsewhere:
+            continue
+        for clause in _CLAUSE.split(sentence.text):
+            if not _holds_all(clause, one, language):
+                continue
+            if any(_negation(Sentence(clause), [one], language)):
+                yield Fault.DENIED, one.label, ""
+                return
+
+
+def _speaks_of(sentence: Sentence, found: list[Finding], language: str) -> bool:
+    """Return whether a sentence has a word of the names of its findings, or a figure of theirs."""
+    stems = {stem for one in found for stem in _stems(one, language)}
+    values = _values(found)
+    told = _told_numbers(_DATE.sub(" ", sentence.text))
+    return (
+        not stems
+        or _holds(sentence.text, stems)
+        or any(_is_same(number, one) for number in told for one in values)
+    )
+
+
+def _holds_all(clause: str, finding: Finding, language: str) -> bool:
+    """Return whether a clause has each word of a finding's name, but for its side."""
+    words = re.findall(r"[^\W\d_]+", clause.lower())
+    for name in (finding.label, name_in(language, finding.label)):
+        own = [one for one in re.findall(r"[^\W\d_]{4,}", name.lower()) if not _sides(one)]
+        if own and all(any(one[:6] in word for word in words) for one in own):
+            return True
+    return False
+
+
 def _stems(finding: Finding, language: str) -> set[str]:
     """Return the beginnings of the words by which a sentence may name a finding."""
     names = [finding.label, name_in(language, finding.label)]
     names += [finding.code.meaning] if finding.code else []
     words = re.findall(r"[^\W\d_]{4,}", " ".join(names).lower())
-    sides = ("left", "right", "rechts", "links", "rechte", "linke", "rechter", "linker")
-    return {word[:6] for word in words if word not in sides}
+    return {word[:6] for word in words if not _sides(word)}
 
 
 def _holds(clause: str, stems: Collection[str]) -> bool:
@@ -308,38 +424,102 @@ def _names(sentence: str, finding: Finding, language: str) -> bool:
     return False
 
 
-_STEM = 5  # letters by which forms of a word are known as one
+_STEM, _SHARE = 5, 0.7
+"""Least letters, and least share of them, in which forms of a word agree."""
+_ADDS, _LEAVES_OUT = 'it adds "{0}"', 'it leaves out "{0}"'
+_DIFFERS = 'it differs in "{0}"'
+CONTRADICTS = "it contradicts a finding"
+_SIGNS = re.compile(r"[<>≤≥±~?+]")
+_ABOUT = re.compile(r"\b(about|approximately|etwa|circa|ca)\b|≈", re.IGNORECASE)
 
 
 def rewording_fault(before: str, after: str, language: str) -> str:
     """Return why a sentence is not the same statement in other words; "" if it is.
 
-    Its numbers and units, sides and negations must be the same, all its words must be kept, and
-    what is added must be words that tell nothing (`[rewording]` in resources/tables/report.toml).
+    Its numbers and units, sides, negations and signs must be the same, all its words must be kept,
+    and what is added must be words that tell nothing (`[rewording]` in
+    resources/tables/report.toml). What has several numbers or sides, or negates, must keep the
+    order of all that it tells: else a figure could pass to another finding.
     """
     if not after.strip():
         return "the sentence is empty"
-    own, new = ([(one.value, one.units) for one in _told_numbers(text)] for text in (before, after))
-    if sorted(own) != sorted(new):
+    old, new = _Content.of(before, language), _Content.of(after, language)
+    if sorted(old.places) != sorted(new.places):
+        return "the series or image differs"
+    if sorted(old.numbers) != sorted(new.numbers):
         return "a number or unit differs"
     if _sides(before) != _sides(after):
         return "the side differs"
     if sorted(map(str.lower, _negations(before))) != sorted(map(str.lower, _negations(after))):
         return "it is negated otherwise"
-    free = set(shipped_table("report", "rewording")[language].split())
-    old, made = _words(before) - free, _words(after) - free
-    stems = {one[:_STEM] for one in old}
-    added = sorted(one for one in made if one[:_STEM] not in stems)
-    if added:
-        return f'it adds "{added[0]}"'
-    kept = {one[:_STEM] for one in made}
-    lost = sorted(one for one in old if one[:_STEM] not in kept)
-    return f'it leaves out "{lost[0]}"' if lost else ""
+    if len(_ABOUT.findall(before)) != len(_ABOUT.findall(after)):
+        return "it is not as exact as before"
+    if word := _lacking(new.words, old.words):
+        return _ADDS.format(word)
+    if word := _lacking(old.words, new.words):
+        return _LEAVES_OUT.format(word)
+    signs = [Counter(_SIGNS.findall(text)) for text in (before, after)]
+    for sign in signs[0] - signs[1] or signs[1] - signs[0]:
+        return _DIFFERS.format(sign)
+    for code in old.codes - new.codes or new.codes - old.codes:
+        return _DIFFERS.format(code)
+    several = len(old.numbers) > 1 or len(_sides(before)) > 1 or _negations(before)
+    if several and not _same_order(old.order, new.order):
+        return "it tells things in another order, so a figure may have passed to another"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a sentence tells.
+
+    Attributes:
+        places: (series or image, number) in it.
+        numbers: (value, unit).
+        codes: Words with a digit, such as "t12".
+        words: Words without those that tell nothing, and without sides.
+        order: Numbers, words, sides and negations, in order.
+    """
+
+    places: tuple[tuple[str, str], ...]
+    numbers: tuple[tuple[float, str], ...]
+    codes: Counter[str]
+    words: frozenset[str]
+    order: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str, language: str) -> _Content:
+        """Read a sentence."""
+        free = set(shipped_table("report", "rewording")[language].split())
+        places = tuple((one[1].lower()[:4], one[2]) for one in _PLACE.finditer(text))
+        rest = _PLACE.sub(" ", text)
+        numbers = tuple((one.value, one.units) for one in _told_numbers(rest))
+        codes = re.findall(r"\w*\d\w*", _NUMBER.sub(" ", rest).lower())
+        order = [
+            "".join(match[0].lower().split())
+            for match in re.finditer(rf"{_NUMBER.pattern}|[^\W\d_]+", rest)
+            if match[0].lower() not in free
+        ]
+        words = frozenset(one for one in order if one.isalpha() and not _sides(one))
+        return cls(places, numbers, Counter(codes), words, tuple(order))
+
+
+def _lacking(words: Iterable[str], known: Collection[str]) -> str:
+    """Return the first word of which no form is known; "" if there is none."""
+    return next((w for w in sorted(words) if not any(_same_word(w, k) for k in known)), "")
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Return whether two words are forms of one, e.g. "nodule" and "nodules"."""
+    shared = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    )
+    return one == other or (shared >= _STEM and shared >= _SHARE * max(len(one), len(other)))
+
+
+def _same_order(one: Sequence[str], other: Sequence[str]) -> bool:
+    return len(one) == len(other) and all(map(_same_word, one, other))
 
 
 def _negations(text: str) -> list[str]:
     return [match[0] for pattern in (_BEFORE, _AFTER) for match in pattern.finditer(text)]
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"[^\W\d_]+", text.lower()))

@@ -216,7 +216,12 @@ def _observations(report: WrittenReport, patient: dict[str, Any]) -> list[dict[s
             one["valueQuantity"] = _quantity(figures[0])
         elif figures:
             one["component"] = [
-                {"code": {"text": value.name or statement.label}, "valueQuantity": _quantity(value)}
+                {
+                    "code": {
+                        "text": f"{value.name or statement.label} {_day(value.date)}".rstrip()
+                    },
+                    "valueQuantity": _quantity(value),
+                }
                 for value in figures
             ]
         else:

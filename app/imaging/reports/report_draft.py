@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, cast
 
-from app.imaging.findings import Finding
+import numpy as np
+
+from app.imaging.findings import Finding, Heatmap, Instances, Mask
 
 INFORMATION, TECHNIQUE, COMPARISON = "information", "technique", "comparison"
 FINDINGS, IMPRESSION = "findings", "impression"
 KINDS = (INFORMATION, TECHNIQUE, COMPARISON, FINDINGS, IMPRESSION)
-"""Kinds of sections; only those of FINDINGS and IMPRESSION tell of findings."""
+"""Kinds of sections; all that is said in FINDINGS and IMPRESSION is about findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,8 @@ class ReportDraft:
         language: "en" or "de".
         edited: Whether a person has changed it; until then it follows the findings.
         signature: Who answers for it; None for a draft.
+        signed_findings: (id, figures) of the findings that were accepted when it was signed, as
+            `figures_of` gives them.
     """
 
     template: str
@@ -70,6 +76,7 @@ class ReportDraft:
     edited: bool = False
     signature: Signature | None = None
     addenda: tuple[Addendum, ...] = ()
+    signed_findings: tuple[tuple[str, str], ...] = ()
 
     def section(self, key: str) -> Section | None:
         """Return the section with a key, or None."""
@@ -83,16 +90,52 @@ class ReportDraft:
         )
         return replace(self, sections=sections, edited=True)
 
+    def signed(self, signature: Signature, accepted: Mapping[str, Finding]) -> ReportDraft:
+        """Return the draft with a signature, which holds for the findings accepted now."""
+        known = tuple((key, figures_of(one)) for key, one in accepted.items())
+        return replace(self, signature=signature, signed_findings=known, edited=True)
+
+    def changed_since(self, accepted: Mapping[str, Finding]) -> list[str]:
+        """Return the ids of findings that sentences rest on, other now than when it was signed."""
+        known = dict(self.signed_findings)
+        return [
+            key
+            for key in (self.cited() if self.signature is not None else ())
+            if key in accepted and key in known and known[key] != figures_of(accepted[key])
+        ]
+
     def told(self) -> Iterator[tuple[Section, int, Sentence]]:
         """Yield the sentences about findings, each with its section and place in it."""
         for section in self.sections:
-            if section.tells_findings:
-                for place, sentence in enumerate(section.sentences):
+            for place, sentence in enumerate(section.sentences):
+                if section.tells_findings or sentence.findings:
                     yield section, place, sentence
 
     def cited(self) -> list[str]:
         """Return the ids of all findings that sentences rest on, in order, each once."""
         return list(dict.fromkeys(key for _, _, one in self.told() for key in one.findings))
+
+
+def figures_of(finding: Finding) -> str:
+    """Return a digest of what a report says of a finding: label, figures, codes, place."""
+    shape: Any = finding.geometry
+    if isinstance(shape, Mask | Heatmap | Instances):
+        array = next(getattr(shape, name) for name in type(shape).__slots__)
+        shape = (type(shape).__name__, int(np.count_nonzero(array)))
+    parts = (finding.label, finding.value, finding.units, finding.measurements, finding.approximate)
+    told = repr(_plain((*parts, finding.code, finding.site, finding.plane, shape)))
+    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value whose numbers are the same text whatever their type, as files give them."""
+    if isinstance(value, int | float | np.number):
+        return f"{float(value):.9g}"
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in cast("tuple[Any, ...]", value)]
+    if is_dataclass(value):
+        return [_plain(getattr(value, one.name)) for one in fields(value)]
+    return str(value)
 
 
 def is_struck(sentence: Sentence, accepted: Mapping[str, Finding]) -> bool:

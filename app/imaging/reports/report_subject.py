@@ -17,18 +17,18 @@ _FLAT = ("CR", "DX", "RG", "MG", "PX", "IO")
 _MOST_SERIES = 8
 _MOST_VIEWS = 12
 
-Place = Callable[[str], tuple[Series, int] | None]
-"""Returns the series of an image, by its SOP Instance UID, and its index there; or None."""
+Place = Callable[[Instance], tuple[Series, int] | None]
+"""Returns the series of an image and its index there, or None."""
 
 
 def subject_of(
-    study: Study, images: Iterable[str], place_of: Place, priors: Sequence[Study] = ()
+    study: Study, images: Iterable[Instance], place_of: Place, priors: Sequence[Study] = ()
 ) -> ReportSubject:
     """Return what is known of a study.
 
     Args:
         study: The study.
-        images: SOP Instance UIDs of the images that findings are on.
+        images: The images that findings are on.
         place_of: Where an image is.
         priors: The open earlier studies of the patient.
     """
@@ -36,10 +36,10 @@ def subject_of(
     first = series[0].instances[0] if series else None
     several = sum(len(one.instances) * one.instances[0].frames for one in series) > 1
     places: dict[str, tuple[int, int]] = {}
-    for uid in images if several else ():
-        found = place_of(uid)
+    for image in images if several else ():
+        found = place_of(image)
         if found is not None:
-            places[uid] = found[0].number, found[1] + 1
+            places[image.sop_instance_uid] = found[0].number, found[1] + 1
     words = [study.title]
     words += [f"{one.description} {_text(one, 'BodyPartExamined')}" for one in series]
     return ReportSubject(
@@ -73,7 +73,8 @@ def _technique(study: Study, series: Sequence[Series]) -> Iterable[tuple[str, st
     if not series:
         return
     modality = series[0].modality.upper()
-    yield "study", _clean(study.title) or modality
+    if modality:  # else it is a picture, whose title is its file's name
+        yield "study", _clean(study.title) or modality
     if modality in _FLAT:
         images = islice((item for one in series for item in one.instances), _MOST_VIEWS)
         if views := list(dict.fromkeys(filter(None, map(_view, images)))):

@@ -67,6 +67,11 @@ class Statement:
         """Ids of its findings."""
         return tuple(one.id for one in self.findings)
 
+    @property
+    def compares(self) -> bool:
+        """Whether it tells a region that was paired with one of another study."""
+        return any(one.date for one in self.measurements)
+
 
 def measurements_of(finding: Finding) -> tuple[Measurement, ...]:
     """Return all figures of a finding that are finite; its score is none of them."""
@@ -112,7 +117,8 @@ def statements(findings: Sequence[Finding]) -> list[Statement]:
     made = [one for one in made if one.measurements or not is_structure(one.label)]
     same: dict[str, list[Statement]] = {}
     for one in made:
-        same.setdefault(one.label.lower() if len(one.findings) == 1 else one.ids[0], []).append(one)
+        alone = len(one.findings) == 1 and not one.compares
+        same.setdefault(one.label.lower() if alone else one.ids[0], []).append(one)
     return [
         one for group in same.values() for one in ([_sum(group)] if len(group) > _MANY else group)
     ]
@@ -135,9 +141,10 @@ def _sum(group: Sequence[Statement]) -> Statement:
 def _alone(finding: Finding) -> Statement:
     out: list[str] = shipped_table("report", "measures")["left_out"]
     told = [one for one in measurements_of(finding) if one.name.lower() not in out]
+    paired = finding.rests_on[0] if any(one.date for one in told) and finding.rests_on else ""
     return Statement(
         (finding,),
-        finding.label or (finding.code.meaning if finding.code else "") or "Finding",
+        paired or finding.label or (finding.code.meaning if finding.code else "") or "Finding",
         tuple(told[:_MOST_VALUES]),
         finding.approximate,
     )
@@ -175,11 +182,16 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         shown = value_text(one, language)
         if statement.approximate:
             shown = text("about", language).format(value=shown)
-        named = one.name and one.name.lower() != statement.label.lower()
+        if one.date:
+            form = text("then", language) if one.date != "unknown" else text("before", language)
+            shown = form.format(value=shown, date=date_text(one.date, language))
+        named = one.name and one.name.lower() != statement.label.lower() and not statement.compares
         if named and len(statement.measurements) + (one.name != "Length") > 1:
             name = name_in(language, one.name)
             shown = text("value", language).format(name=_lower(name, language), value=shown)
         values.append(shown)
+    if all(one.date for one in statement.measurements) and values:
+        values.append(text("unmarked", language))
     place = _place(statement, subject, language)
     form = text("label_values" if values else "label_only", language)
     return Sentence(
@@ -262,7 +274,9 @@ def draft_report(
         template: The template; one without a section of findings tells none of them.
         language: One of LANGUAGES.
     """
-    told = statements(findings)
+    every = statements(findings)
+    told = [one for one in every if not one.compares]
+    pairs = [sentence_of(one, subject, language) for one in every if one.compares]
     by_section: dict[str, list[Sentence]] = {}
     if any(one.kind == FINDINGS for one in template.sections):
         for one in told:
@@ -270,7 +284,7 @@ def draft_report(
             by_section.setdefault(key, []).append(sentence_of(one, subject, language))
     lines = {
         TECHNIQUE: [Sentence(one) for one in technique_lines(subject, language)],
-        COMPARISON: [Sentence(one) for one in comparison_lines(subject, language)],
+        COMPARISON: [*(Sentence(one) for one in comparison_lines(subject, language)), *pairs],
         IMPRESSION: _impression(told, language),
     }
     sections = tuple(
@@ -302,7 +316,7 @@ def technique_lines(subject: ReportSubject, language: str) -> list[str]:
 
 
 def comparison_lines(subject: ReportSubject, language: str) -> list[str]:
-    """Return the open earlier studies, a line each, or that there is none."""
+    """Return the earlier studies that are open, a line each, or that none was compared."""
     return [
         text("prior" if date else "undated", language).format(
             title=title, date=date_text(date, language)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,13 +115,18 @@ def written_report(
     """Return what files hold of a report: no sentence whose finding is not accepted.
 
     Raises:
-        SightlineError: A finding of a signed report is not accepted any more; a signed text is not
-            changed.
+        SightlineError: A finding of a signed report is not accepted any more, or is not what it
+            was; a signed text is not changed.
     """
     if draft.signature is not None and any(is_struck(s, accepted) for _, _, s in draft.told()):
         raise SightlineError(
             "a finding that the signed report rests on is no longer accepted",
             remedy="Take the signature back and remove the struck sentence, or accept the finding.",
+        )
+    if draft.changed_since(accepted):
+        raise SightlineError(
+            "a finding of the signed report has changed since it was signed",
+            remedy="Take the signature back, look at the sentence and sign again; or undo it.",
         )
     kept = standing(draft, accepted)
     sections = tuple(
@@ -140,13 +146,22 @@ def written_report(
         tuple(one for one in sections if one.sentences),
         tuple(cited),
         draft.signature,
-        tuple((one.signature, one.text) for one in draft.addenda if one.signature),
-        tuple(_sources(cited, draft.language)),
+        tuple(
+            (one.signature, "\n".join(map(_one_line, one.text.splitlines())))
+            for one in draft.addenda
+            if one.signature
+        ),
+        tuple(map(_one_line, _sources(cited, draft.language))),
     )
 
 
 def _clean(sentence: Sentence) -> Sentence:
-    return replace(sentence, text=" ".join(sentence.text.split()))
+    return replace(sentence, text=_one_line(sentence.text))
+
+
+def _one_line(words: str) -> str:
+    """Return a text without what no file may hold: control characters, halves of surrogates."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", " ", words).split())
 
 
 def _shown(keyword: str, value: str, language: str) -> str:

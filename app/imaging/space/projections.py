@@ -18,7 +18,7 @@ SCHEMES = frozenset({"SCT", "SRT", "SNM3", "99SDM"})
 """Coding schemes of these codes, SNOMED's former names included."""
 
 
-class Course(StrEnum):
+class BeamDirection(StrEnum):
     """The direction in which the X-rays passed through the body: PA, AP, lateral, ..."""
 
     PA = "PA"
@@ -35,14 +35,14 @@ class Projection:
     """A radiographic view: its name (`words`), and the direction of the rays through the body."""
 
     words: str
-    course: Course
+    direction: BeamDirection
 
 
 def _parse_table(rows: dict[str, str]) -> dict[str, Projection]:
     found: dict[str, Projection] = {}
     for code, row in rows.items():
-        former, course, words = row.split(maxsplit=2)
-        found[code] = found[former] = Projection(words, Course[course])
+        former, direction, words = row.split(maxsplit=2)
+        found[code] = found[former] = Projection(words, BeamDirection[direction])
     return found
 
 
@@ -67,5 +67,5 @@ def projection_name(instance: Instance) -> str:
     said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:
         return said
-    short = projection.course in (Course.PA, Course.AP)
-    return projection.course.value if short else projection.words
+    short = projection.direction in (BeamDirection.PA, BeamDirection.AP)
+    return projection.direction.value if short else projection.words

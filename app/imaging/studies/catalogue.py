@@ -110,6 +110,12 @@ def conflict(first: Identity, second: Identity) -> bool:
     return not _same_name(first.names, second.names)
 
 
+def are_different_patients(first: Instance, second: Instance) -> bool:
+    """Return whether two files name different patients: their identities or sexes contradict."""
+    sexes = {one.get("PatientSex").strip().upper() for one in (first, second)}
+    return sexes == {"F", "M"} or conflict(identity_of(first), identity_of(second))
+
+
 _NOBODY = frozenset(("anon", "anonymous", "anonymised", "anonymized", "unknown", "removed", "test"))
 """Words in place of a name, which say nothing of who it is."""
 

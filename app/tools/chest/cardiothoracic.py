@@ -84,7 +84,7 @@ class CardiothoracicRatio:
         """Measure the ratio in the image that `args` names; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context)
+        suitability = image_suitability.check(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()
@@ -94,7 +94,7 @@ class CardiothoracicRatio:
         measured = ctr_geometry.measure(
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             confidence=found.confidence,
-            position=admission.position,
+            position=suitability.position,
             column_spacing_mm=frame.spacing.column_mm,
         )
         ratio, heart, thorax = measured.ratio, measured.heart, measured.thorax
@@ -104,7 +104,7 @@ class CardiothoracicRatio:
                 remedy="Measure by hand with the line tool, if the borders can be seen.",
             )
         doubts = [*measured.warnings, *found.warnings, *_unstable(found.ratio_spread)]
-        warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
+        warnings = list(dict.fromkeys([*doubts, *suitability.warnings]))
         judgement = _judgement(ratio, found.ratio_spread)
         output = {
             "ratio": round(ratio, 3),
@@ -114,8 +114,8 @@ class CardiothoracicRatio:
             "thorax_width_mm": _rounded(measured.thorax_mm),
             "approximate": True,
             "judgement": judgement,
-            "reliable": not doubts and not admission.overridden,
-            "view": admission.position,
+            "reliable": not doubts and not suitability.overridden,
+            "view": suitability.position,
             "warnings": warnings,
             "cutoff": CUTOFF_TEXT,
         }
@@ -125,6 +125,7 @@ class CardiothoracicRatio:
             "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
+            "doubts": list(measured.warnings),
             "note": "Approximate: measured on a model's outlines.",
             "status": "completed",
         }
@@ -148,7 +149,7 @@ class CardiothoracicRatio:
             )
 
         return ToolResult(
-            _summary(ratio, judgement, admission.position, warnings),
+            _summary(ratio, judgement, suitability.position, warnings),
             plain(output),
             plain(metadata),
             (finding("Heart width", heart), finding("Thorax width", thorax)),

@@ -191,7 +191,7 @@ class ChestXRayClassifier:
         flagged = FLAGGED in named
         requested = match([name for name in named if name != FLAGGED])
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
+        suitability = image_suitability.check(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, "The chest classifier", _PACKAGES, context)
         shown = ModelInput.of(snapshot)
         payload = {
@@ -202,7 +202,7 @@ class ChestXRayClassifier:
         }
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
-        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]
+        warnings = [*suitability.warnings, *shown.hanging.warnings, *model.warnings]
         if max(shown.pixels.shape) > min(shown.pixels.shape):
             warnings.append("only the image's central square is looked at, as in training")
         warnings = list(dict.fromkeys([*warnings, *answer.get("notes", ())]))

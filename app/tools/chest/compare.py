@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from app.imaging.findings import Box, Finding, Geometry, Mask, Polygon, State
+from app.imaging.findings import (
+    Box,
+    Finding,
+    Geometry,
+    Mask,
+    Measurement,
+    Polygon,
+    Provenance,
+    State,
+)
 from app.imaging.space.geometry import edge_letters
-from app.imaging.studies.catalogue import Identity, conflict, identity_of
+from app.imaging.studies.catalogue import Identity, are_different_patients, identity_of
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -33,8 +43,9 @@ from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
+from app.tools.chest.contradictions import topics_in
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
-from app.tools.chest.model_pictures import Hanging, model_pixels
+from app.tools.chest.model_pictures import MIRRORED_NOTE, Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
 from app.tools.chest.segmenter import Segmentation, Segmenter
 from app.tools.files import plain, save_png
@@ -106,7 +117,7 @@ class ComparedImage:
 
     name: str
     snapshot: ImageSnapshot
-    admission: image_suitability.Admission
+    suitability: image_suitability.Suitability
     found: Segmentation
     hanging: Hanging
     xray: XRay
@@ -159,22 +170,27 @@ class ChestXRayCompare:
         current = self._image(names[0], named[0], _part_context(context, 0.02, 0.3, "Current"))
         prior = self._image(names[1], named[1], _part_context(context, 0.3, 0.58, "Prior"))
         alignment = _align(current, prior, _part_context(context, 0.58, 0.95, "Registering"))
+        mirrored = _one_mirrored(current, prior)
+        if mirrored:
+            figures = {**alignment.figures, "accepted": False, "why": mirrored}
+            alignment = replace(alignment, problem=mirrored, figures=figures)
         context.cancel.check()
         rows = comparison.change_table(
             current.xray,
             prior.xray,
             None if alignment.problem else alignment.degrees,
             None if alignment.problem else alignment.scale,
+            [f"the films could not be aligned: {alignment.problem}"] if alignment.problem else [],
         )
         boxes, findings = _paired_regions(current, prior, alignment, context)
-        _hang_beside(context)
+        _hang_beside(current.snapshot, prior.snapshot, context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
 
     def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> ComparedImage:
         """Segment one image and collect its data for the comparison."""
-        admission = image_suitability.admit(snapshot, context)
+        suitability = image_suitability.check(snapshot, context)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
@@ -186,14 +202,14 @@ class ChestXRayCompare:
         scores, scores_missing = _scores(name, context)
         hanging = Hanging.of(snapshot.frame.orientation)
         side = XRay(
-            admission.position,
+            suitability.position,
             {name: hanging.turned(mask) for name, mask in found.masks.items()},
             found.confidence,
             hanging.turned(model_pixels(snapshot)),
             snapshot.frame.spacing,
             scores,
         )
-        return ComparedImage(name, snapshot, admission, found, hanging, side, scores_missing)
+        return ComparedImage(name, snapshot, suitability, found, hanging, side, scores_missing)
 
 
 def _part_context(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
@@ -206,14 +222,20 @@ def _part_context(context: ToolContext, start: float, end: float, what: str) -> 
 
 
 def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Return doubts of identity, asking the user; raise ToolFailed for two patients."""
+    """Return doubts of identity, asking the user; raise ToolFailed for two patients.
+
+    Where the files name two patients, no yes helps: a wrong pair shows a change that nobody has.
+    """
     one, other = identity_of(first.instance), identity_of(second.instance)
-    if conflict(one, other):
-        doubt = "these images belong to different patients"
-    elif _same_identity(one, other):
+    if are_different_patients(first.instance, second.instance):
+        raise ToolFailed(
+            "the files name different patients (Patient ID, name, birth date or sex differ): such "
+            "films are never compared",
+            remedy="If they are of one patient, have the patient data of the files corrected.",
+        )
+    if _same_identity(one, other):
         return []
-    else:
-        doubt = "the files do not say whether both images are of the same patient"
+    doubt = "the files do not say whether both images are of the same patient"
     detail = f"{doubt[0].upper()}{doubt[1:]}. Only images of one patient can be compared."
     # Consent is remembered by image, but it must not cover another prior of the same image.
     prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
@@ -287,6 +309,18 @@ def _align(current: ComparedImage, prior: ComparedImage, context: ToolContext) -
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
     return Alignment(figures, degrees, scale if known else None, problem, to_prior, registered)
+
+
+def _one_mirrored(current: ComparedImage, prior: ComparedImage) -> str:
+    """Return why sides cannot be matched where only one of the films looks mirrored; else ""."""
+    doubted = [
+        name
+        for image, name in ((current, "current"), (prior, "prior"))
+        if MIRRORED_NOTE in (*image.suitability.warnings, *image.found.warnings)
+    ]
+    if len(doubted) != 1:
+        return ""
+    return f"only the {doubted[0]} film looks mirrored, so that left and right cannot be matched"
 
 
 def _spacing(side: XRay, known: bool) -> list[float]:
@@ -364,7 +398,10 @@ def _margin(image: ComparedImage) -> float:
 def _paired_regions(
     current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
-    """Return the rows of regions paired by their place, and each one's place on the other image."""
+    """Return the rows of regions paired by their place, and each one's place on the other image.
+
+    Regions of findings that are surely different ("nodule", "effusion") are no pair.
+    """
     regions = _regions(current), _regions(prior)
     if alignment.problem or not any(regions):
         return [], ()
@@ -372,14 +409,20 @@ def _paired_regions(
     to_current: NDArray[np.float64] = np.linalg.inv(alignment.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
     placed = [comparison.bounds(one) for one in corners]
-    pairs = comparison.match_boxes(now, placed, _margin(current))
+    kinds = [[topics_in(one.name) for one in side] for side in regions]
+    apart = {
+        (i, j)
+        for (i, one), (j, other) in product(enumerate(kinds[0]), enumerate(kinds[1]))
+        if one and other and one.isdisjoint(other)
+    }
+    pairs = comparison.match_boxes(now, placed, _margin(current), apart)
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
         current.xray, prior.xray, alignment.degrees, alignment.scale
     )
     rows: list[Row] = []
-    before: list[tuple[str, Geometry]] = []
-    after: list[tuple[str, Geometry]] = []
+    made_by, images = context.provenance(SPEC), (current.snapshot, prior.snapshot)
+    places: list[Finding] = []
     for number, (i, j) in enumerate(pairs, 1):
         sides = [
             None if place is None else side[place]
@@ -390,19 +433,50 @@ def _paired_regions(
         row = comparison.box_row(number, (boxes[0], boxes[1]), spacings, against, name, made)
         rows.append(row)
         said = f"{name[:1].lower()}{name[1:]} {number}{f' ({row.state})' if row.state else ''}"
+        compared = name, boxes, row.comparable
         if j is not None:
-            before.append((f"Prior, {said}", Polygon(corners[j])))
+            place = Polygon(corners[j])
+            places.append(_place(f"Prior, {said}", place, images, compared, made_by))
         if i is not None:
-            after.append(
-                (f"Now, {said}", Polygon(comparison.moved_box(now[i], alignment.to_prior)))
+            place = Polygon(comparison.moved_box(now[i], alignment.to_prior))
+            places.append(
+                _place(f"Now, {said}", place, (prior.snapshot, current.snapshot), compared, made_by)
             )
-    made_by, group = context.provenance(SPEC), f"compare-{context.call_id}"
-    there = "Where the region that was marked on the {} image lies on this one."
-    here, earlier = current.snapshot.ref, prior.snapshot.ref
-    return rows, (
-        *labelled_findings(before, here, made_by, there.format("prior"), group),
-        *labelled_findings(after, earlier, made_by, there.format("current"), group),
-    )
+    return rows, tuple(places)
+
+
+def _place(
+    label: str,
+    place: Polygon,
+    images: tuple[ImageSnapshot, ImageSnapshot],
+    compared: tuple[str, Sequence[Corners | None], bool],
+    made_by: Provenance,
+) -> Finding:
+    """Return where a region that is marked on the other image lies on this one, with both sizes.
+
+    `images` are this one and the other; `compared` is the region's name, its boxes (current,
+    prior), and whether they are comparable.
+    """
+    name, boxes, comparable = compared
+    prior = label.startswith("Prior")
+    sizes: list[Measurement] = []
+    for box, image in zip(boxes if prior else boxes[::-1], images, strict=True):
+        if box is not None:
+            value, unit = comparison.longest_side(box, image.frame.spacing)
+            basis = str(image.frame.spacing.source) if unit == "mm" else ""
+            date = "" if image is images[0] else (image.instance.get("StudyDate") or "unknown")
+            suffix = f", {'prior' if prior else 'current'}" if date else ""
+            sizes.append(Measurement(f"Longer side{suffix}", value, unit, basis, date))
+    found = labelled_findings(
+        [(label, place)],
+        images[0].ref,
+        made_by,
+        f"Where the region that was marked on the {'prior' if prior else 'current'} image lies on "
+        "this one.",
+        f"compare-{made_by.call_id}",
+    )[0]
+    uncertain = None not in boxes and not comparable
+    return replace(found, measurements=tuple(sizes), rests_on=(name,), approximate=uncertain)
 
 
 def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
@@ -413,8 +487,8 @@ def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
     return name, " and ".join(dict.fromkeys(side.made for side in known))
 
 
-def _hang_beside(context: ToolContext) -> None:
-    """Hang the prior beside the current image, where the window shows but one image."""
+def _hang_beside(current: ImageSnapshot, prior: ImageSnapshot, context: ToolContext) -> None:
+    """Hang the two films side by side, where the window shows but one image."""
     if context.viewer is None:
         return
     viewports = context.viewer.state().get("viewports")
@@ -422,7 +496,10 @@ def _hang_beside(context: ToolContext) -> None:
     if len({str(one.get("image")) for one in shown if isinstance(one, dict)} - {"", "None"}) > 1:
         return
     try:
-        context.viewer.do("viewer_layout", {"layout": "prior"}, context)
+        context.viewer.do("viewer_layout", {"layout": "1x2"}, context)
+        for side, film in (("left", current), ("right", prior)):
+            wanted = {"what": film.ref.sop_instance_uid, "viewport": side}
+            context.viewer.do("viewer_show", wanted, context)
     except (ToolFailed, ToolRetry):  # the comparison stands without it
         return
 
@@ -440,9 +517,12 @@ def _result(
     picture = None if alignment.problem else _picture(current, prior, alignment, context)
     warnings = [*order]
     if alignment.problem:
-        warnings.append(f"the images could not be aligned: {alignment.problem}")
+        warnings.append(
+            f"the films could not be aligned: {alignment.problem}. So areas and marked regions are "
+            "not compared"
+        )
     for image, name in ((current, "current"), (prior, "prior")):
-        texts = (*image.admission.warnings, *image.found.warnings)
+        texts = (*image.suitability.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in texts]
     warnings += [image.scores_missing for image in (current, prior) if image.scores_missing]
     warnings = list(dict.fromkeys(warnings))
@@ -456,7 +536,7 @@ def _result(
         "image_path": current.name,
         "prior_path": prior.name,
         "swapped": swapped,
-        "views": {"current": current.admission.position, "prior": prior.admission.position},
+        "views": {"current": current.suitability.position, "prior": prior.suitability.position},
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
         "note": "Approximate: based on models' outlines and scores.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -118,18 +118,26 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
 
 
 def change_table(
-    current: XRay, prior: XRay, degrees: float | None, scale: float | None = None
+    current: XRay,
+    prior: XRay,
+    degrees: float | None,
+    scale: float | None = None,
+    against: Sequence[str] = (),
 ) -> list[Row]:
     """Return the table rows that compare the cardiothoracic ratio, the areas and the scores.
 
     `degrees` is the rotation between the images. `scale` is the size of the chest on the prior
-    image divided by its size on the current one, in mm. Each is None if unknown.
+    image divided by its size on the current one, in mm. Each is None if unknown. `against`
+    are reasons why the two films cannot be laid on each other, and their areas not compared.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
-    areas = [*sizes, *_scale_reasons(scale)]
-    rows += [_area_row(name, current, prior, areas) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
-    rows.append(_share_row(current, prior))
+    areas = [*sizes, *_scale_reasons(scale), *against]
+    # What a chest that is larger as a whole explains is no change of a part.
+    error = max(AREA_ERROR, abs((scale or 1.0) ** 2 - 1))
+    names = (RIGHT_LUNG, LEFT_LUNG, HEART)
+    rows += [_area_row(name, current, prior, areas, error) for name in names]
+    rows.append(_share_row(current, prior, against))
     return [*rows, *_score_rows(current, prior)]
 
 
@@ -226,7 +234,10 @@ def _ratio_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
 
 
-def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
+def _area_row(
+    name: str, current: XRay, prior: XRay, reasons: Sequence[str], relative: float
+) -> Row:
+    """Return the row of a structure's area; `relative` is the error as a share of the area."""
     what, spacing = f"{name}, area", (current.spacing, prior.spacing)
     found = [side.masks.get(name) for side in (current, prior)]
     pixels = [None if mask is None else float(mask.sum()) for mask in found]
@@ -242,13 +253,13 @@ def _area_row(name: str, current: XRay, prior: XRay, reasons: Sequence[str]) -> 
             f"the pixel spacings have different origins ({spacing[1].source}, {spacing[0].source})"
         )
         return _row(what, "cm²", (values[0], values[1]), [why], None)
-    error = AREA_ERROR * max((value for value in values if value is not None), default=0.0)
-    limit = f"differences below {AREA_ERROR:.0%} are within the measurement error"
+    error = relative * max((value for value in values if value is not None), default=0.0)
+    limit = f"differences below {relative:.0%} are within the measurement error"
     rests = f"in the {spacing[0].source}; {limit}"
     return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
 
 
-def _share_row(current: XRay, prior: XRay) -> Row:
+def _share_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
     """Return the right lung's share of both, independent of spacing, view and turn."""
 
     def share(side: XRay) -> float | None:
@@ -259,7 +270,7 @@ def _share_row(current: XRay, prior: XRay) -> Row:
 
     what = "Right lung's share of both lungs' area"
     rests = f"differences below {AREA_ERROR / 2:.1%} are within the measurement error"
-    return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
+    return _row(what, "", (share(current), share(prior)), reasons, AREA_ERROR / 2, rests)
 
 
 def _score_rows(current: XRay, prior: XRay) -> list[Row]:
@@ -278,7 +289,10 @@ def _score_rows(current: XRay, prior: XRay) -> list[Row]:
 
 
 def match_boxes(
-    current: Sequence[Corners], prior: Sequence[Corners], margin: float = 0.0
+    current: Sequence[Corners],
+    prior: Sequence[Corners],
+    margin: float = 0.0,
+    apart: Collection[tuple[int, int]] = (),
 ) -> list[tuple[int | None, int | None]]:
     """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
@@ -286,6 +300,7 @@ def match_boxes(
         current: Boxes on the current image.
         prior: Boxes on the prior image.
         margin: Pixels by which each box is widened on every side, for the registration's error.
+        apart: Pairs of indices (current, prior) of boxes that are never paired.
 
     Returns:
         Pairs of indices (current, prior) of boxes with an intersection over union above 0.1, or of
@@ -301,7 +316,7 @@ def match_boxes(
     left, right = set(range(len(current))), set(range(len(prior)))
     for overlap, i, j in overlaps:
         held = _held(current[i], prior[j]) >= 0.5
-        if (overlap > 0.1 or held) and i in left and j in right:
+        if (overlap > 0.1 or held) and i in left and j in right and (i, j) not in apart:
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)

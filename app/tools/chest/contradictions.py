@@ -80,6 +80,12 @@ TOPICS = (
     ),
 )
 
+
+def topics_in(text: str) -> frozenset[str]:
+    """Return the names of the topics that a text mentions."""
+    return frozenset(one.name for one in TOPICS if re.search(one.words, text, re.IGNORECASE))
+
+
 _LABELS = {topic.name: topic.label for topic in TOPICS}
 
 _SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")
@@ -124,10 +130,13 @@ _SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that a finding (`topic`) is present or absent, made in `words` by result `index`."""
+    """A claim that a finding (`topic`) is present or absent, made in `words` by result `index`.
+
+    `present` is None where the tool looked and could not decide.
+    """
 
     topic: str
-    present: bool
+    present: bool | None
     words: str
     index: int
 
@@ -152,19 +161,20 @@ def disagreements(results: Sequence[CallResult]) -> list[Disagreement]:
             same = [
                 claim for claim in about if _same_image(results[claim.index], results[yes.index])
             ]
-            if not all(claim.present for claim in same):
-                same.sort(key=lambda claim: (not claim.present, claim.index))
+            if any(claim.present is False for claim in same):
+                same.sort(key=lambda claim: (_ORDER.index(claim.present), claim.index))
                 sides = [
-                    (
-                        f"{results[claim.index].tool} says {'yes' if claim.present else 'no'} "
-                        f"({claim.words})",
-                        claim.index,
-                    )
-                    for claim in same
+                    (f"{results[one.index].tool} {_SAYS[one.present]} ({one.words})", one.index)
+                    for one in same
                 ]
                 found.append(Disagreement(topic, tuple(sides), _LABELS[topic]))
                 break
-    return [*found, *_refused_agreements(results), *_wrong_sides(results)]
+    others = (_other_sides, _refused_agreements, _wrong_sides)
+    return [*found, *(item for read in others for item in read(results))]
+
+
+_SAYS = {True: "says yes", False: "says no", None: "cannot decide"}
+_ORDER = (True, False, None)
 
 
 def contradicts(sentence: str, result: CallResult) -> str | None:
@@ -179,6 +189,8 @@ def contradicts(sentence: str, result: CallResult) -> str | None:
     agrees: str | None = None
     for name, present, words in read(result):
         said = read_text(sentence, next(topic for topic in TOPICS if topic.name == name))
+        if present is None:
+            continue
         if said is not None and said[0] is not present:
             return words
         agrees = agrees if said is None else ""
@@ -194,24 +206,34 @@ def _same_image(one: CallResult, other: CallResult) -> bool:
     return not one.images or not other.images or not one.images.isdisjoint(other.images)
 
 
-Claims = Iterator[tuple[str, bool, str]]
+Claims = Iterator[tuple[str, bool | None, str]]
 
 
 def _score_claims(result: CallResult) -> Claims:
     scores = scores_of(result.output)
     for topic in TOPICS:
         score = scores.get(topic.label)
-        if score is not None and abs(score - OPERATING_POINT) >= SCORE_MARGIN:
-            present = score > OPERATING_POINT
-            side = "above" if present else "below"
-            yield topic.name, present, f"score {score:.2f}, {side} the operating point 0.5"
+        if score is None:
+            continue
+        if abs(score - OPERATING_POINT) < SCORE_MARGIN:
+            yield topic.name, None, f"score {score:.2f}, too close to the operating point 0.5"
+            continue
+        present = score > OPERATING_POINT
+        side = "above" if present else "below"
+        yield topic.name, present, f"score {score:.2f}, {side} the operating point 0.5"
 
 
 def _ratio_claims(result: CallResult) -> Claims:
     ratio = result.output.get("ratio")
-    sure = result.output.get("reliable", True) is not False
-    if isinstance(ratio, (int, float)) and sure and abs(ratio - OPERATING_POINT) >= RATIO_MARGIN:
-        yield HEART, ratio > OPERATING_POINT, f"cardiothoracic ratio {ratio:.2f}"
+    if not isinstance(ratio, (int, float)):
+        return
+    said = f"cardiothoracic ratio {ratio:.2f}"
+    if result.output.get("reliable", True) is False:
+        yield HEART, None, f"{said}, not reliable on this film"
+    elif abs(ratio - OPERATING_POINT) < RATIO_MARGIN:
+        yield HEART, None, f"{said}, too close to 0.5"
+    else:
+        yield HEART, ratio > OPERATING_POINT, said
 
 
 def _outline_claims(result: CallResult) -> Claims:
@@ -297,6 +319,62 @@ def _clause_says(clause: str, topic: Topic) -> bool | None:
     return any(mentions) if mentions else None
 
 
+def _other_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:
+    """Yield findings that two results put on opposite sides of the same image."""
+    for topic in TOPICS:
+        placed = [
+            (index, sides, words)
+            for index in _latest_calls(results)
+            for sides, words in (_sides_of(results[index], topic),)
+            if len(sides) == 1
+        ]
+        for index, sides, _ in placed:
+            same = [one for one in placed if _same_image(results[one[0]], results[index])]
+            if any(one[1] != sides for one in same):
+                told = tuple(
+                    (f"{results[at].tool} says {next(iter(where))} ({words})", at)
+                    for at, where, words in same
+                )
+                yield Disagreement(f"the side of {topic.name}", told, topic.label)
+                break
+
+
+def _sides_of(result: CallResult, topic: Topic) -> tuple[set[str], str]:
+    """Return the sides on which a result puts a finding that it calls present, and its words."""
+    if result.tool == GROUNDING:
+        phrase = str(result.arguments.get("phrase") or "")
+        if not re.search(topic.words, phrase, re.IGNORECASE):
+            return set(), ""
+        return _box_sides(result), f"its box for “{one_line(phrase, 80)}”"
+    texts = [result.output.get(key) for key in TEXTS.get(result.tool, ())]
+    found: set[str] = set()
+    words = ""
+    for sentence in _SENTENCE.findall("\n".join(item for item in texts if isinstance(item, str))):
+        reading = read_text(sentence, topic)
+        if reading is None or not reading[0]:
+            continue
+        sides = {side.lower() for side in _SIDE.findall(sentence)}
+        both = re.search(r"\b(?:bilateral|both)\b", sentence, re.IGNORECASE)
+        found |= {"left", "right"} if both else sides
+        words = words or f"“{one_line(sentence.strip(), 120)}”"
+    return found, words
+
+
+def _box_sides(result: CallResult) -> set[str]:
+    """Return the patient's sides on which boxes lie, for an image in the usual orientation."""
+    size = result.metadata.get("original_size")
+    if not isinstance(size, Sequence) or "mirrored" in str(result.metadata.get("warnings") or ""):
+        return set()
+    found: set[str] = set()
+    for one in result.output.get("predictions") or ():
+        for box in one["bounding_boxes"]["image_coordinates"]:
+            # The patient's left is on the viewer's right.
+            shift = ((box[0] + box[2]) / 2 + 0.5) / float(size[1]) - 0.5
+            if abs(shift) > MIDDLE:
+                found.add("right" if shift < 0 else "left")
+    return found
+
+
 def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield the answers of a model that was asked if it agrees with another one and does not."""
     for index, item in enumerate(results):
@@ -328,24 +406,16 @@ def _refused_agreements(results: Sequence[CallResult]) -> Iterator[Disagreement]
 def _wrong_sides(results: Sequence[CallResult]) -> Iterator[Disagreement]:
     """Yield boxes on the other side than their phrase says, for images in the usual orientation."""
     for index, item in enumerate(results):
-        side = _SIDE.search(str(item.arguments.get("phrase") or ""))
-        size = item.metadata.get("original_size")
-        turned = "mirrored" in str(item.metadata.get("warnings") or "")
-        if item.tool != GROUNDING or side is None or turned or not isinstance(size, Sequence):
+        asked = str(item.arguments.get("phrase") or "")
+        side = _SIDE.search(asked)
+        if item.tool != GROUNDING or side is None:
             continue
-        wide = float(size[1])
-        predictions = item.output.get("predictions") or ()
-        for box in (b for one in predictions for b in one["bounding_boxes"]["image_coordinates"]):
-            # The patient's left is on the viewer's right, hence the swap of the names.
-            shift = ((box[0] + box[2]) / 2 + 0.5) / wide - 0.5
-            other = "right" if shift < 0 else "left"
-            if abs(shift) > MIDDLE and other != side.group().lower():
-                phrase = one_line(str(item.arguments.get("phrase")), 80)
-                yield Disagreement(
-                    "the side",
-                    (
-                        (f"{GROUNDING} was asked for “{phrase}”", index),
-                        (f"its box lies on the patient's {other} as the image hangs", index),
-                    ),
-                )
-                break
+        for other in _box_sides(item) - {side.group().lower()}:
+            phrase = one_line(asked, 80)
+            yield Disagreement(
+                "the side",
+                (
+                    (f"{GROUNDING} was asked for “{phrase}”", index),
+                    (f"its box lies on the patient's {other} as the image hangs", index),
+                ),
+            )

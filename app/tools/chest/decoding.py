@@ -20,10 +20,9 @@ from app.tools.model_process.serving import Work
 class TokenProgress(StoppingCriteria):
     """Calls `progress` at each token that transformers generates; it may raise to cancel."""
 
-    def __init__(self, progress: Progress, most: int, start: float = 0.2) -> None:
+    def __init__(self, progress: Progress, most: int) -> None:
         self._progress = progress
         self._most = most
-        self._start = start
         self._written = 0
 
     def __call__(self, input_ids: Tensor, scores: Any, **kwargs: Any) -> torch.BoolTensor:
@@ -31,9 +30,7 @@ class TokenProgress(StoppingCriteria):
         del scores, kwargs
         self._written += 1
         share = min(1.0, self._written / max(1, self._most))
-        self._progress(
-            self._start + (0.98 - self._start) * share, f"{self._written} tokens written"
-        )
+        self._progress(0.2 + 0.78 * share, f"{self._written} tokens written")
         stop = torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
         return cast("torch.BoolTensor", stop)
 

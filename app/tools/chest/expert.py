@@ -13,12 +13,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import Box
+from app.imaging.studies.catalogue import are_different_patients
 from app.imaging.types import ImageRef
 from app.paths import resources_dir
 from app.tools.api import (
     ImageSnapshot,
     Resource,
     ToolContext,
+    ToolFailed,
     ToolInput,
     ToolResult,
     ToolRetry,
@@ -144,15 +146,15 @@ class ChestXRayExpert:
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         _check_order(args, snapshots)
-        admitted = [
-            image_suitability.admit(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
+        suitable = [
+            image_suitability.check(snapshot, context, needs=(MODEL,)) for snapshot in snapshots
         ]
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = [ModelInput.of(snapshot) for snapshot in snapshots]
         remarks = numbered_warnings(
             [
                 (*known.warnings, *image.hanging.warnings)
-                for known, image in zip(admitted, shown, strict=True)
+                for known, image in zip(suitable, shown, strict=True)
             ]
         )
         remarks += multi_image_warnings(snapshots)
@@ -214,8 +216,15 @@ def _check_number(args: ExpertInput) -> None:
 
 
 def _check_order(args: ExpertInput, snapshots: Sequence[ImageSnapshot]) -> None:
-    """Refuse a progression backwards: the model would call a finding worse that is better."""
-    if args.task == "progression" and is_newer(*(one.instance for one in snapshots)):
+    """Refuse a progression of two patients, or backwards: worse would be called better."""
+    if args.task != "progression":
+        return
+    if are_different_patients(*(one.instance for one in snapshots)):
+        raise ToolFailed(
+            "the files name different patients: there is no progression between them",
+            remedy="If they are of one patient, have the patient data of the files corrected.",
+        )
+    if is_newer(*(one.instance for one in snapshots)):
         raise ToolRetry(
             "the first image is newer than the second, but progression takes the earlier one first",
             remedy=f"Name them the other way round: {', '.join(reversed(args.image_paths))}.",

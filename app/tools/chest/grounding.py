@@ -120,7 +120,7 @@ class XRayPhraseGrounding:
             raise ToolRetry("the phrase must be plain words, as a report has them")
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, needs=(MODEL,))
+        suitability = image_suitability.check(snapshot, context, needs=(MODEL,))
         model = required_model(MODEL, _FEATURE, _PACKAGES, context)
         shown = ModelInput.of(snapshot)
         if shown.blank:
@@ -136,7 +136,7 @@ class XRayPhraseGrounding:
         answer = call_model(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         predictions, boxes, doubts = located_phrases(answer, shown, phrase)
-        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
+        warnings = [*suitability.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
         title = model.card.title
         picture = _picture(snapshot, boxes, title, context)
         metadata = {

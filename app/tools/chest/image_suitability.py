@@ -16,12 +16,13 @@ from PIL import Image
 
 from app.imaging.files import synthetic
 from app.imaging.pixels import pipeline, windows
-from app.imaging.space.projections import Course, coded_projection
+from app.imaging.space.projections import BeamDirection, coded_projection
 from app.imaging.types import Instance, Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest.model_pictures import (
     MIRRORED_NOTE,
     MIRRORED_SHARE,
+    NEGATIVE_NOTE,
     Hanging,
     grey,
     model_pixels,
@@ -30,25 +31,25 @@ from app.tools.chest.model_pictures import (
 from app.tools.models.store import InstalledModel, ModelStore
 
 Position: TypeAlias = Literal["PA", "AP", "lateral", "unknown"]
-ViewTerm: TypeAlias = Course | Literal["decubitus"]
+ViewTerm: TypeAlias = BeamDirection | Literal["decubitus"]
 
 ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
 _LATERAL = r"[LR]?LAT|LATERAL|LATERO\w*|SEITLICH|PROFIL|X-?TABLE"
 _POSITIONS: tuple[tuple[re.Pattern[str], ViewTerm], ...] = (
     # First, since a lateral decubitus film is taken from the front.
     (re.compile(r"LLD|RLD|(.*[^A-Z])?DECUB(ITUS)?([^A-Z].*)?"), "decubitus"),
-    (re.compile(rf"LL|RL|LLO|RLO|(.*[^A-Z])?(?:{_LATERAL})([^A-Z].*)?"), Course.LATERAL),
-    (re.compile(r"LAO|RAO|LPO|RPO|(.*[^A-Z])?OBL(IQUE)?([^A-Z].*)?"), Course.OBLIQUE),
-    (re.compile(r"PA([^A-Z].*)?"), Course.PA),
-    (re.compile(r"AP.*"), Course.AP),
+    (re.compile(rf"LL|RL|LLO|RLO|(.*[^A-Z])?(?:{_LATERAL})([^A-Z].*)?"), BeamDirection.LATERAL),
+    (re.compile(r"LAO|RAO|LPO|RPO|(.*[^A-Z])?OBL(IQUE)?([^A-Z].*)?"), BeamDirection.OBLIQUE),
+    (re.compile(r"PA([^A-Z].*)?"), BeamDirection.PA),
+    (re.compile(r"AP.*"), BeamDirection.AP),
 )
 """The meaning of each View Position (0018,5101) that machines write, standard or not."""
-_FRONTAL = frozenset({Course.PA, Course.AP, Course.FRONTAL, "decubitus"})
+_FRONTAL = frozenset({BeamDirection.PA, BeamDirection.AP, BeamDirection.FRONTAL, "decubitus"})
 _VIEW_OBJECTIONS: tuple[tuple[ViewTerm, str], ...] = (
-    (Course.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
-    (Course.ALONG, "it was taken along the body, not from the front"),
-    (Course.OBLIQUE, f"this is an oblique view; {ONLY_FRONTAL}"),
-    (Course.OTHER, f"this view is not from the front; {ONLY_FRONTAL}"),
+    (BeamDirection.LATERAL, f"this is a lateral view; {ONLY_FRONTAL}"),
+    (BeamDirection.ALONG, "it was taken along the body, not from the front"),
+    (BeamDirection.OBLIQUE, f"this is an oblique view; {ONLY_FRONTAL}"),
+    (BeamDirection.OTHER, f"this view is not from the front; {ONLY_FRONTAL}"),
 )
 _DECUBITUS = "a decubitus view: free fluid and air collect elsewhere than on an upright film"
 
@@ -76,16 +77,18 @@ def stated_view(snapshot: ImageSnapshot) -> StatedView:
     views = set(views_by_source.values())
     for view, text in _VIEW_OBJECTIONS:
         if view in views:
-            position: Position = "lateral" if view is Course.LATERAL else "unknown"
+            position: Position = "lateral" if view is BeamDirection.LATERAL else "unknown"
             also = _disagreement(views_by_source, view)
             return StatedView(position, False, f"the file says that {text}{also}", ())
     if "decubitus" in views:
         return StatedView("unknown", True, "", (_DECUBITUS,))
-    if {Course.PA, Course.AP} <= views:
+    if {BeamDirection.PA, BeamDirection.AP} <= views:
         return StatedView(
             "unknown", True, "", (f"the file contradicts itself: {_statements(views_by_source)}",)
         )
-    known: Position = "PA" if Course.PA in views else "AP" if Course.AP in views else "unknown"
+    known: Position = (
+        "PA" if BeamDirection.PA in views else "AP" if BeamDirection.AP in views else "unknown"
+    )
     return StatedView(known, bool(views), "", ())
 
 
@@ -94,7 +97,7 @@ def _stated_views(snapshot: ImageSnapshot) -> dict[str, ViewTerm]:
     code = coded_projection(snapshot.instance)
     found: dict[str, ViewTerm | None] = {
         "ViewPosition": _by_position(snapshot.instance.get("ViewPosition")),
-        "view code": code.course if code else None,
+        "view code": code.direction if code else None,
         "orientation": _by_orientation(snapshot.frame.orientation),
     }
     return {source: view for source, view in found.items() if view is not None}
@@ -109,10 +112,10 @@ def _by_orientation(orientation: Orientation) -> ViewTerm | None:
     """Return the view by the orientation, or None; lateral and axial run front to back."""
     row, column = orientation.row[:1], orientation.column[:1]
     if row in ("A", "P"):
-        return Course.LATERAL
+        return BeamDirection.LATERAL
     if column in ("A", "P"):
-        return Course.ALONG
-    return Course.FRONTAL if row and column else None
+        return BeamDirection.ALONG
+    return BeamDirection.FRONTAL if row and column else None
 
 
 def _disagreement(views_by_source: Mapping[str, ViewTerm], view: ViewTerm) -> str:
@@ -121,7 +124,7 @@ def _disagreement(views_by_source: Mapping[str, ViewTerm], view: ViewTerm) -> st
     frontal: dict[str, ViewTerm] = {name: term for name, term in stated if term in _FRONTAL}
     against: dict[str, ViewTerm] = {name: term for name, term in stated if term not in _FRONTAL}
     # No contradiction: the rows of an oblique film still run mostly to the left or right.
-    if view is Course.OBLIQUE:
+    if view is BeamDirection.OBLIQUE:
         frontal.pop("orientation", None)
     return f"; but it contradicts itself: {_statements(against | frontal)}" if frontal else ""
 
@@ -141,7 +144,7 @@ _PICTURE_OBJECTIONS: dict[PictureView, str] = {
     "frontal": "",
     "lateral": "the picture looks like a lateral view, not a frontal one",
     "other": "the picture does not look like an upright frontal chest radiograph",
-    "inverted": "the picture looks like a negative of a frontal chest radiograph: air is bright",
+    "inverted": NEGATIVE_NOTE,
 }
 
 
@@ -262,7 +265,7 @@ FLAT = 0.98
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class Suitability:
     """The result of the checks for an image that may be used.
 
     Attributes:
@@ -286,9 +289,9 @@ class _Evidence:
     objections: list[str] = field(default_factory=list[str])
 
 
-def admit(
+def check(
     snapshot: ImageSnapshot, context: ToolContext | None = None, *, needs: Sequence[str] = ()
-) -> Admission:
+) -> Suitability:
     """Check an image's modality, body part, view, orientation and content; raise if it is refused.
 
     If `context` is given, a network also judges what the image shows, and the user is asked whether
@@ -318,12 +321,12 @@ def admit(
         _check_picture(snapshot, evidence, context)
     if evidence.objections:
         return _ask_user(snapshot, evidence, context)
-    return Admission(evidence.position, tuple(evidence.warnings))
+    return Suitability(evidence.position, tuple(evidence.warnings))
 
 
 def _ask_user(
     snapshot: ImageSnapshot, evidence: _Evidence, context: ToolContext | None
-) -> Admission:
+) -> Suitability:
     """Ask the user to overrule the objections; raise `ToolFailed` without a yes."""
     reason = "; ".join(evidence.objections)
     detail = (
@@ -335,7 +338,7 @@ def _ask_user(
     context.cancel.check()
     _check_picture(snapshot, evidence, context, overruled=True)  # for its warnings
     warning = f"used at your request, although {reason}; results may be meaningless"
-    return Admission(evidence.position, (warning, *evidence.warnings), tuple(evidence.objections))
+    return Suitability(evidence.position, (warning, *evidence.warnings), tuple(evidence.objections))
 
 
 def _model_input(snapshot: ImageSnapshot) -> NDArray[np.uint8]:

@@ -138,7 +138,7 @@ def _locate(
     if len(snapshots) != 1:
         raise ToolRetry("boxes are drawn on one image", remedy="Name one image in image_paths.")
     (snapshot,) = snapshots
-    admission = image_suitability.admit(snapshot, context, needs=(NEWER,))
+    suitability = image_suitability.check(snapshot, context, needs=(NEWER,))
     model = required_model(NEWER, _FEATURE, _PACKAGES, context)
     shown = ModelInput.of(snapshot)
     most = max(args.max_new_tokens, _BOX_TOKENS)
@@ -146,7 +146,7 @@ def _locate(
     answer = call_model(_ENTRY, model, given, context, TIMEOUT_S - 10)
     predictions, boxes, doubts = located_phrases(answer, shown, args.question)
     written = check_text(answer)
-    about = [*admission.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
+    about = [*suitability.warnings, *shown.hanging.warnings, *model.warnings, *doubts]
     if written.text:
         about += written.faults
     marked = f"{len(boxes)} {'box' if len(boxes) == 1 else 'boxes'} on the image."

@@ -20,6 +20,7 @@ MIRRORED_NOTE = (
     "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right are "
     "those of the image as displayed. Check its side marker"
 )
+NEGATIVE_NOTE = "the picture looks like a negative of a frontal chest radiograph: air is bright"
 _SQUARE = 0.02  # relative difference of a pixel's sides below which it counts as square
 _LARGEST_ASPECT = 4.0  # a larger aspect is more likely an error in the file
 

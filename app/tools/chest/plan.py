@@ -6,6 +6,8 @@ if these are not installed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.tools.chest import plan_models as models
 from app.tools.chest import plan_words as words
 from app.tools.chest.classifier import FLAGGED
@@ -22,10 +24,12 @@ from app.tools.chest.contradictions import (
     contradicts,
     disagreements,
 )
+from app.tools.chest.plan_words import WORDS
 from app.tools.chest.result_wording import (
+    NOTABLE,
     WORDINGS,
     not_looked_for,
-    phrase_to_locate,
+    phrases_to_locate,
     unanswered,
 )
 from app.tools.pack_plan import (
@@ -39,162 +43,23 @@ from app.tools.pack_plan import (
     TextWords,
     ToolRule,
     ValueWords,
-    any_of,
-    phrases,
-    word_lists,
 )
-
-_LISTS = word_lists("chest")
 
 # Free questions about a film, which a model answers in words
 
-_DEVICE = any_of(*phrases(_LISTS["DEVICE"]))  # fmt: skip
-_PLACED = any_of(*phrases(_LISTS["PLACED"]))  # fmt: skip
-_NAMED_FINDINGS = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*",
-                 "pneumonia", "ptx",
-                 "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
-                 "atelecta*", "collapse", "scoliosis", "infiltrat*",
-                 "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose",
-                 "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
-                 "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
-# Pronouns count here only: elsewhere "it" may refer to an object of another pack.
-_FINDINGS = f"{_NAMED_FINDINGS}|it|this|that|es"
-_LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
-              "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
-              "lungenhaelfte*", "apices", "bases", "zones",
-              "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
-_COMPARING = any_of(
-    *phrases("""
-    contrast, contrasting, compare, comparing, comparison, vergleich*, *vergleich, verglichen
-""")
-)
-
-_SMALL = any_of("small", "mild", "slight", "minor", "minimal", "moderate", "low", "light", "trace",
-                "leicht", "leichtgradig", "gering", "geringgradig", "maessig", "mittelgradig",
-                "klein", "diskret")  # fmt: skip
-_LARGE = any_of("moderate", "severe", "large", "massive", "marked", "gross", "high", "extensive",
-                "schwer", "stark", "hochgradig", "ausgepraegt", "massiv", "schwergradig",
-                "mittelgradig", "maessig")  # fmt: skip
-_VERSUS = any_of("vs", "versus", "against", "gegen", "gegenueber")
-_COMPARATIVES = any_of("whiter", "darker", "denser", "brighter", "worse", "better",
-                     "schlechter", "besser", "heller", "dunkler", "dichter")  # fmt: skip
-_EVENLY = any_of("evenly", "equally", "alike", "gleich", "gleichmaessig", "seitengleich", "same",
-                 "equal", "uneven", "unequal", "ungleich", "identical")  # fmt: skip
-_AERATED = any_of("aerat*", "ventilat*", "belueft*", "inflated", "expanded", "lucent", "entfaltet")
-_TURNED = any_of("turned", "rotated", "tilted", "slanted", "crooked", "centred", "centered",
-                 "straight", "schief", "gedreht", "rotiert", "zentriert", "verdreht", "verkippt",
-                 "oblique")  # fmt: skip
-_FILM = any_of("film", "image", "picture", "radiograph", "exposure", "aufnahme", "bild", "xray",
-               "ray", "roentgenbild", "cxr")  # fmt: skip
-_STRUCTURES = any_of("hila", "hilum", "hilus", "hili", "hilen", "mediastinum", "aorta", "angle",
-                    "angles", "pleura", "ribs", "bones", "apices", "bases", "trachea", "diaphragm",
-                    "diaphragms", "hemidiaphragm", "knob", "arch", "vessels", "vasculature",
-                    "markings", "skeleton", "spine", "interstitium", "fissures", "carina",
-                    "sinus", "recessus", "randwinkel", "pleuren", "rippen", "knochen", "skelett",
-                    "spitzen", "lungenspitzen", "gefaesse", "gefaesszeichnung", "zwerchfell",
-                    "zwerchfelle", "zwerchfellkuppen", "wirbelsaeule", "aortenbogen", "parenchym",
-                    "parenchyma", "lungenparenchym", "mediastinums", "recesses", "sulci",
-                    "weichteile", "tissues", "airways", "airway", "hemithorax")  # fmt: skip
-_ANATOMY = f"{_STRUCTURES}|lung|lungs|lunge|lungen|heart|herz|silhouette"
-
-_DEVICE_CHECKS = any_of("tip", "tips", "position*", "liegt", "liegen",
-                  "lage",
-                  "spitze", "sitzt", "sitzen", "endet", "misplac*",
-                  "malposition*",
-                  "korrekt", "correct*", )  # fmt: skip
-_KINDS_OF = any_of(*phrases(_LISTS["KINDS_OF"]))
-DEVICES = (
-    f"{_DEVICE} .. {_PLACED}", f"{_DEVICE_CHECKS} .. {_DEVICE}",
-    "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
-    f"which|what|how|any|many|welche*|viele .. {_KINDS_OF}",
-    "portlage|tubuslage|sondenlage|katheterlage|zvklage|elektrodenlage|drainagelage",
-    "feeding|et|ng|chest|breathing|gastric tube .. in|into|at|inside|near|below|past|beyond",
-)  # fmt: skip
+DEVICES = WORDS["DEVICES"]
 """Questions about implanted or inserted material, such as the position of a tube."""
-NO_DEVICE = (
-    f"after|following|post|nach|despite|until .. {_DEVICE}",
-    f"{_DEVICE} .. just|inserted|insertion|changed|removed|removal|pulled|replaced|caused|cause",
-    f"just|newly|recently|freshly|frisch .. {_DEVICE}",
-    *phrases("""
-        line|lines of text|words|code|writing, line|lines long|summary, text .. line,
-        kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines
-    """),
-)
+NO_DEVICE = WORDS["NO_DEVICE"]
 """Phrases that give the time of a search, not its object: "pneumothorax after line placement?"."""
 
-FREE = (
-    # Severity.
-    f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
-    "how severe", "how advanced", "how extensive", "severity", "grading",
-    f"grade|rate|quantify|stage .. {_NAMED_FINDINGS}",
-    "mild|slight .. moderate|severe|bad",
-    f"{_SMALL} or|to|oder|bis {_LARGE}",
-    f"{_LARGE} or|oder {_SMALL}",
-    f"{_NAMED_FINDINGS} .. {_SMALL}|big|large or|oder {_LARGE}|big|large|small|little",
-    f"small|little|big|large or|oder {_LARGE}|big|large|small .. {_NAMED_FINDINGS}",
-    f"grade|degree|extent|amount|size|severity|seriousness of .. {_NAMED_FINDINGS}",
-    f"put|give|assign .. grade|degree|stage .. {_NAMED_FINDINGS}",
-    f"grad|ausmass|menge|groesse|ausdehnung der|des|vom|von .. {_NAMED_FINDINGS}",
-    "scale of|from .. mild|one|1|zero|0|none|slight", "gradier*", "einstufen", "graduier*",
-    f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
-    "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
-    *("schweregrad*", "auspraegung", "leicht .. schwer", "ausmass"),
-    "and|und .. call|consider|nennen abnormal|normal|significant|pathologic*",
-    # Comparison of the sides.
-    f"{_COMPARING} .. {_LUNGS}", f"{_LUNGS} .. {_COMPARING}", "seitenvergleich", "side by side",
-    f"{_COMPARING} left|right|li|re|links|rechts",
-    f"which|welche* .. {_LUNGS} .. worse|better|clearer|darker|brighter|whiter|more|"
-    "schlechter|besser|staerker|mehr|heller|dunkler|betroffen*",
-    f"{_LUNGS} .. symmetric*|symmetrisch*|seitengleich*|seitendifferent*",
-    f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
-    "difference* .. left|right|sides|lungs",
-    "unterschied* zwischen linke*|rechte*|beiden",
-    f"differ|differs|contrast .. {_LUNGS}", f"left|right {_VERSUS} .. left|right",
-    f"left|right|one|either|other {_LUNGS} .. {_COMPARATIVES}",
-    f"linke|rechte|eine|linken|rechten {_LUNGS} .. {_COMPARATIVES}",
-    f"left|right|one {_LUNGS} {_VERSUS}",
-    f"lung|lungs|lunge|lungen|sides|seiten .. {_EVENLY}", f"{_LUNGS} .. differ|differs",
-    f"{_EVENLY} .. lungs|lungen|sides|seiten|both|beide", "side .. side", "left to right",
-    "worse|denser|whiter|darker|brighter on .. side",
-    f"{_AERATED} .. as|than|wie|als|equally|gleich",
-    "vs|versus|against left|right|links|rechts|linke|rechte .. lung|lunge|side|seite|difference*",
-    "links|rechts gegen|vs|versus links|rechts",
-    "unterschied* .. links|rechts|seiten|lungen|beiden",
-    # Quality of the film.
-    f"patient|patientin|he|she|film|picture|image .. {_TURNED}", "gut zentriert", "well centred",
-    f"quality|qualitaet .. {_FILM}", f"{_FILM} .. quality|qualitaet",
-    f"{_FILM} .. technically|technisch|exposed|belichtet|decent|usable|brauchbar|verwertbar",
-    f"technically|technisch .. {_FILM}", "technisch gut|einwandfrei|ausreichend|sauber|ok|okay",
-    f"{_FILM} good|clear|sharp enough", "breath* .. enough", "enough .. breath|inspiration",
-    "exposure good|ok|okay|adequate|correct|right|too", "motion blur", "verwackelt", "unscharf",
-    # Appearance of a structure.
-    f"describe|describing|characterise|characterize|comment .. {_ANATOMY}",
-    f"beschreib*|beurteil*|charakterisier* .. {_ANATOMY}",
-    f"how do|does|did|would|is|are .. {_ANATOMY} look|looking|appear|seem|shaped|doing",
-    f"what do|does .. {_ANATOMY} look like", f"what .. {_ANATOMY} look|looks like",
-    f"wie sieht|sehen|wirkt|wirken|erscheint|erscheinen .. {_ANATOMY}",
-    f"appearance|look|aspect|shape of .. {_STRUCTURES}",
-    f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_STRUCTURES}",
-    *phrases(_LISTS["FREE"]),
-    # Differential diagnosis.
-    *phrases(_LISTS["FREE_B"]),
-)  # fmt: skip
+FREE = WORDS["FREE"]
 """Rules that apply whatever else the words could mean."""
 
-LOOKS = (
-    "aorta*|aortic|hilum|hila|hilar|mediastin*|diaphragm*|hemidiaphragm*|trachea*|spine|bone*|rib*|"
-    "scapula*|clavicle*|zwerchfell*|hilus|hili|hilen|wirbelsaeule|rippe*|knochen|aortenbogen .. "
-    "elongat*|tortuous|unfolded|prominent|bulky|elevated|raised|flat|flattened|displaced|deviated|"
-    "straight|curved|symmetric*|sharp|blurred|obscured|crisp|height|level|higher|lower|intact|"
-    "osteopor*|elongiert|prominent|hochstand|hoehe|hochstehend|gerade|scharf|unscharf|betont|"
-    "seitengleich|symmetrisch|verlagert|verzogen|plump|abgeflacht",
-)
+LOOKS = WORDS["LOOKS"]
 """Words for a structure's qualities, which no tool measures."""
 
-FREE_ALONE = phrases(_LISTS["FREE_ALONE"])
+FREE_ALONE = WORDS["FREE_ALONE"]
 """Rules that apply where no other tool is meant."""
-
-# The plan itself
 
 _SHOW = "image_visualizer"
 _GENERATOR = "chest_xray_generator"
@@ -207,6 +72,8 @@ _CHEST = Accepts(
     what="a chest radiograph (CR, DX)",
     asks=True,
 )
+# A slice of a volume never is one.
+_RADIOGRAPH = replace(_CHEST, kinds=("dicom", "picture", "tiff"))
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ANY_ANSWERS = AnyOf((EXPERT, LLAVA, MEDGEMMA))
@@ -339,7 +206,7 @@ _TOOLS = (
         CLASSIFIER,
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=words.LABELS,
         # Nothing named: whatever the model flags is looked for on the image.
         usual=(("labels", (FLAGGED,)),),
@@ -352,7 +219,7 @@ _TOOLS = (
             *("segment*", "*segmentierung*", "mask*", "outlin*", "contour*", "delineat*"),
             *("umriss*", "umrande*", "kontur*", "einzeichn*", "overlay*"),
         ),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=words.STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
@@ -369,7 +236,7 @@ _TOOLS = (
         RATIO,
         why="measures heart against thorax",
         leave_out=("measur*", "ratio", "ctr", "quotient*", "htq", "*messung*", "messen"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         empty=("ratio",),
     ),
     ToolRule(
@@ -379,13 +246,13 @@ _TOOLS = (
             *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
             *("*befundbericht*", "befundung", "arztbrief*", "diktat*"),
         ),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
     ),
     ToolRule(
         EXPERT,
         why="answers in words (CheXagent)",
         leave_out=models.CHEXAGENT,
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         values=(
             ValueWords("task", "locate", models.LOCATE),
             ValueWords("task", "progression", models.PROGRESSION),
@@ -414,7 +281,7 @@ _TOOLS = (
         GROUNDING,
         why="draws boxes around a phrase",
         leave_out=("ground*", "box", "boxes", "bounding box*"),
-        accepts=_CHEST,
+        accepts=_RADIOGRAPH,
         makes="visualization_path",
         texts=(models.PHRASE,),
     ),
@@ -422,8 +289,8 @@ _TOOLS = (
         _COMPARE,
         why="compares with an earlier film",
         leave_out=("compar*", "vergleich*"),
-        accepts=_CHEST,
-        missing_image_clause="no prior is open",
+        accepts=_RADIOGRAPH,
+        missing_image_clause="no prior of this patient is open",
     ),
     ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
     ToolRule(
@@ -447,7 +314,7 @@ _SUCCESSORS = (
         GROUNDING,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("phrase"),
+        arguments=phrases_to_locate("phrase"),
         otherwise="Nothing installed here can show where a finding is: that needs the model "
         "MAIRA-2 or CheXagent-2 (Tools > Models).",
     ),
@@ -456,7 +323,7 @@ _SUCCESSORS = (
         EXPERT,
         ("disease_where",),
         reason=_LOCATED,
-        arguments=phrase_to_locate("prompt", task="locate"),
+        arguments=phrases_to_locate("prompt", task="locate"),
         unless=GROUNDING,
     ),
 )
@@ -503,4 +370,5 @@ PLAN = PackPlan(
         "name different patients",  # as earlier versions put it: conversations are kept
         "was taken after image",
     ),
+    notable=NOTABLE,
 )

@@ -6,93 +6,46 @@ noun ("*erguss", "lungen*").
 
 from __future__ import annotations
 
-from app.tools.pack_plan import ValueWords, phrases, word_lists
+from app.tools.pack_plan import ValueWords, phrases, value_lists, word_lists
 
-_LISTS = word_lists("chest")
-
-_PICTURES = (
-    *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study", "cxr"),
-    *("chest film", "chest x-ray", "chest xray", "chest radiograph"),
-)
+LISTS = word_lists("chest")
+WORDS = {section: phrases(words) for section, words in LISTS.items()}
+_PICTURES = WORDS["PICTURES"]
 _BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "roentgenaufnahme")
-
-EVERYTHING = phrases(_LISTS["EVERYTHING"])
+EVERYTHING = WORDS["EVERYTHING"]
 VISIBLE = ("what do you see", "what can you see", "was siehst du", "was sieht man")
 """Questions that a language model with image input may answer by itself."""
 DESCRIBE = (
-    *phrases("""
-        what does .. show, what you see, was .. zu sehen, what is shown, what can be seen,
-        was zeigt, was ist zu sehen
-    """),
+    *WORDS["DESCRIBE"],
     *(f"describe {noun}" for noun in _PICTURES),
-    *(f"beschreib* {noun}" for noun in _BILDER),
-)
-ANALYSE = (
-    *(f"{verb} {noun}" for verb in ("analyse", "analyze") for noun in _PICTURES),
-    *(f"analysier* {noun}" for noun in _BILDER),
 )
 
-GENERIC = (
-    *("finding*", "befund", "befunde", "diagnos*", "diagnose*", "abnormal*", "patholog*"),
-    *("pathologi*", "abnormality", "auffaellig*"),
+ANALYSE = (
+    *WORDS["ANALYSE"],
+    *(f"{verb} {noun}" for verb in ("analyse", "analyze") for noun in _PICTURES),
 )
+GENERIC = WORDS["GENERIC"]
 """All terms for findings, which a report describes."""
 DISEASES = (
-    *("laesion*", "rundschatten", "herd", "schatten auf", "density", "shadow on", "shadow in"),
-    "disease*",
-    *("classif*", "score", "scores", "scoring"),
-    "score|scores|scoring|probabilities|probability|likelihoods|findings|werte for|of|fuer|von "
-    "everything|all|alles",
-    *phrases(_LISTS["DISEASES"]),
+    *WORDS["DISEASES"],
     *(f"read {noun}" for noun in _PICTURES),
     *(f"assess {noun}" for noun in _PICTURES),
     *(f"evaluate {noun}" for noun in _PICTURES),
     *(f"interpret {noun}" for noun in _PICTURES),
     *(f"{lead} {noun}" for lead in ("make of", "think of", "opinion on") for noun in _PICTURES),
-    *phrases(_LISTS["DISEASES_B"]),
-    # German
-    *phrases(_LISTS["DISEASES_C"]),
 )
 
 EXAMINE = ("analyse", "analyze", "analysis", "analysier*")
 """Words that request a disease, of the heart as well; without them the heart itself is meant."""
-
-STATES = (
-    *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),
-    *("problems", "clear", "krank", "gesund", "frei", "unauffaellig"),
-)
-SUBJECT = phrases(_LISTS["SUBJECT"])
+STATES = WORDS["STATES"]
+SUBJECT = WORDS["SUBJECT"]
 """Words of the field that request nothing by themselves."""
-WIDE_MEDIASTINUM = phrases(_LISTS["WIDE_MEDIASTINUM"])
-
-WHERE = phrases(_LISTS["WHERE"])
-
-OUTLINE = phrases(_LISTS["OUTLINE"])
-
-_LUNG = (
-    *("lung", "lungs", "lung field*", "lunge", "lungen", "lungenfluegel*", "lungenfeld*"),
-    *("lungensegment*", "lungenmaske*", "lungenumriss*", "lungenkontur*", "lungenflaeche*"),
-)
-_CLAVICLE = ("clavicle", "clavicles", "collarbone*", "collar bone*", "*schluesselbein*")
-_CLAVICLE_LATIN = ("clavicula*", "claviculae", "klavikula*")
-_SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*", "skapula*")
-_HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
-_HEART = phrases(_LISTS["_HEART"])
-_SINGLE = (
-    ("Heart", _HEART),
-    ("Aorta", ("aorta", "aortic arch", "aortic knob", "aortenbogen", "aortensegment*")),
-    ("Facies Diaphragmatica", ("diaphragm*", "hemidiaphragm*", "zwerchfell*")),
-    ("Mediastinum", ("mediastin*",)),
-    ("Weasand", ("oesophagus", "esophagus", "gullet", "speiseroehre", "oesophag*")),
-    ("Spine", ("spine", "spinal column", "vertebral column", "wirbelsaeule*", "vertebrae")),
-)
-
-STRUCTURES = (
-    ValueWords("organs", "{side} Lung", _LUNG, sided=True),
-    ValueWords("organs", "{side} Clavicle", (*_CLAVICLE, *_CLAVICLE_LATIN), sided=True),
-    ValueWords("organs", "{side} Scapula", _SCAPULA, sided=True),
-    ValueWords("organs", "{side} Hilus Pulmonis", _HILUM, sided=True),
-    *(ValueWords("organs", name, words) for name, words in _SINGLE),
+WIDE_MEDIASTINUM = WORDS["WIDE_MEDIASTINUM"]
+WHERE = WORDS["WHERE"]
+OUTLINE = WORDS["OUTLINE"]
+STRUCTURES = tuple(
+    ValueWords("organs", name.replace("(side)", "{side}"), words, sided="(side)" in name)
+    for name, words in value_lists(LISTS["OUTLINED"]).items()
 )
 """User terms for the structures that the segmentation can outline."""
 
@@ -108,24 +61,17 @@ SHOWN = tuple(
     if " " not in name
 )
 """Words for showing a structure: they request its outline, whatever else the clause contains."""
-
-_HEART_WORDS = (
-    *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
-    *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz", "hart"),
-)
-_BIG = phrases(_LISTS["_BIG"])
+_HEART_WORDS = WORDS["HEART_WORDS"]
+_BIG = WORDS["BIG"]
 _MEASURES = ("herzgroesse*", "heart size", "cardiac size", "ctr", "ratio", "htq", "quotient*")
 HEART_SIZE = (
-    *(f"{measure} .. normal*" for measure in _MEASURES),
-    *(f"normal* .. {measure}" for measure in _MEASURES),
-    *phrases(_LISTS["HEART_SIZE"]),
+    *WORDS["HEART_SIZE"],
     *(f"{heart} .. {big}" for heart in _HEART_WORDS for big in _BIG),
     *(f"{big} .. {heart}" for heart in _HEART_WORDS for big in _BIG if big not in ("ok",)),
-    *phrases(_LISTS["HEART_SIZE_B"]),
 )
 
 HEART_JUDGED = (
-    *("cardiomegal*", "kardiomegali*", "cardiothoracic ratio .. normal|elevated|increased"),
+    *WORDS["HEART_JUDGED"],
     *(
         pair
         for heart in ("heart", "heart size", "cardiac silhouette", "cardiac size", "herz")
@@ -137,20 +83,32 @@ HEART_JUDGED = (
 HEART_MEASURED = ("cardiothoracic", "ctr", "heart width", "thorax width", "thoracic width")
 
 OVERLAY = (
-    *(f"{verb} {noun}" for verb in ("show", "display", "visualise", "visualize", "view", "see")
-      for noun in ("overlay", "overlays", "segmentation", "segmented image", "masks", "mask image",
-                   "segmentation overlay", "segmentation mask", "segmentation masks")),
-    *(f"{verb} {noun}" for verb in ("zeig*", "anzeigen") for noun in
-      ("overlay", "segmentierung", "maske", "masken", "segmentierungsmaske")),
-    *("overlay anzeigen", "overlay zeigen", "overlay"),
-)  # fmt: skip
-
-PHRASES = phrases(_LISTS["PHRASES"])
-
-WINDOWS = phrases("lung|lungs|heart|bone window*, lungenfenster*")
+    *WORDS["OVERLAY"],
+    *(
+        f"{verb} {noun}"
+        for verb in ("show", "display", "visualise", "visualize", "view", "see")
+        for noun in (
+            "overlay",
+            "overlays",
+            "segmentation",
+            "segmented image",
+            "masks",
+            "mask image",
+            "segmentation overlay",
+            "segmentation mask",
+            "segmentation masks",
+        )
+    ),
+    *(
+        f"{verb} {noun}"
+        for verb in ("zeig*", "anzeigen")
+        for noun in ("overlay", "segmentierung", "maske", "masken", "segmentierungsmaske")
+    ),
+)
+PHRASES = WORDS["PHRASES"]
+WINDOWS = WORDS["WINDOWS"]
 """Windows of the display, which are no structures to outline."""
-
-ELSEWHERE = phrases(_LISTS["ELSEWHERE"])
+ELSEWHERE = WORDS["ELSEWHERE"]
 """Parts of the body for which the pack has no tool."""
 BEYOND_TUBES = tuple(
     word
@@ -158,31 +116,11 @@ BEYOND_TUBES = tuple(
     if word not in ("stomach", "magen", "abdomen", "brust", "bowel*", "darm", "skin", "haut")
 )
 """The same parts where the question is about a tube, which may end in the stomach."""
-NOT_OUTLINED = phrases(_LISTS["NOT_OUTLINED"])
+NOT_OUTLINED = WORDS["NOT_OUTLINED"]
 """Structures of the chest that the segmentation cannot outline."""
 
 LABELS = tuple(
-    ValueWords("labels", label, words)
-    for label, words in (
-        ("Atelectasis", ("atelecta*", "atelektas*", "collapse*", "*kollaps*", "collapsed")),
-        ("Consolidation", ("consolidat*", "konsolidi*", "konsolidation*")),
-        ("Infiltration", ("infiltrat*", "*infiltrat*")),
-        ("Pneumothorax", ("pneumothora*", "ptx", "pneu", "*pneumothora*")),
-        ("Edema", ("edema*", "oedema*", "*oedem*", "congestion", "lungenstauung")),
-        ("Emphysema", ("emphysem*",)),
-        ("Fibrosis", ("fibros*", "fibrotic", "*fibrose*")),
-        ("Effusion", ("effusion*", "eff", "*erguss*", "*erguesse*", "hydrothorax")),
-        ("Pneumonia", ("pneumoni*", "pna", "*lungenentzuendung*")),
-        ("Pleural_Thickening", ("pleural thickening", "pleuraverdickung*", "pleuraschwiele*")),
-        ("Cardiomegaly", ("cardiomegal*", "kardiomegali*")),
-        ("Nodule", ("nodul*", "*knoten", "rundherd*")),
-        ("Mass", ("mass", "masses", "raumforderung*")),
-        ("Hernia", ("hernia*", "*hernie*")),
-        ("Lung Lesion", ("lung lesion*",)),
-        ("Fracture", ("fractur*", "*fraktur*", "broken rib*", "*bruch", "*brueche")),
-        ("Lung Opacity", ("opacit*", "opacification*", "verschattung*")),
-        ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
-    )
+    ValueWords("labels", label, words) for label, words in value_lists(LISTS["LABELS"]).items()
 )
 """User terms for each label of the classifier."""
 
@@ -193,38 +131,14 @@ FINDINGS = (
     *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
 )
 """All terms for findings, scored by the classifier or not."""
-
-NORMAL = phrases(_LISTS["NORMAL"])
+NORMAL = WORDS["NORMAL"]
 """Words of statements that nothing is found."""
-BEYOND_LABELS = phrases(_LISTS["BEYOND_LABELS"])
+BEYOND_LABELS = WORDS["BEYOND_LABELS"]
 """Further findings, and treatments, of which only a result that names them says anything."""
 
 TARGETS = (
     *((item.value, item.words) for item in LABELS),
-    ("Cardiomegaly", ("enlarged heart",)),
-    ("Enlarged Cardiomediastinum", ("widen* mediastinum", "mediastin* .. widen*")),
-    (
-        "lesion",
-        phrases("""
-            tumor*, tumour*, lesion*, mass, masses, nodul*, cancer*, metasta*, cavit*, fractur*,
-            infiltrat*, opacit*, effusion*, consolidat*, pneumothora*
-        """),
-    ),
-    (
-        "size",
-        phrases("""
-            size, how many|much|big|large|long|wide, measure*, count, number of, largest, smallest,
-            diameter, segment*, outline*, contour*, delineate*, box, boxes
-        """),
-    ),
-    (
-        "part",
-        phrases("""
-            left, right, upper, lower, middle, lobe, lobar, bilateral*, unilateral*, apical, apex,
-            apices, basal, bases
-        """),
-    ),
-    ("volume", ("volume", "capacity")),
-    ("unscored", (*BEYOND_LABELS, *phrases(_LISTS["UNSCORED"]))),
+    *value_lists(LISTS["TARGETS"]).items(),
+    ("unscored", (*BEYOND_LABELS, *WORDS["UNSCORED"])),
 )
 """What the wordings of results distinguish: the classifier's labels, and what no tool finds."""

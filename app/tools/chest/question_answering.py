@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.studies.catalogue import conflict, identity_of
+from app.imaging.studies.catalogue import are_different_patients
 from app.tools.api import ImageSnapshot, ToolContext, ToolResult
 from app.tools.chest import image_suitability
 from app.tools.chest.comparison import is_newer
@@ -120,7 +120,7 @@ def multi_image_warnings(snapshots: Sequence[ImageSnapshot]) -> list[str]:
         f"image {number} and image {other_number} belong to different patients: what the model "
         "says about a change is meaningless"
         for (number, one), (other_number, other) in combinations(enumerate(instances, 1), 2)
-        if conflict(identity_of(one), identity_of(other))
+        if are_different_patients(one, other)
     ]
     for number, (one, other) in enumerate(pairwise(instances), 1):
         # Slices of one series belong to one examination, so their order is no reason to warn.

@@ -98,7 +98,7 @@ class ChestXRayReportGenerator:
         """Draft both sections for the image in `args`; for errors see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context, needs=(*SECTIONS.values(), BETTER))
+        suitability = image_suitability.check(snapshot, context, needs=(*SECTIONS.values(), BETTER))
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # Turn the film first: a mirrored one would be reported with left and right exchanged.
@@ -119,7 +119,7 @@ class ChestXRayReportGenerator:
                 located, boxes, more = located_phrases({**answers[name], "cut": False}, shown, name)
                 doubts += [_NO_PRIOR, *more]
         warnings = [
-            *admission.warnings,
+            *suitability.warnings,
             *shown.hanging.warnings,
             *dict.fromkeys(doubts),
             *_left_out(models),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from app.tools.result_wording import (
     ResultWording,
     Sentence,
     cited,
+    has_words,
     number,
     one_line,
     scores_of,
@@ -88,15 +90,29 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
     when = "an earlier film" if days is None else f"the film taken {days:,} days earlier"
     count = len(changed) + len(crossed)
     what = f"{count} change{'' if count == 1 else 's'} beyond the method's error"
+    what = what if count else f"no {what[2:]}"
+    figures = [row for row in rows if row.get("state") not in ("new", "gone")]
+    compared = sum(row["comparable"] for row in figures)
+    if not compared:
+        what = "no figure could be compared"
+    elif compared < len(figures):
+        what += f" in the {compared} of {len(figures)} figures that could be compared"
     marks = f"; {alone[0]} new, {alone[1]} gone" if any(alone) else ""
-    what = (what if count else f"no {what[2:]}") + marks
-    lines = [[Sentence(f"**Compared with {when}:** {what}.")]]
+    lines = [[Sentence(f"**Compared with {when}:** {what}{marks}.")]]
     if told or crossed:
         cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
         lines += [[], *([Sentence(row, cites=False)] for row in table), []]
     left = [row for row in rows if not row["comparable"] and not row.get("state")]
-    lines += [[Sentence(f"- {_row(row)}")] for row in left]
+    by_reason: dict[str, list[Data]] = {}
+    for row in left:
+        by_reason.setdefault(str(row["why"]), []).append(row)
+    for why, alike in by_reason.items():
+        if len(alike) == 1:
+            lines.append([Sentence(f"- {_row(alike[0])}")])
+            continue
+        names = ", ".join(one_line(str(row["what"])) for row in alike)
+        lines.append([Sentence(f"- Not compared: {names}: {one_line(why).rstrip('.')}.")])
     if len(scores) > len(crossed):
         text = f"- {len(scores) - len(crossed)} scores stay on their side of 0.5."
         lines.append([Sentence(text)])
@@ -174,9 +190,19 @@ def _scores(output: Data, metadata: Data) -> list[Sentence]:
 
 _OUTLINED = (
     "Anatomy, not disease. Neither confidence (mean probability inside the outline) nor agreement "
-    "(Dice of four looks) says that an outline is right."
+    "(Dice over four slightly changed copies) says that an outline is right."
 )
-_SYNTHETIC = " The network learnt from synthetic films only."
+
+
+def _training(metadata: Data) -> list[Sentence]:
+    """Return what the network of the outlines learnt from, if that is a reason for doubt."""
+    if "embedded network" not in str(metadata.get("model")):
+        return []
+    return [
+        Sentence(
+            "The outlines are by a network that learnt from synthetic films only.", cites=False
+        )
+    ]
 
 
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:
@@ -194,8 +220,7 @@ def _outlines(output: Data, metadata: Data) -> list[Sentence]:
         lines.append(f"{_sentence_case(one_line(basis)).rstrip('.')}.")
     told = cited(lines)
     if agreement:
-        taught = _SYNTHETIC if "embedded network" in str(metadata.get("model")) else ""
-        told.append(Sentence(f"{_OUTLINED}{taught}", cites=False))
+        told += [Sentence(_OUTLINED, cites=False), *_training(metadata)]
     return told
 
 
@@ -265,7 +290,8 @@ def _grounded(output: Data, metadata: Data) -> list[Sentence]:
     if lines:
         note = "The model tends to mark whatever it is asked for: a box proves no finding."
         return [*cited(lines), Sentence(note, cites=False)]
-    return cited(["The phrase was not found in the image."] if "predictions" in output else [])
+    phrase = one_line(str(metadata.get("phrase") or "The phrase"))
+    return cited([f"“{phrase}”: no box."] if "predictions" in output else [])
 
 
 def _place(box: Sequence[float], metadata: Data) -> str:
@@ -288,24 +314,26 @@ def _phrase(label: str) -> str:
 _PHRASES = {"Effusion": "pleural effusion", "Edema": "pulmonary edema"}
 
 
-def phrase_to_locate(
+MOST_LOCATED = 4
+"""Findings that are looked for on the image, one after another: each takes a model's whole look."""
+
+
+def phrases_to_locate(
     argument: str, **others: str
-) -> Callable[[Data, Data], Mapping[str, str] | None]:
+) -> Callable[[Data, Data], Sequence[Mapping[str, str]]]:
     """Return a function that makes a locating tool's arguments from the classifier's result.
 
-    It chooses the label with the highest score among those that the question asked for; if it asked
-    for none, among those above 0.5. The argument named `argument` gets a phrase for this label, and
-    `others` are added. Without such a label, it returns None.
+    It chooses the labels that the question asked for; if it asked for none, those above 0.5. Of
+    these it takes the `MOST_LOCATED` with the highest scores, the highest first. In each call the
+    argument named `argument` gets a phrase for the label, and `others` are added.
     """
 
-    def arguments(output: Data, metadata: Data) -> Mapping[str, str] | None:
+    def arguments(output: Data, metadata: Data) -> Sequence[Mapping[str, str]]:
         scores = scores_of(output)
         asked = [label for label in metadata.get("labels") or () if label in scores]
         labels = asked or [label for label, score in scores.items() if score > OPERATING_POINT]
-        if not labels:
-            return None
-        highest = max(labels, key=lambda label: scores[label])
-        return {argument: _phrase(highest), **others}
+        labels.sort(key=lambda label: -scores[label])
+        return [{argument: _phrase(label), **others} for label in labels[:MOST_LOCATED]]
 
     return arguments
 
@@ -319,18 +347,33 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
     # The tool's own words, so that its warning is not told a second time.
     unstable = [text for text in output.get("warnings") or () if " varies by " in str(text)]
     spread = output.get("spread_of_looks")
-    varies = f", varies by {spread:.2f} between looks" if isinstance(spread, (int, float)) else ""
+    varies = f", varies by {spread:.2f} {_CHANGED}" if isinstance(spread, (int, float)) else ""
     if unstable:
         varies = f", varies by {one_line(unstable[0].partition(' varies by ')[2])}"
     answer = [Sentence(f"**Cardiothoracic ratio about {ratio:.2f}**{varies}: {judged}.")]
+    sure = bool(output.get("reliable", True))
+    doubts = [one for one in output.get("doubts") or () if not has_words(one, _NOTABLE)]
+    if not sure and doubts:
+        answer.append(Sentence(f"**Not reliable on this film:** {one_line('; '.join(doubts))}."))
+    elif not sure and not unstable:
+        answer.append(Sentence("**Not reliable on this film:** see the warnings."))
     if output.get("heart_width_px") is not None:
         answer.append(Sentence(_widths(output)))
-    if "too close" not in judged:
+    if sure and "too close" not in judged:
         text = "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged."
         answer.append(Sentence(text, cites=False))
-    if not output.get("reliable", True) and not unstable:
-        answer.append(Sentence("Unreliable on this film: see the warnings."))
-    return [answer]
+    return [[*answer, *_training(output)]]
+
+
+NOTABLE = (
+    "much smaller than the other",
+    "was not found: white-out",
+    "bases differ in height",
+    "does not lie to the patient's left",
+)
+"""Words of warnings that may be a finding."""
+_NOTABLE = "|".join(map(re.escape, NOTABLE))
+_CHANGED = "when the image is cropped or rotated slightly"
 
 
 def _widths(output: Data) -> str:
@@ -418,7 +461,8 @@ def unanswered(answer: AnswerContext) -> list[str]:
         if "unscored" in answer.targets:
             lines.append("A finding that you named: none of the scores is for it.")
     shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in answer.ran else ""
-    if disease and "part" in answer.targets and "where" not in answer.kinds and not grounded:
+    scored = disease and CLASSIFIER in answer.ran
+    if scored and "part" in answer.targets and "where" not in answer.kinds and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
     if lesion and _MEDSAM2 not in answer.ran and "size" in answer.targets:
         lines.append(
@@ -430,22 +474,27 @@ def unanswered(answer: AnswerContext) -> list[str]:
     return lines
 
 
-def _not_boxed(results: Sequence[CallResult]) -> list[str]:
-    """Return a sentence on the flagged labels for which no box was sought, if one was at all."""
-    sought = " ".join(
-        str(item.arguments.get("phrase")) for item in results if item.tool == GROUNDING
-    )
-    flagged = [
-        label
+def _not_located(results: Sequence[CallResult]) -> list[str]:
+    """Return sentences on the flagged labels that were not looked for on the image, if one was."""
+    sought = {
+        str(item.arguments.get("phrase" if item.tool == GROUNDING else "prompt"))
         for item in results
-        if item.tool == CLASSIFIER
-        for label in item.metadata.get("above_operating_point") or ()
-        if _phrase(label) not in sought
-    ]
-    if not sought or not flagged:
-        return []
-    names = ", ".join(map(_label, dict.fromkeys(flagged)))
-    return [f"A box for {names}: only the finding with the highest score was looked for."]
+        if item.tool == GROUNDING or item.arguments.get("task") == "locate"
+    }
+    scored = [item.metadata for item in results if item.tool == CLASSIFIER]
+    flagged = dict.fromkeys(
+        label for one in scored for label in one.get("above_operating_point") or ()
+    )
+    mapped = {label for one in scored for label in one.get("labels") or ()}
+    lines: list[str] = []
+    if sought and (left := [label for label in flagged if _phrase(label) not in sought]):
+        named = ", ".join(map(_label, left))
+        most = f"only the {len(sought)} highest scores were" if len(sought) > 1 else "only one was"
+        lines.append(f"A box for {named}: {most} looked for.")
+    if mapped and (left := [label for label in flagged if label not in mapped]):
+        named = ", ".join(map(_label, left))
+        lines.append(f"A heat map for {named}: one is drawn for {len(mapped)} labels at most.")
+    return lines
 
 
 _OPEN = frozenset(
@@ -454,17 +503,32 @@ _OPEN = frozenset(
 """Kinds of question that leave open what is looked for."""
 
 
+def _asked(targets: frozenset[str]) -> list[str]:
+    """Return the classifier's labels that a question names, for people."""
+    return [_label(label) for label in sorted(targets & _LABELS)]
+
+
+def _finding_asked(targets: frozenset[str]) -> str:
+    asked = ", ".join(_asked(targets))
+    return f"whether this image shows {asked}" if asked else _ANYTHING
+
+
+_ANYTHING = "what is abnormal, or that nothing is"
+
+
 def not_looked_for(answer: AnswerContext) -> list[str]:
     """Return a sentence for each thing that a question about disease covers and no tool sought."""
-    asked = [_label(label) for label in sorted(answer.targets & _LABELS)]
+    asked = _asked(answer.targets)
+    kinds = answer.kinds & (_OPEN | {"disease"})
     lines: list[str] = []
-    if "disease" in answer.kinds and CLASSIFIER not in answer.ran and answer.lacks(CLASSIFIER):
+    if kinds and CLASSIFIER not in answer.ran and answer.lacks(CLASSIFIER):
         what = ", ".join(asked) or (
             "18 findings, such as pneumothorax, effusion, consolidation, nodule and mass"
         )
         lines.append(f"{what}: that needs the model torchxrayvision DenseNet-121 (Tools > Models).")
-    lines += _not_boxed(answer.results)
-    if not asked and answer.kinds & _OPEN:
+    lines += _not_located(answer.results)
+    whole = answer.kinds & (_OPEN | {"generic", "state"})
+    if whole and not asked and not answer.targets & {"lesion", "unscored"}:
         bones = "bones beyond one score for fractures" if CLASSIFIER in answer.ran else "bones"
         lines.append(
             f"Tubes and lines, free air below the diaphragm, hila, calcification, {bones}, soft "
@@ -479,18 +543,17 @@ WORDINGS = (
         RATIO,
         "Cardiothoracic ratio",
         _ratio,
-        kind="heart_size",
-        subject="whether the heart is enlarged",
+        kinds=frozenset({"heart_size"}),
+        subject=lambda _: "whether the heart is enlarged",
         answer=_heart_answer,
     ),
     ResultWording(
         CLASSIFIER,
         "Chest findings",
         _scores,
-        kind="disease",
-        subject="what is abnormal",
-        lacking="**I cannot say what is abnormal, or that nothing is:** the model that scores "
-        "findings is not installed. Read the film yourself.",
+        kinds=_OPEN | {"disease"},
+        subject=_finding_asked,
+        lacking="the model that scores findings is not installed. Read the film yourself.",
         answer=_disease_answer,
     ),
     ResultWording(SEGMENTATION, "Chest segmentation", _outlines),
@@ -504,8 +567,8 @@ WORDINGS = (
         _COMPARE,
         "Change",
         _change,
-        kind="change",
-        subject="what has changed",
+        kinds=frozenset({"change"}),
+        subject=lambda _: "what has changed",
         answer=_change_answer,
     ),
     ResultWording(_MEDSAM2, "Outline of what you marked", _marked_outline),

@@ -94,7 +94,7 @@ class ChestXRaySegmentation:
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = image_suitability.admit(snapshot, context)
+        suitability = image_suitability.check(snapshot, context)
         model = self._segmenter.choose(context)
         able = tuple(organ for organ in wanted if organ in organs_of(model))
         unavailable = tuple(organ for organ in wanted if organ not in able)
@@ -112,7 +112,7 @@ class ChestXRaySegmentation:
                 remedy="Check that it is a frontal chest radiograph.",
             )
         context.progress(0.9, "Measuring")
-        notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
+        notes = list(dict.fromkeys([*suitability.warnings, *found.warnings]))
         # Without PSPNet "all" means the embedded network's three structures, so no warning.
         if unavailable and args.organs:
             notes.append(f"{', '.join(unavailable)} left out: {lacking}")

@@ -27,6 +27,7 @@ from torch.nn import functional
 
 from app.tools.api import Progress
 from app.tools.chest import ctr_geometry
+from app.tools.chest.model_pictures import NEGATIVE_NOTE
 from app.tools.chest.thorax_arch import INPUT_SIZE, STRUCTURES, VIEWS, ThoraxNet, standardise
 from app.tools.chest.thorax_masks import (
     BoolImage,
@@ -438,7 +439,7 @@ def _segment_film(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegm
     if shape_check.refused is not None:
         return ThoraxSegmentation({}, confidence, inverted, "unknown", (), shape_check.refused)
     spread = pass_variation([part.numpy() for part in parts], margins)
-    notes = ("the image is shown inverted (bright air)",) if inverted else ()
+    notes = (NEGATIVE_NOTE,) if inverted else ()
     notes += shape_check.warnings + spread.warnings
     masks = dict(zip(STRUCTURES, enlarge_masks(margins, shape), strict=True))
     return ThoraxSegmentation(masks, confidence, inverted, view, notes, spread=spread)

@@ -88,15 +88,9 @@ class Probability:
     weights: tuple[Weight, ...]
     silent: tuple[Evidence, ...]
 
-    @property
-    def without_interval(self) -> tuple[str, ...]:
-        """Findings that count, but whose source gives no interval for the ratio."""
-        counted = (weight for weight in self.weights if not weight.stronger)
-        return tuple(item.evidence.finding for item in counted if item.ratio.low is None)
-
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class InformationGain:
     """The information expected from finding out about one finding.
 
     Attributes:
@@ -187,7 +181,7 @@ class Differential:
             for prefix in self.prefixes()
         )
 
-    def next_findings(self) -> tuple[Gain, ...]:
+    def next_findings(self) -> tuple[InformationGain, ...]:
         """Return what is not known yet, by expected information, the most telling first.
 
         Among findings that tell the same, the cheaper and less harmful comes first. Left out is
@@ -200,7 +194,7 @@ class Differential:
             sorted((gain for gain in gains if gain.bits > 0), key=lambda gain: self._order(gain))
         )
 
-    def _order(self, gain: Gain) -> tuple[float, int, str]:
+    def _order(self, gain: InformationGain) -> tuple[float, int, str]:
         finding = self.presentation.findings[gain.finding]
         burden = _COSTS[finding.cost] + _COSTS[finding.harm]
         return -round(gain.bits, 9), burden, gain.finding
@@ -259,7 +253,7 @@ class Differential:
             marked.append(replace(weight, stronger=stronger))
         return marked
 
-    def _gain(self, finding: str) -> Gain:
+    def _gain(self, finding: str) -> InformationGain:
         group = self._group(finding)
         bits = 0.0
         changed: dict[bool, dict[str, float]] = {True: {}, False: {}}
@@ -274,7 +268,7 @@ class Differential:
                     changed[present][item.hypothesis] = posterior(item.value, (ratio.value,))
             if row.rates:
                 bits += information_gain(item.value, *row.rates)
-        return Gain(finding, bits, changed[True], changed[False])
+        return InformationGain(finding, bits, changed[True], changed[False])
 
 
 def _strength(weight: Weight) -> tuple[float, str]:

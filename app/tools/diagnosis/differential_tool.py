@@ -18,10 +18,16 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.diagnosis.differential import Differential, Evidence, Gain, Probability, Weight
+from app.tools.diagnosis.differential import (
+    Differential,
+    Evidence,
+    InformationGain,
+    Probability,
+    Weight,
+)
 from app.tools.diagnosis.evidence_sources import image_evidence, record_evidence, text_evidence
-from app.tools.diagnosis.meant_table import meant_table, tells_of_child
 from app.tools.diagnosis.table import Hypothesis, Presentation, Source, presentations
+from app.tools.diagnosis.table_matching import match_tables, tells_of_child
 from app.tools.models.cards import cards
 
 COMPUTE, LIST = "compute_differential", "list_presentations"
@@ -219,7 +225,7 @@ def _chosen(
         ToolRetry: None or several are named, or a disease that no table has.
     """
     earlier = known.get(str(kept.get("presentation")))
-    meant = meant_table(args.presentation or args.text, known)
+    meant = match_tables(args.presentation or args.text, known)
     if meant.unknown and not args.presentation:
         raise _no_table(f"there is no table of published ratios for {meant.unknown}", known)
     others = [f"the question about {name}, which has a table of its own" for name in meant.others]
@@ -365,7 +371,7 @@ def _finite(value: float) -> float | str:
     return "infinite" if math.isinf(value) else round(value, 6)
 
 
-def _gain_json(differential: Differential, gain: Gain) -> JsonDict:
+def _gain_json(differential: Differential, gain: InformationGain) -> JsonDict:
     finding = differential.presentation.findings[gain.finding]
     return {
         "finding": gain.finding,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from app.tools.diagnosis.differential import Differential, Evidence, Probability
 from app.tools.diagnosis.differential_tool import percent
 from app.tools.diagnosis.evidence_sources import text_evidence
-from app.tools.diagnosis.meant_table import find_presentation
 from app.tools.diagnosis.table import Presentation, presentations
+from app.tools.diagnosis.table_matching import find_presentation
 
 SURE = 0.9
 """Probability from which the doctor names the disease without further questions."""

@@ -68,6 +68,14 @@ def _lines(output: Data, metadata: Data) -> Sequence[Sentence]:
     return [*cited(lines), Sentence(NOT_FOR_DIAGNOSIS, cites=False)]
 
 
+def _tables(output: Data, metadata: Data) -> Sequence[Sentence]:
+    """Return the tables one a line, each with its diseases."""
+    del metadata
+    rows = output["presentations"]
+    told = [f"{row['title']} ({', '.join(row['diseases'])})." for row in rows]
+    return cited([f"{len(rows)} tables of published likelihood ratios.", *told]) if rows else ()
+
+
 def _unanswered(told: AnswerContext) -> list[str]:
     if COMPUTE not in told.ran:
         return []
@@ -104,7 +112,7 @@ PLAN = PackPlan(
     ),
     wordings=(
         ResultWording(COMPUTE, "Differential diagnosis", _lines),
-        ResultWording(LIST, "Tables of likelihood ratios"),
+        ResultWording(LIST, "Tables of likelihood ratios", _tables),
         ResultWording(STEP, "Diagnosis step"),
         ResultWording(FINAL, "Final diagnosis"),
     ),

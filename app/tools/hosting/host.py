@@ -328,15 +328,9 @@ class ProcessHost:
 
     Args:
         idle_s: Seconds without a call after which a process is ended; None to never end it.
-        durations: Durations of earlier calls; None to use those kept on this machine.
     """
 
-    def __init__(
-        self,
-        *,
-        idle_s: float | None = IDLE_S,
-        durations: Durations | None = None,
-    ) -> None:
+    def __init__(self, *, idle_s: float | None = IDLE_S) -> None:
         count = str(default_threads())
         # These are read when the libraries are loaded, so they cannot be set later.
         self._env = {
@@ -351,7 +345,7 @@ class ProcessHost:
             "HF_HUB_CACHE": str(paths.cache_dir() / "no-hub"),
         }
         self._idle_s = idle_s
-        self._durations = durations or Durations(lambda: paths.cache_dir() / "durations.json")
+        self._durations = Durations(lambda: paths.cache_dir() / "durations.json")
         self._board = StateBoard()
         self._queues: dict[str, DeviceQueue] = {}
         self._lock = threading.Lock()

@@ -16,7 +16,6 @@ from skimage import measure
 
 from app.tools.api import ToolRetry
 
-BORDER_RULES = ("drop", "keep", "pad")
 AT_BORDER, TOO_SMALL = "touch the border", "smaller than the least area"
 _BIG = 3 * 1024**3
 _CHECKED = 4096  # rows and columns that are looked at, for the sake of memory

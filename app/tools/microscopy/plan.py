@@ -66,15 +66,12 @@ def wordings(comparisons: tuple[str, ...]) -> tuple[ResultWording, ...]:
     titled = {name: title for name, title in _TITLES.items() if name != VISUALIZER}
     return (
         *(ResultWording(name, title) for name, title in titled.items()),
-        *(
-            ResultWording(
-                VISUALIZER,
-                _TITLES[VISUALIZER],
-                kind=kind,
-                subject="how the groups differ",
-                answer=_compared,
-            )
-            for kind in comparisons
+        ResultWording(
+            VISUALIZER,
+            _TITLES[VISUALIZER],
+            kinds=frozenset(comparisons),
+            subject=lambda _: "how the groups differ",
+            answer=_compared,
         ),
     )
 

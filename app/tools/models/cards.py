@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -254,13 +254,13 @@ def _check_file(file: CardFile, made: ModelCard) -> None:
         raise ValueError(f"{file.name}: url is not https")
 
 
-def cards_table(known: Iterable[ModelCard] | None = None) -> str:
-    """Return a Markdown table of the `known` cards for the documentation; None for all shipped."""
+def cards_table() -> str:
+    """Return a Markdown table of the shipped cards for the documentation."""
     head = (
         "| model | tools | from | size | licence | terms | code | tried here |",
         "|---|---|---|---|---|---|---|---|",
     )
-    rows = (_table_row(card) for card in (cards().values() if known is None else known))
+    rows = (_table_row(card) for card in cards().values())
     return "\n".join([*head, *rows])
 
 

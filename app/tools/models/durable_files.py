@@ -96,7 +96,7 @@ _REVISION = re.compile(r"[0-9a-f]{40}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
 
 
-class Hostile(SightlineError):
+class UnsafeFileError(SightlineError):
     """The error for files or names that might do harm; they are refused and nothing is written."""
 
 
@@ -114,7 +114,7 @@ def safe_name(raw: str) -> str:
     """Check that a path with "/" is valid on all operating systems; return it without "./".
 
     Raises:
-        Hostile: The path leads out of its folder, or is not valid on some system.
+        UnsafeFileError: The path leads out of its folder, or is not valid on some system.
     """
     name = raw.removeprefix("./")
     parts = name.split("/")
@@ -125,7 +125,7 @@ def safe_name(raw: str) -> str:
         or any(part.endswith((".", " ")) or _RESERVED.fullmatch(part) for part in parts)
     )
     if wrong:
-        raise hostile(f"it contains a file with an unusable name: {printable(raw[:120])!r}")
+        raise unsafe(f"it contains a file with an unusable name: {printable(raw[:120])!r}")
     return name
 
 
@@ -133,26 +133,26 @@ def check_names(names: Iterable[str]) -> None:
     """Check that files with these names can be in one folder on every operating system.
 
     Raises:
-        Hostile: Two names would mean the same file on a system that does not distinguish case or
-            Unicode forms, a name is used for both a file and a folder, or there are more than
-            `MOST_FILES`.
+        UnsafeFileError: Two names would mean the same file on a system that does not distinguish
+            case or Unicode forms, a name is used for both a file and a folder, or there are more
+            than `MOST_FILES`.
     """
     seen: set[str] = set()
     folders: set[str] = set()
     for count, name in enumerate(names, 1):
         if count > MOST_FILES:
-            raise hostile(f"it contains more than {MOST_FILES:,} files")
+            raise unsafe(f"it contains more than {MOST_FILES:,} files")
         key = unicodedata.normalize("NFC", name).casefold()
         if key in seen:
-            raise hostile(
-                f"it contains two files that are one on some systems: {printable(name)!r}"
-            )
+            raise unsafe(f"it contains two files that are one on some systems: {printable(name)!r}")
         seen.add(key)
         folders.update(parent.as_posix() for parent in PurePosixPath(key).parents)
     if both := seen & folders:
-        raise hostile(f"it contains a file and a folder of the same name: {printable(min(both))!r}")
+        raise unsafe(f"it contains a file and a folder of the same name: {printable(min(both))!r}")
 
 
-def hostile(reason: str) -> Hostile:
-    """Return the `Hostile` error with the message that files are refused for `reason`."""
-    return Hostile(reason, remedy="Nothing was written. Get it again from a source that you trust.")
+def unsafe(reason: str) -> UnsafeFileError:
+    """Return the error with the message that files are refused for `reason`."""
+    return UnsafeFileError(
+        reason, remedy="Nothing was written. Get it again from a source that you trust."
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.errors import SightlineError, UsageError
 from app.tools.models.cards import ModelCard
-from app.tools.models.durable_files import hostile, is_revision
+from app.tools.models.durable_files import is_revision, unsafe
 from app.tools.models.places import ModelPaths, is_program, split_files
 from app.tools.models.records import sha256_of
 from app.tools.models.sources import (
@@ -194,7 +194,7 @@ def plan_install(places: Mapping[str, ModelPaths], path: Path, name: str | None)
 
     Raises:
         UsageError: There is nothing at the path, or the model cannot be identified.
-        Hostile: The path contains files that are refused; see `durable_files`.
+        UnsafeFileError: The path contains files that are refused; see `durable_files`.
         SightlineError: The path cannot be read.
     """
     repositories = _hub_folders(path)
@@ -204,7 +204,7 @@ def plan_install(places: Mapping[str, ModelPaths], path: Path, name: str | None)
     if MANIFEST in source.sizes:
         manifest = read_manifest(_read_small(source, MANIFEST))
         if len({entry.card for entry in manifest.models}) != len(manifest.models):
-            raise hostile("its manifest lists a model twice")
+            raise unsafe("its manifest lists a model twice")
         models = [_plan_pack_model(source, entry, places) for entry in manifest.models]
         _check_listed(source, models)
         if name is not None:
@@ -289,7 +289,7 @@ def _plan_single_file(source: Source, place: ModelPaths) -> PlannedModel:
         same = PurePosixPath(inside).suffix == PurePosixPath(published).suffix
         target = published if same else converted
         if not same and not inside.endswith(".safetensors"):
-            raise hostile(f"{inside} is not an accepted weights file")
+            raise unsafe(f"{inside} is not an accepted weights file")
         files = (PlannedFile(inside, target, source.sizes[inside]),)
     left = [name for name in source.sizes if name not in names[:1]]
     return checked_model(place, files, source.revision, left)
@@ -311,9 +311,9 @@ def _plan_pack_model(
     else:
         unknown_names = [name for name in names if name not in place.file_names]
         if len(names) != 1:  # the card does not say which of them to load
-            raise hostile(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
+            raise unsafe(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
     if unknown_names:
-        raise hostile(
+        raise unsafe(
             f"it contains files that {wanted.name} has not: {', '.join(unknown_names[:5])}"
         )
     files: list[PlannedFile] = []
@@ -331,15 +331,15 @@ def _plan_pack_model(
 def _check_listed(source: Source, models: Iterable[PlannedModel]) -> None:
     listed = [file.inside for model in models for file in model.files]
     if len(set(listed)) != len(listed):
-        raise hostile("its manifest lists a file twice")
+        raise unsafe("its manifest lists a file twice")
     extra = [name for name in source.sizes if name not in {*listed, MANIFEST}]
     if extra:
-        raise hostile(f"it contains files that its manifest does not list: {', '.join(extra[:5])}")
+        raise unsafe(f"it contains files that its manifest does not list: {', '.join(extra[:5])}")
 
 
 def _read_small(source: Source, name: str) -> bytes:
     if source.sizes[name] > LONGEST_MANIFEST:
-        raise hostile(f"its {name} is too long")
+        raise unsafe(f"its {name} is too long")
     for _name, stream in source.streams(frozenset({name})):
         return stream.read(LONGEST_MANIFEST)
     return b""

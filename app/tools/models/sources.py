@@ -32,11 +32,11 @@ from app.tools.api import CancelToken, Progress
 from app.tools.models.durable_files import (
     MOST_FILES,
     check_names,
-    hostile,
     is_revision,
     is_sha256,
     publish,
     safe_name,
+    unsafe,
 )
 from app.tools.models.places import ModelPaths
 from app.tools.models.records import CHUNK, ByteProgress, read_sha256, to_toml
@@ -87,7 +87,7 @@ def open_source(path: Path) -> Source:
 
     Raises:
         UsageError: There is nothing at the path.
-        Hostile: The archive or folder contains names or entries that are refused.
+        UnsafeFileError: The archive or folder contains names or entries that are refused.
         SightlineError: The path cannot be read.
     """
     if path.is_dir():
@@ -108,27 +108,27 @@ def folder_source(
     Symbolic links must not lead out of `root`, by default the folder itself.
 
     Raises:
-        Hostile: The folder contains names, links or devices that are refused.
+        UnsafeFileError: The folder contains names, links or devices that are refused.
     """
     within = (root or path).resolve()
     sizes: dict[str, int] = {}
     # The walk ends early in a folder that is too large for a model.
     paths = list(itertools.islice(path.rglob("*"), 2 * MOST_FILES))
     if len(paths) == 2 * MOST_FILES:
-        raise hostile(f"it contains more than {MOST_FILES:,} files")
+        raise unsafe(f"it contains more than {MOST_FILES:,} files")
     for file in sorted(paths):
         parts = file.relative_to(path).parts
         name = "/".join(parts)
         if any(part.startswith(".") or part == "__pycache__" for part in parts):
             continue
         if file.is_symlink() and not file.resolve().is_relative_to(within):
-            raise hostile(f"it contains a link that leads out of it: {name!r}")
+            raise unsafe(f"it contains a link that leads out of it: {name!r}")
         if file.is_dir():
             if file.is_symlink():
-                raise hostile(f"it contains a link to a folder: {name!r}")
+                raise unsafe(f"it contains a link to a folder: {name!r}")
             continue
         if not file.is_file():
-            raise hostile(f"it contains something that is not a file: {name!r}")
+            raise unsafe(f"it contains something that is not a file: {name!r}")
         sizes[safe_name(name)] = file.stat().st_size
     check_names(sizes)
     streams = partial(_folder_streams, path, sizes)
@@ -199,7 +199,7 @@ def archive_errors(path: Path | str) -> Generator[None]:
 
 def _check_growth(total: int, path: Path) -> None:
     if total > _MOST_GROWTH * path.stat().st_size + _SLACK:
-        raise hostile("it would become far too large when unpacked")
+        raise unsafe("it would become far too large when unpacked")
 
 
 def _zip_sizes(path: Path) -> dict[str, int]:
@@ -209,17 +209,17 @@ def _zip_sizes(path: Path) -> dict[str, int]:
     for info in entries:
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise hostile(f"it contains a link or device: {info.filename[:120]!r}")
+            raise unsafe(f"it contains a link or device: {info.filename[:120]!r}")
         if info.flag_bits & 1:
-            raise hostile("it is encrypted")
+            raise unsafe("it is encrypted")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise hostile("it is compressed in a way that is not supported")
+            raise unsafe("it is compressed in a way that is not supported")
         if info.is_dir():
             safe_name(info.orig_filename.rstrip("/"))
             continue
         name = safe_name(info.orig_filename)
         if name in sizes:
-            raise hostile(f"it contains one file twice: {name[:120]!r}")
+            raise unsafe(f"it contains one file twice: {name[:120]!r}")
         sizes[name] = info.file_size
     _check_growth(sum(sizes.values()), path)
     return sizes
@@ -247,7 +247,7 @@ class _HeaderStream:
         """Read up to `size` bytes, if all headers together may have that many."""
         self._left -= size
         if self._left < 0:
-            raise hostile("its headers are too long")
+            raise unsafe("its headers are too long")
         return self._stream.read(size)
 
 
@@ -270,9 +270,9 @@ def _tar_sizes(path: Path) -> dict[str, int]:
                 continue
             name = safe_name(member.name)
             if not member.isreg() or member.issparse():
-                raise hostile(f"it contains a link or device: {name[:120]!r}")
+                raise unsafe(f"it contains a link or device: {name[:120]!r}")
             if name in sizes:
-                raise hostile(f"it contains one file twice: {name[:120]!r}")
+                raise unsafe(f"it contains one file twice: {name[:120]!r}")
             sizes[name] = member.size
             _check_growth(sum(sizes.values()), path)  # before the file's content is skipped
             if len(sizes) > MOST_FILES:
@@ -337,7 +337,7 @@ def read_manifest(data: bytes) -> Manifest:
 
     Raises:
         SightlineError: The data is not a manifest, or is one in a later format.
-        Hostile: The manifest contains names, digests or commits that are refused.
+        UnsafeFileError: The manifest contains names, digests or commits that are refused.
     """
     try:
         found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
@@ -354,11 +354,11 @@ def read_manifest(data: bytes) -> Manifest:
     for model in made.models:
         safe_name(model.card)
         if model.revision and not is_revision(model.revision):
-            raise hostile("its manifest names a revision that is not a commit")
+            raise unsafe("its manifest names a revision that is not a commit")
         for file in model.files:
             safe_name(file.name)
             if not is_sha256(file.sha256):
-                raise hostile("its manifest contains an invalid sha256")
+                raise unsafe("its manifest contains an invalid sha256")
     return made
 
 

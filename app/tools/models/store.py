@@ -214,7 +214,7 @@ class ModelStore:
 
         Raises:
             UsageError: There is nothing at the path, or the model cannot be identified.
-            Hostile: The path contains files that are refused; see `durable_files`.
+            UnsafeFileError: The path contains files that are refused; see `durable_files`.
             SightlineError: The path cannot be read.
         """
         called = self.card(name).name if name is not None else None

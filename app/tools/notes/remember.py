@@ -7,6 +7,7 @@ names a patient before the user is asked (`ToolSpec.memory`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -29,16 +30,20 @@ _UNUSED = "Only language models use notes; the rules that answer offline do not.
 _KEEP = re.compile(
     r"(?:please |can you |could you |hey,? )?"
     r"(?:remember|keep in mind|don't forget|memori[sz]e)"
-    r"(?: that\b|:| for (?:me|later|next time)[:,]?)\s*(?P<a>.+)"
+    r"(?: that\b|:| for (?:me|later|next time)[:,]?|(?= (?:I|we|our|my)\b))\s*(?P<a>.+)"
     r"|(?:bitte )?(?:merke?|behalte?) (?:es )?dir(?: bitte)?(?:,? dass\b|[:,])\s*(?P<b>.+)"
     r"|(?:bitte )?(?:merken|nicht vergessen)(?:,? dass\b|:)\s*(?P<c>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 _LIST = re.compile(
     r"what (?:do|did|have) you (?:remember(?:ed)?|noted?|kept|keep in mind)(?: (?:about|of) me)?"
+    r"|what do you know about me|what(?:'s| is) in your memory|do you remember anything about me"
     r"|(?:show|list)(?: me)? (?:your memory|(?:all )?(?:my|your|the) (?:notes|memories))"
-    r"|was (?:hast|weißt|weisst) du (?:dir )?(?:gemerkt|(?:noch )?(?:über|von) mir)"
-    r"|was merkst du dir|(?:zeig|liste)e?(?: mir)? (?:meine|deine|die) notizen(?: auf)?",
+    r"|forget everything|(?:forget|delete) all(?: my| your)? notes"
+    r"|vergiss alles|(?:vergiss|lösche) alle(?: meine| deine)? notizen"
+    r"|was (?:hast|weißt|weisst) du (?:dir )?(?:gemerkt|(?:noch )?(?:über mich|von mir))"
+    r"|was merkst du dir|was steht in deinem gedächtnis"
+    r"|(?:zeig|liste)e?(?: mir)? (?:meine|deine|die) notizen(?: auf)?",
     re.IGNORECASE,
 )
 _DROP = re.compile(
@@ -89,7 +94,7 @@ def _result(summary: str) -> ToolResult:
     return ToolResult(summary, {"notes": kept}, {})
 
 
-def _write(before: tuple[Note, ...], after: tuple[Note, ...]) -> None:
+def _write(before: Sequence[Note], after: Sequence[Note]) -> None:
     try:
         user_memory().replace(before, after)
     except OSError as error:
@@ -99,18 +104,24 @@ def _write(before: tuple[Note, ...], after: tuple[Note, ...]) -> None:
         ) from error
 
 
+_WRITING: dict[str, Any] = {
+    "Output": NotesOutput,
+    "approval": Approval.WRITE,
+    "pack": "notes",
+    "sequential": True,
+}
+
+
 class Remember:
     """Keeps a note."""
 
     spec = ToolSpec(
-        REMEMBER,
-        "Keeps a note for all conversations, only when the user asks to remember a preference, a "
-        "convention of the site or a style of reports; never anything about a patient.",
-        RememberInput,
-        NotesOutput,
-        approval=Approval.WRITE,
-        pack="notes",
-        sequential=True,
+        name=REMEMBER,
+        description="Keeps a note for all conversations, only when the user asks to remember a "
+        "preference, a convention of the site or a style of reports; never anything about a "
+        "patient.",
+        Input=RememberInput,
+        **_WRITING,
         title="Remember a note",
         icon="pin",
         memory="keeps",
@@ -124,9 +135,8 @@ class Remember:
             raise ToolRetry("the note has no text")
         if (without := without_somebody(text, "…")) != text:
             raise ToolFailed(f"the note seems to be about a patient: “{without}” is what is left")
-        kept = user_memory().notes()
-        if text.casefold() not in {note.text.casefold() for note in kept}:
-            _write((), (Note(text, args.kind),))
+        same = [note for note in user_memory().notes() if note.text.casefold() == text.casefold()]
+        _write(same, (Note(text, args.kind),))
         return _result(
             f"Kept as a {args.kind}: “{text}”. {_UNUSED} Edit notes in Settings > Assistant memory."
         )
@@ -136,10 +146,10 @@ class Remembered:
     """Lists the notes."""
 
     spec = ToolSpec(
-        REMEMBERED,
-        "Lists the notes that are kept for all conversations.",
-        RememberedInput,
-        NotesOutput,
+        name=REMEMBERED,
+        description="Lists the notes that are kept for all conversations.",
+        Input=RememberedInput,
+        Output=NotesOutput,
         approval=Approval.READ,
         pack="notes",
         title="List notes",
@@ -166,13 +176,10 @@ class Forget:
     """Deletes a note."""
 
     spec = ToolSpec(
-        FORGET,
-        "Deletes one of the user's notes, only when the user asks to.",
-        ForgetInput,
-        NotesOutput,
-        approval=Approval.WRITE,
-        pack="notes",
-        sequential=True,
+        name=FORGET,
+        description="Deletes one of the user's notes, only when the user asks to.",
+        Input=ForgetInput,
+        **_WRITING,
         title="Delete a note",
         icon="trash-2",
         memory="uses",

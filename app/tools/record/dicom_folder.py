@@ -82,12 +82,12 @@ def validate_paths(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
     return found
 
 
-def folder_files(variables: Mapping[str, str] = os.environ) -> list[tuple[str, Path]]:
+def folder_files() -> list[tuple[str, Path]]:
     """Return the id and path of each DICOM file in the DICOM folder, by name; [] without one.
 
     Links that lead out of the folder are left out.
     """
-    folder = data_paths(variables).get("dicom")
+    folder = data_paths(os.environ).get("dicom")
     if folder is None or not folder.is_dir():
         return []
     root = folder.resolve()
@@ -107,9 +107,9 @@ def folder_files(variables: Mapping[str, str] = os.environ) -> list[tuple[str, P
     return [(f"dicom-{number}", path) for number, path in enumerate(found[:MOST_FILES], 1)]
 
 
-def ecg_table(variables: Mapping[str, str] = os.environ) -> Path | None:
+def ecg_table() -> Path | None:
     """Return the path of observations.csv in the CSV folder; None if there is none."""
-    folder = data_paths(variables).get("csv")
+    folder = data_paths(os.environ).get("csv")
     if folder is None:
         return None
     path = folder.absolute() / TABLE

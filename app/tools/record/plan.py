@@ -10,6 +10,8 @@ somebody wrote, and not for a report to be written.
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.paths import shipped_table
 from app.tools.pack_plan import (
     AnyOf,
@@ -88,31 +90,11 @@ def _values(argument: str, section: str) -> tuple[ValueWords, ...]:
 
 
 def _kind(
-    name: str,
-    words: tuple[str, ...],
-    *tools: str | AnyOf,
-    with_kinds: tuple[str, ...] = (),
-    beats: tuple[str, ...] = (),
-    unless: tuple[str, ...] = (),
-    addressed: bool = False,
-    greedy: bool = True,
-    fallback: bool = False,
-    bare: bool = False,
+    name: str, words: tuple[str, ...], *tools: str | AnyOf, greedy: bool = True, **more: Any
 ) -> QuestionKind:
     """Return a kind of question about the record."""
     return QuestionKind(
-        name,
-        words,
-        with_kinds=with_kinds,
-        tools=tools,
-        beats=beats,
-        unless=unless,
-        needs_image=False,
-        needs_record=True,
-        greedy=greedy,
-        addressed=addressed,
-        fallback=fallback,
-        bare=bare,
+        name, words, tools=tools, needs_image=False, needs_record=True, greedy=greedy, **more
     )
 
 

@@ -100,27 +100,27 @@ COMMANDS: dict[str, str] = {
 TEXTS = {"show image texts": "all", "hide names": "no names", "hide image texts": "none"}
 """Commands for the texts over the images, which F2 goes through."""
 
-ASKED = {
-    "undo": "Undo the last step?",
-    "redo": "Redo the step that was undone?",
-    "open files": "Open the dialogue for files?",
-    "open folder": "Open the dialogue for folders?",
-    "open patient record": "Open the dialogue for patient records?",
-    "export picture": "Open the export of a picture?",
-    "export movie": "Open the export of a movie?",
-    "export DICOM": "Open the export as DICOM?",
-    "export report": "Open the export of the report?",
-    "de-identified copy": "Open the dialogue for a de-identified copy?",
-    "print": "Open the print dialogue?",
-    "copy picture": "Copy the picture to the clipboard?",
-    "close study": "Close the study?",
-    "close all studies": "Close all studies?",
-    "close patient record": "Close the patient's record?",
-    "settings": "Open the settings?",
-    "models": "Open the window of the models?",
-    "audit log": "Open the audit log?",
-}
-"""The question before a language model's command that writes, sends, closes or takes back."""
+ASKED = (
+    "undo",
+    "redo",
+    "open files",
+    "open folder",
+    "open patient record",
+    "export picture",
+    "export movie",
+    "export DICOM",
+    "export report",
+    "de-identified copy",
+    "print",
+    "copy picture",
+    "close study",
+    "close all studies",
+    "close patient record",
+    "settings",
+    "models",
+    "audit log",
+)
+"""Commands that write, send, close or take back: a language model's are asked about."""
 
 CLOSING = ("close study", "close all studies", "close patient record")
 """Commands that are asked about whoever gives them; a slip would cost what is open."""

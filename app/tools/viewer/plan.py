@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.tools.pack_plan import PackPlan, QuestionKind, ToolRule, pack_prompt
 from app.tools.result_wording import Data, ResultWording, Sentence
 from app.tools.viewer import tools as named
-from app.tools.viewer.reading import read
+from app.tools.viewer.reading import is_of_view, read
 
 KIND = "viewer command"
 
@@ -39,9 +39,16 @@ PLAN = PackPlan(
     kinds=(QuestionKind(KIND, ("work .. the .. viewer",), tools=tuple(_WHY), needs_image=False),),
     tools=tuple(ToolRule(tool, why=why) for tool, why in _WHY.items()),
     wordings=tuple(
-        ResultWording(tool.spec.name, tool.spec.title, kind=KIND, answer=_answer)
+        ResultWording(
+            tool.spec.name,
+            tool.spec.title,
+            kinds=frozenset({KIND}),
+            answer=_answer,
+            each=True,
+        )
         for tool in named.TOOLS
     ),
     spoken=read,
+    of_view=is_of_view,
     prompt=pack_prompt("viewer"),
 )

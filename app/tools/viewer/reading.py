@@ -11,11 +11,12 @@ import re
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from app.paths import resources_dir
+from app.tools.finding_names import HERE, SELECTED, is_near, known_words
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.viewer import tools as named
 
@@ -23,7 +24,8 @@ _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
 
 _COURTESY = """
-    hey|hi|ok|okay|now|so|then|and|please|pls|plz|bitte|jetzt|dann|und|mal|also|kindly|just
+    hey|hi|ok|okay|now|so|again|nochmal|noch mal|then|and|please|pls|plz|bitte|jetzt|dann|und|mal
+    |also|kindly|just
     |go ahead and|can you|could you|would you|will you|can we|could we|can i (?:see|have|get)
     |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
     |i'd like|i would like to|i would like|id like|i wanna|let us|let's|lets|let me|for me|us
@@ -34,6 +36,7 @@ _COURTESY = """
 _AFTER = """
     please|pls|plz|thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
+    |for comparison|to compare|zum vergleich|zum vergleichen
     |fuer mich|anzeigen lassen|sofort|doch|eben
 """
 
@@ -45,7 +48,7 @@ def _joined(text: str) -> str:
 _OPEN = re.compile(rf"^(?:(?:{_joined(_COURTESY)})\b[ ,]*)+")
 _CLOSE = re.compile(rf"(?:[ ,]+(?:{_joined(_AFTER)}))+$")
 _FILLERS = re.compile(
-    r"\b(?:mal|doch|bitte|eben|einfach|gerade|please|just|kindly|pls|me|us|mir|uns)\b"
+    r"\b(?:mal|doch|bitte|eben|einfach|gerade|noch|please|just|kindly|pls|me|us|mir|uns)\b"
 )
 _SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
 _SPLIT = re.compile(
@@ -55,10 +58,36 @@ _AND = re.compile(r"\s*(?:,\s*(?:and|und)?\b|\band\b|\bund\b|&|\+(?!\d))\s*")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _LEADING = re.compile(
-    r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|zum|zur|of"
+    r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im|am|beim|vom|zum|zur|of"
     r"|alle|all|these|diese|diesen|dieser|dieses|meine|my) )+"
 )
 _TRAILING = re.compile(r" (?:findings?|again|befunde?|one|result|wieder|for now)$")
+_BACK = re.compile(
+    r"^(?:(?:go|come|return|switch|jump|wieder|geh) )?(?:back|zurueck)"
+    r" (?=(?:to|zu|zum|zur|auf|in)\b)"
+)
+_SHOWN = (
+    r"(?:one|image|picture|film|study|scan|view|viewport|pane|panel|x-?ray|series|bild|aufnahme"
+    r"|ansicht|viewer|fenster|serie|studie)"
+)
+_HERE = re.compile(
+    rf" (?:here|hier|(?:on|in|for|to|auf|im|bei|fuer) (?:this|that|dies\w*)(?: {_SHOWN})?)$"
+)
+"""Words for the viewport that the user clicked last, which is the active one."""
+_ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
+_DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
+_SIDE = rf"(?:{_DOWN} {_ACROSS}|{_ACROSS}|{_DOWN})"
+_VIEWPORT = re.compile(
+    r"\b(?:(?:in|on|of|for|to|auf|im|von) )?(?:(?:the|das|die|den|dem|der) )?"
+    rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
+    rf"|{_SHOWN} (?:on|at|auf|in) (?:(?:the|der) )?(?P<behind>{_SIDE})(?: (?:side|seite|half))?"
+    rf"|{_SHOWN} (?P<german>{_SIDE})"
+    r"|(?:viewport|ansicht) (?P<number>[1-9]))(?= |$)"
+)
+"""A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
+_EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
+_ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
+_BOTH = re.compile(rf"{_EACH}(?= |$)")
 _FOLDED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "’": "'", "‘": "'", "\u2013": "-", "\u2212": "-"}
 )
@@ -106,12 +135,27 @@ _ORDINALS = {
         for end in ("e", "en", "es", "er")
     },
 }
-_VIEWPORTS = {
-    **dict.fromkeys(("links", "linke", "linken"), "left"),
-    **dict.fromkeys(("rechts", "rechte", "rechten"), "right"),
-    "oben": "top",
-    "unten": "bottom",
+_STEPS = {
+    **dict.fromkeys(("next", "naec"), "next"),
+    **dict.fromkeys(("prev", "vori", "vorh"), "previous"),
+    **dict.fromkeys(("firs", "erst"), "first"),
+    **dict.fromkeys(("last", "letz"), "last"),
 }
+_PLACES = {
+    "left": ("left", "link"),
+    "right": ("right", "recht"),
+    "top": ("top", "upper", "ober", "oben"),
+    "bottom": ("bottom", "lower", "unter", "unten"),
+}
+_IN_A_VIEWPORT = (
+    named.LAYOUT,
+    named.WINDOW,
+    named.GO_TO,
+    named.SHOW,
+    named.ZOOM,
+    named.CINE,
+    named.COMMAND,
+)
 _SELECTED = frozenset(
     [
         "it",
@@ -130,8 +174,15 @@ _SELECTED = frozenset(
         "diesen",
         "dieses",
         "the",
+        "finding",
+        "mark",
+        "befund",
+        "markierung",
     ]
 )
+
+
+_NO_NAMES = frozenset(("all", "masks", "boxes", "measurements", "heatmaps", *SELECTED, *HERE))
 
 
 class _NotMeant(Exception):
@@ -180,6 +231,13 @@ def warm() -> None:
     """Compile the patterns now, and not at the first question."""
     _rules()
     _vocabulary()
+    _common_words()
+
+
+def is_of_view(text: str) -> bool:
+    """Return whether a question is about what the viewports show: "what is this?"."""
+    folded = " ".join(text.casefold().translate(_FOLDED).split())
+    return re.search(rf"\b(?:{_parts()['of_view']})\b", folded) is not None
 
 
 def read(text: str) -> Spoken | None:
@@ -232,6 +290,44 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
+    said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
+    found = _placed(clause, said) if said is not None else None
+    if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
+        found = _placed(clause, said)
+    return found
+
+
+def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
+    """Return the commands of a clause that names a viewport, `said`, by its place."""
+    place = next((text for text in said.groups() if text), "")
+    where = {"viewport": _place(place) if place else "all"}
+    for other in ("viewport", "it", ""):
+        whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
+        found = _called(" ".join(whole.split())) or ()
+        if found and all(map(_is_in_a_viewport, found)):
+            return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
+    return None
+
+
+def _place(said: str) -> str:
+    """Return a viewport's place in the tools' words: "top right"; a number as it is."""
+    places = [
+        place
+        for word in said.replace("-hand", "").split()
+        for place, words in _PLACES.items()
+        if word.startswith(words)
+    ]
+    return " ".join(places) or said
+
+
+def _is_in_a_viewport(call: SpokenCall) -> bool:
+    """Return whether a call is about one viewport, whichever finding is selected."""
+    if call.tool == named.LAYOUT:
+        return call.arguments["layout"] == "maximised"
+    return call.tool in _IN_A_VIEWPORT and not {"to", "finding"} & call.arguments.keys()
+
+
+def _called(clause: str) -> tuple[SpokenCall, ...] | None:
     for words in dict.fromkeys(_variants(clause)):
         if words and (found := _matched(words)) is not None:
             return found
@@ -242,7 +338,11 @@ def _variants(clause: str) -> Iterator[str]:
     bare = clause.strip(" .,!?:\"'")
     stripped = _stripped(bare)
     plain = " ".join(_FILLERS.sub(" ", stripped).split())
-    yield from (plain, stripped, " ".join(map(_corrected, plain.split())), bare)
+    corrected = " ".join(map(_corrected, plain.split()))
+    for words in (plain, stripped, corrected, bare):
+        yield words
+        yield _BACK.sub("", words)
+    yield from (_HERE.sub("", words) for words in (plain, corrected))
 
 
 def _stripped(clause: str) -> str:
@@ -262,12 +362,18 @@ def _matched(words: str) -> tuple[SpokenCall, ...] | None:
             if viewport:
                 if viewport == "other":
                     raise _NotMeant
-                arguments["viewport"] = _VIEWPORTS.get(viewport, viewport)
+                arguments["viewport"] = _place(viewport)
         except _NotMeant:
             continue
         times = int(arguments.pop("times", 1))
         kept = {name: value for name, value in arguments.items() if value is not None}
-        return (SpokenCall(rule.tool, kept),) * times
+        names = [
+            str(kept[name])
+            for name, said in rule.arguments.items()
+            if isinstance(said, str) and said.split()[0] in ("name", "which")
+        ]
+        taken = tuple(one for one in names if one not in _NO_NAMES)
+        return (SpokenCall(rule.tool, kept, taken),) * times
     return None
 
 
@@ -291,6 +397,10 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _ORDINALS[text]
         case "series":
             return f"series {text}"
+        case "step":
+            return _STEPS[text[:4]]
+        case "prior":
+            return f"prior {text}".strip()
         case "grid":
             rows, columns = (found[name] for name in group.split())
             return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
@@ -343,28 +453,44 @@ def _vocabulary() -> dict[str, tuple[str, ...]]:
     """Return the words of all patterns by their first letter."""
     text = re.sub(r"\\[wdbs]", " ", " ".join(rule.pattern.pattern for rule in _rules()))
     found: dict[str, set[str]] = {}
-    for word in re.findall(r"[a-z]{4,}", text):
+    for word in [*re.findall(r"[a-z]{4,}", text), *_folded_names()]:
         found.setdefault(word[0], set()).add(word)
     return {letter: tuple(words) for letter, words in found.items()}
 
 
 @cache
+def _common_words() -> frozenset[str]:
+    """Return words that are spelt well, whatever they are near to: "threw" is not "three"."""
+    text = (resources_dir() / "privacy" / "common_words.txt").read_text("utf-8")
+    return frozenset(text.split())
+
+
+def _folded_names() -> list[str]:
+    names = (word.translate(_FOLDED) for word in known_words())
+    return [word for word in names if len(word) >= 4 and word.isalpha()]
+
+
+@cache
 def _corrected(word: str) -> str:
-    """Return a word of the patterns that is off by one letter, if there is one; else the word."""
+    """Return a word of the patterns that is off by one letter, if there is one; else the word.
+
+    A German compound is taken apart: "lungenfester" becomes "lungen fenster".
+    """
+    if (whole := _near(word)) is not None:
+        return whole
+    for place in range(len(word) - 4, 3, -1):
+        head, tail = word[:place], _near(word[place:])
+        if head in _vocabulary().get(head[0], ()) and tail is not None:
+            return f"{head} {tail}"
+    return word
+
+
+def _near(word: str) -> str | None:
+    """Return a word itself if it is known or too short, or the one known word near it."""
     known = _vocabulary().get(word[0], ())
-    if len(word) < 4 or not word.isalpha() or word in known:
+    if len(word) < 4 or not word.isalpha() or word in known or word in _common_words():
         return word
-    near = [one for one in known if abs(len(one) - len(word)) <= 1 and _is_near(word, one)]
-    return near[0] if len(near) == 1 else word
-
-
-def _is_near(one: str, other: str) -> bool:
-    """Return whether two words differ by one letter that is wrong, missing, added or swapped."""
-    if len(one) != len(other):
-        short, long = sorted((one, other), key=len)
-        return any(short == long[:place] + long[place + 1 :] for place in range(len(long)))
-    places = [n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    if len(places) != 2:
-        return len(places) == 1
-    first, second = places
-    return second == first + 1 and one[first] == other[second] and one[second] == other[first]
+    near = [one for one in known if is_near(word, one)]
+    # A letter that was not typed is likelier than a wrong one.
+    near = [one for one in near if len(one) > len(word)] or near
+    return near[0] if len(near) == 1 else None

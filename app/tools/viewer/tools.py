@@ -20,7 +20,7 @@ from app.tools.api import (
     ToolRetry,
     ToolSpec,
 )
-from app.tools.viewer.commands import ASKED, COMMANDS, TEXTS
+from app.tools.viewer.commands import COMMANDS, TEXTS
 
 STATE = "viewer_state"
 WINDOW = "viewer_window"
@@ -37,11 +37,12 @@ COMMAND = "viewer_command"
 _FAR = 1e9
 _Mm = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 XY = tuple[_Mm, _Mm]
+_Name = Annotated[str, Field(max_length=120)]
 
 _VIEWPORT = Field(
     default="",
     max_length=40,
-    description='The viewport: its number from 1, "left", "right", "top", "bottom" or "all"; '
+    description='The viewport: its number from 1, "left", "top right" and so on, or "all"; '
     "empty for the active one.",
 )
 _NAME = 'The finding: its label, its id, or "selected".'
@@ -77,7 +78,9 @@ class GoToInput(ToolInput):
         None, description="A point in the patient: x, y, z in mm (LPS)."
     )
     z: _Mm | None = Field(None, description="A height in the patient, in mm (LPS).")
-    finding: str = Field("", max_length=120, description=_NAME)
+    finding: str = Field(
+        "", max_length=120, description=f'{_NAME} Or "next", "previous", "first", "last".'
+    )
     time: int | None = Field(None, ge=1, description="Time point, from 1.")
     viewport: str = _VIEWPORT
 
@@ -87,8 +90,9 @@ class ShowInput(ToolInput):
 
     what: str = Field(
         max_length=120,
-        description='"prior", "current", "next series", "previous series", an image\'s id '
-        '("image-2"), "series 3", or words of a series description.',
+        description='"prior" (beside what is shown), "prior 2021", "current", "next series", '
+        '"previous series", an image\'s id ("image-2"), "series 3", or words of a series '
+        "description.",
     )
     viewport: str = _VIEWPORT
 
@@ -99,15 +103,18 @@ class LayoutInput(ToolInput):
     layout: str = Field(
         max_length=40,
         description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
-        'protocol that suits, "prior" for the shown study beside its prior, "current" for it '
-        'alone, "swap" to exchange two viewports.',
+        'protocol that suits, "prior" for the shown study beside its prior ("prior 2021" for '
+        'that of a year), "current" for it alone, "swap" to exchange two viewports.',
     )
+    viewport: str = _VIEWPORT
 
 
 class ZoomInput(ToolInput):
     """A zoom: to a finding, by a factor, or to a size."""
 
-    to: str = Field("", max_length=120, description=f"What to zoom to. {_NAME}")
+    to: str = Field(
+        "", max_length=120, description=f'What to zoom to. {_NAME} "here": where the user clicked.'
+    )
     factor: float | None = Field(None, gt=0, le=100, description="2 enlarges twice.")
     size: Literal["", "fit", "actual pixels", "true size"] = Field("", description="A size.")
     viewport: str = _VIEWPORT
@@ -120,16 +127,19 @@ class CineInput(ToolInput):
     frames_per_second: float | None = Field(
         None, gt=0, le=200, description="By default as the file says."
     )
+    speed: Literal["", "faster", "slower"] = Field("", description="A change of the speed.")
     viewport: str = _VIEWPORT
 
 
 class MeasureInput(ToolInput):
     """A length between two points of the image that the active viewport shows."""
 
-    start: XY | None = Field(
-        None, description="x, y in pixels; without both, the two points that the user marked last."
+    start: XY | _Name | None = Field(
+        None,
+        description="x, y in pixels, or a finding, whose middle counts; without both, the two "
+        "points that the user marked or clicked last.",
     )
-    end: XY | None = Field(None, description="x, y in pixels.")
+    end: XY | _Name | None = Field(None, description="As `start`.")
 
 
 class MarkInput(ToolInput):
@@ -157,6 +167,7 @@ class CommandInput(ToolInput):
     """A command of the menus that takes no arguments."""
 
     command: str = Field(max_length=60, description="One of: " + "; ".join((*COMMANDS, *TEXTS)))
+    viewport: str = _VIEWPORT
 
 
 class ViewerOutput(BaseModel):
@@ -185,32 +196,15 @@ class ViewerTool:
                 "there is no window to work here", remedy="Open the study in the window and ask."
             )
         wanted: JsonDict = args.model_dump(exclude_defaults=True)
-        if self.spec.name == STATE:
-            return ToolResult("What is shown.", viewer.state(), {})
         if self.spec.name == COMMAND and wanted.get("command") not in {**COMMANDS, **TEXTS}:
             raise ToolRetry(f"there is no command {wanted.get('command')!r}")
-        title = question(self.spec.name, wanted)
-        # The offline planner passes on what the user said; a model has its own mind.
-        if title and context.model is not None:
-            detail = "The assistant wants to do this in the window."
-            if not context.confirm(title, detail):
-                raise ToolFailed("the user did not want this")
         answer = viewer.do(self.spec.name, wanted, context)
-        output = {**answer.output, "said": answer.summary}
+        said = {} if self.spec.name == STATE else {"said": answer.summary}
+        output = {**answer.output, **said}
         return ToolResult(answer.summary, output, {}, answer.findings)
 
 
-def question(tool: str, arguments: JsonDict) -> str:
-    """Return what the user is asked before a model's call; "" where it can simply be undone."""
-    action = arguments.get("action", "")
-    if tool == FINDINGS and action in ("accept", "reject", "delete"):
-        return f"{action.capitalize()} {arguments.get('which', '')}?"
-    if tool == COMMAND:
-        return ASKED.get(str(arguments.get("command")), "")
-    return ""
-
-
-def _tool(
+def viewer_tool(
     name: str,
     title: str,
     icon: str,
@@ -218,6 +212,7 @@ def _tool(
     arguments: type[BaseModel],
     approval: Approval = Approval.COMPUTE,
 ) -> ViewerTool:
+    """Return a tool; titles are collected for translation from these calls."""
     return ViewerTool(
         ToolSpec(
             name,
@@ -235,7 +230,7 @@ def _tool(
 
 
 TOOLS = (
-    _tool(
+    viewer_tool(
         STATE,
         "See what is shown",
         "eye",
@@ -244,7 +239,7 @@ TOOLS = (
         StateInput,
         Approval.READ,
     ),
-    _tool(
+    viewer_tool(
         WINDOW,
         "Set the window",
         "sun-medium",
@@ -252,21 +247,21 @@ TOOLS = (
         "change. Can be undone.",
         WindowInput,
     ),
-    _tool(
+    viewer_tool(
         GO_TO,
         "Go to an image",
         "move-vertical",
         "Scrolls a viewport to an image or frame, a point in the patient, a finding or a time.",
         GoToInput,
     ),
-    _tool(
+    viewer_tool(
         SHOW,
         "Show a series",
         "image",
         "Shows an open series, study or prior in a viewport.",
         ShowInput,
     ),
-    _tool(
+    viewer_tool(
         LAYOUT,
         "Lay out viewports",
         "layout-grid",
@@ -274,15 +269,15 @@ TOOLS = (
         "its prior.",
         LayoutInput,
     ),
-    _tool(
+    viewer_tool(
         ZOOM,
         "Zoom",
         "zoom-in",
         "Zooms to a finding or structure that is drawn on the image, by a factor, or to a size.",
         ZoomInput,
     ),
-    _tool(CINE, "Play a cine", "play", "Plays or stops the cine of a viewport.", CineInput),
-    _tool(
+    viewer_tool(CINE, "Play a cine", "play", "Plays or stops the cine of a viewport.", CineInput),
+    viewer_tool(
         MEASURE,
         "Measure a length",
         "ruler",
@@ -290,14 +285,14 @@ TOOLS = (
         "known, and draws it.",
         MeasureInput,
     ),
-    _tool(
+    viewer_tool(
         MARK,
         "Mark a place",
         "crosshair",
         "Draws a point, box or arrow on the shown image.",
         MarkInput,
     ),
-    _tool(
+    viewer_tool(
         FINDINGS,
         "Work on findings",
         "list",
@@ -305,7 +300,7 @@ TOOLS = (
         "about.",
         FindingsInput,
     ),
-    _tool(
+    viewer_tool(
         COMMAND,
         "Use a command",
         "layout-grid",

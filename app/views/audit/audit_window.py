@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QHeaderView,
-    QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QStackedLayout,
@@ -27,17 +26,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app import settings
 from app.audit import AuditLog, Entry
 from app.audit.entries import decode, read_lines, segment_path
 from app.audit.entry_text import KINDS, action_text, entry_kind, object_text, outcome_text
-from app.audit.exports import record_export
 from app.audit.verification import Report, verify
-from app.errors import FileProblem, SightlineError
+from app.errors import SightlineError
 from app.tools.api import CancelToken
 from app.views import icons, wording
 from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row
+from app.views.results.exporting import write_result
 from app.views.settings.fields import Choice
 from app.views.theme import SPACE, THEME, TYPE, current_sheet, mono_font, restyle
 from app.views.translation import tr, tr_n, translatable
@@ -50,6 +48,7 @@ from app.views.widgets import (
     label,
     plain_tip,
     push_button,
+    search_field,
 )
 
 Row = tuple[int, int, bytes]
@@ -252,18 +251,7 @@ def save_rows(log: AuditLog, rows: Sequence[Row], path: Path, opened: Sequence[P
         data = b"".join(line for _segment, _line, line in oldest_first)
     else:
         data = _csv_text(oldest_first).encode("utf-8-sig")  # its mark makes spreadsheets read UTF-8
-    # The dialogue has asked whether to replace a file that exists.
-    with record_export(log, "audit log", path, opened=opened, replace=True, lines=len(rows)):
-        try:
-            settings.write_atomic(path, data)
-        except OSError as error:
-            raise FileProblem(
-                tr("it cannot be written ({strerror})").format(
-                    strerror=error.strerror or type(error).__name__
-                ),
-                subject=str(path),
-                remedy="Choose a folder with free space that you may write to.",
-            ) from error
+    write_result(lambda: data, path, "audit log", log, opened, lines=len(rows))
 
 
 def _csv_text(rows: Sequence[Row]) -> str:
@@ -331,13 +319,10 @@ class AuditWindow(QDialog):
         self.kind = Choice((("", tr("All kinds")), *((kind, kind) for kind in KINDS)))
         self.kind.setAccessibleName(tr("Kind of action"))
         self.kind.currentIndexChanged.connect(lambda _index: self._read())
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(
-            tr("Search: a tool, a host, or the SOP Instance UID of an image")
+        self.search = search_field(
+            tr("Search: a tool, a host, or the SOP Instance UID of an image"),
+            tr("Search the audit log"),
         )
-        self.search.setAccessibleName(tr("Search the audit log"))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self._typing = QTimer(self, singleShot=True, interval=_SEARCH_DELAY_MS)
         self._typing.timeout.connect(self._read)
         self.search.textChanged.connect(lambda _text: self._typing.start())

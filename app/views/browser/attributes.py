@@ -7,17 +7,17 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QLineEdit, QStackedLayout, QTableView, QWidget
+from PySide6.QtWidgets import QStackedLayout, QTableView, QWidget
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.types import Instance
-from app.views import icons, wording
+from app.views import wording
 from app.views.layouts import column
 from app.views.loader import Loader
 from app.views.theme import SPACE, THEME, TYPE, mono_font
 from app.views.translation import tr, tr_n, translatable
-from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip
+from app.views.widgets import EmptyState, Index, RowModel, RowTable, label, plain_tip, search_field
 from app.views.wording import error_text
 from app.workspace.workspace import Workspace
 
@@ -87,12 +87,11 @@ class AttributesPanel(QWidget):
         self._loader = loader
         self._shown: Instance | None = None
         self.model = AttributeModel(self)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search tag, name or value"))
-        self.search.setAccessibleName(tr("Search the attributes"))
-        self.search.setToolTip(plain_tip(tr("List the attributes that contain all words")))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = search_field(
+            tr("Search tag, name or value"),
+            tr("Search the attributes"),
+            tr("List the attributes that contain all words"),
+        )
         self.search.textChanged.connect(lambda _text: self._timer.start())
         self._timer = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
         self._timer.timeout.connect(self._apply_search)

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.imaging.findings import (
     Box,
@@ -21,11 +21,11 @@ from app.imaging.findings import (
     Polygon,
     State,
 )
-from app.views import icons, wording
+from app.views import wording
 from app.views.layouts import column, row
 from app.views.theme import SPACE
 from app.views.translation import tr, translatable
-from app.views.widgets import label, plain_tip, tool_button
+from app.views.widgets import label, search_field, tool_button
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 
@@ -117,13 +117,8 @@ class FilterLine(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.filter = Filter()
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search the findings"))
-        self.search.setAccessibleName(tr("Search the findings"))
         tip = tr("List the findings whose label, group, description or code contains all words")
-        self.search.setToolTip(plain_tip(tip))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = search_field(tr("Search the findings"), tip=tip)
         self.search.textChanged.connect(lambda text: self._change(text=text.strip()))
         self.button = tool_button("list-filter", tr("Filter the findings"))
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

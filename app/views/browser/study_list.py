@@ -23,7 +23,6 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QLineEdit,
     QListView,
     QMenu,
     QStackedLayout,
@@ -50,7 +49,7 @@ from app.views.loader import Loader, Thumbnail
 from app.views.theme import SPACE
 from app.views.translation import tr, tr_n
 from app.views.viewports.viewport_frame import SERIES_MIME
-from app.views.widgets import EmptyState, Index, plain_tip
+from app.views.widgets import EmptyState, Index, plain_tip, search_field
 from app.workspace.priors import age_of, by_patient
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
@@ -92,13 +91,11 @@ class StudyList(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
         self.view.viewport().installEventFilter(self)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search patient, study or series"))
-        self.search.setAccessibleName(tr("Search the open studies"))
-        tip = tr("List the studies and series that contain all words")
-        self.search.setToolTip(plain_tip(tip))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = search_field(
+            tr("Search patient, study or series"),
+            tr("Search the open studies"),
+            tr("List the studies and series that contain all words"),
+        )
         self.search.textChanged.connect(self._search)
         holder = QWidget()
         column(self.search, margins=(SPACE.s, SPACE.xs, SPACE.s, SPACE.xs), parent=holder)

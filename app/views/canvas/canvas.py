@@ -139,7 +139,7 @@ class Canvas(ImageView):
         self._link_text = ""
         self._taking = False  # whether a picture is being taken
         self._pointing = False  # whether `pointed` has told of a place
-        self._clicked: tuple[ImageRef, float, float] | None = None
+        self._clicked: list[tuple[ImageRef, float, float]] = []
         self._refit = True
         self._cursor: QPointF | None = None  # where the mouse is over the canvas
         # A thread apart, so that a window change does not wait for outlines or thumbnails. All
@@ -236,12 +236,10 @@ class Canvas(ImageView):
         return self._workspace.scaled(self.picture.job.instance, self.picture.job.frame)
 
     @property
-    def pointed_at(self) -> tuple[float, float] | None:
-        """The pixel (x, y) of the shown frame that was clicked last; None if none was."""
-        clicked, frame = self._clicked, self.frame
-        if clicked is None or frame is None or not frame.shows(clicked[0]):
-            return None
-        return clicked[1], clicked[2]
+    def clicked(self) -> list[tuple[float, float]]:
+        """The last two clicks on the shown frame: pixels (x, y), in their order."""
+        frame = self.frame
+        return [(x, y) for ref, x, y in self._clicked if frame is not None and frame.shows(ref)]
 
     def _section_plane(self) -> FramePlane | None:
         """Return the plane of the shown section of a volume; None for an acquired image."""
@@ -774,7 +772,7 @@ class Canvas(ImageView):
         at, frame = self.to_image(position), self.frame
         if frame is not None:
             inside = -0.5 <= at.x() < frame.columns - 0.5 and -0.5 <= at.y() < frame.rows - 0.5
-            self._clicked = (frame.ref, at.x(), at.y()) if inside else None
+            self._clicked = [*self._clicked[-1:], (frame.ref, at.x(), at.y())] if inside else []
         hit = self._hover(position)
         number = self.findings_layer.object_at(hit, self.to_image(position))
         self._workspace.annotations.select(hit, number)

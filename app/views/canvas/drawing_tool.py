@@ -87,7 +87,7 @@ class _Outline(QWidget):
         painter.end()
 
 
-class SnapSign(QWidget):
+class SnapIndicator(QWidget):
     """A ring with a dot around a point that snapped to an edge."""
 
     def __init__(self, parent: QWidget) -> None:
@@ -182,7 +182,7 @@ class DrawingTool(QObject):
         self._stroke: tuple[Finding, bool] | None = None  # the mask as painted; adding
         self.radius = 8.0
         self.snapping = False
-        self.sign = SnapSign(view.viewport())
+        self.sign = SnapIndicator(view.viewport())
         self._free = False
         self._moved = False
         self._corner: QPointF | None = None  # where a region for the window begins (px)

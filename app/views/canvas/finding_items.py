@@ -213,6 +213,14 @@ class BoxItem(AnnotationItem):
     z = 16.0
 
 
+def _under(pen: QPen, style: FindingStyle) -> QPen:
+    """Return a pen for a dark line under a coloured one, which is readable on bright bone then."""
+    pen.setStyle(Qt.PenStyle.SolidLine)
+    pen.setColor(with_alpha(DARK.overlay_shade, 0.55 * style.faint))
+    pen.setWidthF(pen.widthF() + 2.0)
+    return pen
+
+
 class PolylineItem(AnnotationItem):
     """Draws a line; it has ticks at its ends if it is a single segment without handles."""
 
@@ -233,11 +241,7 @@ class PolylineItem(AnnotationItem):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        # A dark line under the coloured one keeps it readable on bright bone.
-        under = cls.pen(style)
-        under.setStyle(Qt.PenStyle.SolidLine)
-        under.setColor(with_alpha(DARK.overlay_shade, 0.55 * style.faint))
-        under.setWidthF(under.widthF() + 2.0)
+        under = _under(cls.pen(style), style)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
             # Ticks would be askew on a line with several segments.
@@ -288,12 +292,8 @@ class SegmentsItem(AnnotationItem):
     def draw(cls, painter: QPainter, shape: Shape, style: FindingStyle) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        under = cls.pen(style)
-        under.setStyle(Qt.PenStyle.SolidLine)
-        under.setColor(with_alpha(DARK.overlay_shade, 0.55 * style.faint))
-        under.setWidthF(under.widthF() + 2.0)
         with on_screen(painter) as transform:
-            for pen in (under, cls.pen(style)):
+            for pen in (_under(cls.pen(style), style), cls.pen(style)):
                 painter.setPen(pen)
                 painter.drawPath(transform.map(shape.path))
 

@@ -333,11 +333,7 @@ class Scrubber(QScrollBar):
         self._canvas = canvas
         self._scroller = scroller
         self.setObjectName("scrubber")
-        self.setPageStep(1)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)  # the image shows through
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        _lay_over_image(self)
         self.setAccessibleName(tr("Position in the series"))
         self.setToolTip(plain_tip(tr("Drag to scroll through the series")))
         self.valueChanged.connect(scroller.to)
@@ -403,6 +399,14 @@ class Scrubber(QScrollBar):
         QApplication.sendEvent(self._canvas, event)
 
 
+def _lay_over_image(bar: QScrollBar) -> None:
+    bar.setPageStep(1)
+    bar.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)  # the image shows through
+    bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+    bar.setCursor(Qt.CursorShape.ArrowCursor)
+    bar.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+
 class TimeBar(QScrollBar):
     """A slider at the bottom of the canvas for time points, where depths are scrolled through."""
 
@@ -410,11 +414,7 @@ class TimeBar(QScrollBar):
         super().__init__(Qt.Orientation.Horizontal, canvas)
         self._scroller = scroller
         self.setObjectName("times")
-        self.setPageStep(1)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent, False)  # the image shows through
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setCursor(Qt.CursorShape.ArrowCursor)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        _lay_over_image(self)
         self.setAccessibleName(tr("Time point"))
         self.setToolTip(plain_tip(tr("Drag to go through the time points")))
         self.valueChanged.connect(self._go)

@@ -18,7 +18,7 @@ from app.views.chat.widgets import link_button
 from app.views.icons import icon
 from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
-from app.views.translation import tr
+from app.views.translation import tr, translatable
 from app.views.widgets import IconLabel, label
 
 _NEAR_END = 32  # px from the end that still count as being there
@@ -28,7 +28,7 @@ _SETTLE_S = 0.5  # after the last event, for layouts and pictures to find their 
 _LEAD = 0.3  # share of the view left above an answer, for the cards that it rests on
 _FIRST = 2  # index of the first run, below "Show earlier messages" and the invitation
 KEPT = 40  # runs that stay widgets; older ones come back from the thread's file
-GENERAL_SUGGESTION = "What can you do?"
+GENERAL_SUGGESTION = translatable("What can you do?")
 
 
 class FollowMode(Enum):
@@ -243,6 +243,8 @@ class Conversation(QScrollArea):
         at_end = value >= self.verticalScrollBar().maximum() - _NEAR_END
         self._follow = FollowMode.END if at_end else FollowMode.OFF
         self._update_jump()
+        if value == 0 and not at_end and not self._older.isHidden():  # the reader is at the top
+            self.older_wanted.emit()
 
     def _steer(self) -> None:
         """Scroll to where following leads."""
@@ -293,8 +295,9 @@ class Invitation(QWidget):
         self.buttons: list[QPushButton] = []
         self._suited: list[Accepts] = []
         for suggestion, accepts in (*suggestions, (GENERAL_SUGGESTION, Accepts())):
-            button = _Suggestion(suggestion)
-            button.clicked.connect(lambda _checked=False, text=suggestion: self.chosen.emit(text))
+            question = tr(suggestion)  # it is asked, and answered, in the window's language
+            button = _Suggestion(question)
+            button.clicked.connect(lambda _checked=False, text=question: self.chosen.emit(text))
             layout.addWidget(button)
             self.buttons.append(button)
             self._suited.append(accepts)

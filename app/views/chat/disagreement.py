@@ -64,7 +64,8 @@ class DisagreementCard(QFrame):
         places = (key.partition(".")[2] for key in side.items)
         items = [card.item(int(place)) for place in places if card and place.isdecimal()]
         named = {item.finding for item in items if item is not None}
-        shown = [one for one in findings if one.id in named] or findings
+        # Of a tool that says nothing of single findings all are shown, else none of another one.
+        shown = [one for one in findings if one.id in named or not side.items]
         chips = [services.links.chip(one) for one in shown[:_MOST_CHIPS]]
         self.chips += chips
         return Flow(SPACE.xs, button, *chips)

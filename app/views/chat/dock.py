@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFontMetrics, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QInputDialog,
@@ -53,6 +54,7 @@ from app.workspace.workspace import Workspace
 _LISTED = 20  # threads in the menu
 _TITLE_CHARS = 46
 _HIT_CHARS = 64
+_PAUSE_MS = 150  # of typing, before it is searched for
 _DELETED = translatable(
     "Its questions, answers, results and pictures, also those of its earlier versions, are removed "
     "from this computer, the log of what was done is not. Files that you exported stay where you "
@@ -65,12 +67,14 @@ class ChatDock(QWidget):
 
     run_ended = Signal(str, str)  # run id, kind of its last event; once its end is shown
     attention_wanted = Signal()  # a question to the user, or an answer
-    elsewhere = Signal(str, bool)  # a run about a study not shown: its image's UID; asks or ended
+    elsewhere = Signal(str, str, object)
+    """A run about a study not shown: "asks" or its last event, its image's UID, what shows it."""
     model_settings_wanted = Signal()
     limits_wanted = Signal()
     models_wanted = Signal(str)  # name of the model to choose there
     file_wanted = Signal()  # to be opened, then given to `attachments`
     region_wanted = Signal()  # a box is to be drawn
+    image_closed = Signal()  # that of a finding that a link leads to
 
     def __init__(
         self,
@@ -96,7 +100,7 @@ class ChatDock(QWidget):
         self._background = Background(1, self)  # files and thumbnails, one at a time
         self._threads = Threads(store, self._background, self)
         self._store = store
-        self._links = FindingLinks(workspace)
+        self._links = FindingLinks(workspace, self.image_closed.emit)
         self._services = ChatServices(
             self._links,
             self._background,
@@ -281,8 +285,7 @@ class ChatDock(QWidget):
             self._live.handle(event)
         if isinstance(event, ApprovalRequested):
             self.attention_wanted.emit()
-            if self._is_elsewhere():
-                self.elsewhere.emit(self._about, True)
+            self._tell_elsewhere("asks")
 
     def _is_elsewhere(self) -> bool:
         """Return whether the run is about a study that no viewport shows."""
@@ -292,12 +295,19 @@ class ChatDock(QWidget):
         here = {workspace.study_key_at(one.sop_instance_uid) for one in images if one is not None}
         return bool(about) and about not in here
 
-    def show_run(self) -> None:
-        """Scroll to the latest run, or to what it asks."""
-        if self.conversation.runs:
-            run = self.conversation.runs[-1]
-            asked = [card for card in run.approvals.values() if not card.answered]
-            self.conversation.reveal(asked[-1] if asked else run.open_answer or run)
+    def _tell_elsewhere(self, what: str) -> None:
+        if self._live is not None and self.thread is not None and self._is_elsewhere():
+            show = partial(self._show_run, self.thread.thread_id, self._live.run_id)
+            self.elsewhere.emit(what, self._about, show)
+
+    def _show_run(self, thread_id: str, run_id: str) -> None:
+        """Scroll to a run's answer, or to what it asks; open its conversation if it is another."""
+        run = next((one for one in self.conversation.runs if one.run_id == run_id), None)
+        if run is None:
+            self.open_thread(thread_id, run_id)
+            return
+        asked = [card for card in run.approvals.values() if not card.answered]
+        self.conversation.reveal(asked[-1] if asked else run.open_answer or run)
 
     def _on_run_ended(self, run_id: str, kind: str) -> None:
         unsaved = self.thread.take_notice() if self.thread is not None else ""
@@ -305,8 +315,8 @@ class ChatDock(QWidget):
             self.conversation.add_note(Notice(unsaved, tone="warning"))
         self.run_ended.emit(run_id, kind)
         self.attention_wanted.emit()
-        if self._live is not None and self._is_elsewhere():
-            self.elsewhere.emit(self._about, False)
+        if kind != "run_cancelled":  # the user knows
+            self._tell_elsewhere(kind)
 
     def _show_state(self) -> None:
         self.composer.set_busy(self._agent.busy, self._agent.stopping)
@@ -506,15 +516,18 @@ class ChatDock(QWidget):
         elif f"{scheme}:" == ENTRY_SCHEME:
             self._links.show_entry(key)
         elif (card := self._result(int(number))) is None:
-            self._earlier.show_more()  # it belongs to an earlier run that is not shown
+            # It belongs to an earlier run that is not shown.
+            self._earlier.show_until(
+                lambda: self._result(int(number)) is not None, lambda: self._follow_link(target)
+            )
         elif not place:
             self._links.show_next(card.findings)
             self.show_card(card)
         else:
             item = card.item(int(place))
-            if item is not None and item.finding:
-                self._links.show(item.finding)
-            elif item is not None and item.entry:
+            if item is not None and item.finding and self._links.show(item.finding):
+                return
+            if item is not None and item.entry:
                 self._links.show_entry(item.entry)
             else:
                 self.show_card(card)
@@ -595,7 +608,10 @@ class Header(QWidget):
         self.finder = QLineEdit()
         self.finder.setPlaceholderText(tr("Find in conversations"))
         self.finder.setAccessibleName(tr("Find in conversations"))
-        self.finder.textEdited.connect(self.history_wanted)
+        # Every search reads all conversations: one is made once the typing pauses.
+        self._typed = QTimer(self, singleShot=True, interval=_PAUSE_MS)
+        self._typed.timeout.connect(lambda: self.history_wanted.emit(self.finder.text()))
+        self.finder.textEdited.connect(lambda _words: self._typed.start())
         field = QWidgetAction(self.menu)
         field.setDefaultWidget(self.finder)
         self.menu.addAction(field)

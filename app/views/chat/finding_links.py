@@ -77,11 +77,14 @@ class LinkedText(Protocol):
 class FindingLinks:
     """Links the chat's chips and texts to findings; call `close` before the dock is destroyed."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(
+        self, workspace: Workspace, tell_closed: Callable[[], object] = lambda: None
+    ) -> None:
         self._workspace = workspace
+        self._tell_closed = tell_closed  # called where the image of a finding to show is closed
         self._chips: WeakSet[FindingChip] = WeakSet()
         self._texts: WeakSet[LinkedText] = WeakSet()
-        self._names: dict[str, tuple[str, str]] = {}  # finding id -> (label, SOP Instance UID)
+        self._made: dict[str, Finding] = {}  # as the tool made them, by id
         self._disconnect: list[Callable[[], None]] = [
             workspace.annotations.changed.connect(self._on_changed),
             workspace.annotations.changed.connect(self._update_texts),
@@ -96,8 +99,7 @@ class FindingLinks:
     def chip(self, finding: Finding) -> FindingChip:
         """Return a chip that selects `finding` and shows whether it is selected."""
         chip = FindingChip(finding)
-        # A tool that runs again replaces its findings: the chip then leads to the new one.
-        self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
+        self._made[finding.id] = finding
         chip.clicked.connect(lambda _checked=False, key=finding.id: self.select(key))
         self._chips.add(chip)
         self._dress(chip)
@@ -168,13 +170,20 @@ class FindingLinks:
         else:
             self.show(finding_id)
 
-    def show(self, finding_id: str) -> None:
-        """Select a finding and show it: its viewport, its frame, and its region in view."""
+    def show(self, finding_id: str) -> bool:
+        """Select a finding and show it: its viewport, its frame, and its region in view.
+
+        Return False if there is no such finding any more.
+        """
         key = self._current(finding_id)
-        if self._workspace.annotations.get(key) is None:
+        item = self._workspace.annotations.get(key)
+        if item is None:
             self._on_changed()
-        else:
-            self._workspace.show_finding(key)
+            return False
+        self._workspace.show_finding(key)
+        if self._workspace.instance_of(item.finding.image.sop_instance_uid) is None:
+            self._tell_closed()
+        return True
 
     def show_entry(self, entry_id: str) -> None:
         self._workspace.record.entry_wanted.emit(entry_id)
@@ -202,15 +211,23 @@ class FindingLinks:
         return self._current(one) == self._current(other)
 
     def _current(self, finding_id: str) -> str:
-        """Return the id of the finding, or of the one that replaced it when the tool ran again."""
+        """Return the id of the finding, or of the one that replaced it when the tool ran again.
+
+        Where that may be one of several, or the user deleted the finding, it is the old id.
+        """
         annotations = self._workspace.annotations
-        if annotations.get(finding_id) is not None or finding_id not in self._names:
+        made = self._made.get(finding_id)
+        if made is None or annotations.get(finding_id) is not None:
             return finding_id
-        label, uid = self._names[finding_id]
-        for item in reversed(annotations.all()):
-            if item.finding.label == label and item.finding.image.sop_instance_uid == uid:
-                return item.finding.id
-        return finding_id
+        own = annotations.of_call(made.provenance)
+        newer = [
+            one.finding.id
+            for one in annotations.on_image(made.image)
+            if one.finding.label == made.label
+            and one.finding.provenance.tool == made.provenance.tool
+            and one.finding.id not in own
+        ]
+        return newer[0] if len(newer) == 1 else finding_id
 
     def _dress(self, chip: FindingChip) -> None:
         annotations = self._workspace.annotations

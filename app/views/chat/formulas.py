@@ -13,13 +13,6 @@ from typing import Any
 
 from app import paths
 
-INLINE = (
-    r"\$\$(?P<display>[^$\n]+?)\$\$"
-    r"|\\\((?P<round>[^\n]+?)\\\)|\\\[(?P<square>[^\n]+?)\\\]"
-    r"|(?<![\\$\w])\$(?=[^\s$\d]|\d[^$\n]*[\\^_=+*/<>])(?P<dollar>[^$\n]*?[^\s\\$])\$(?![\d\w$])"
-)
-"""A formula within a line; "$5 and $10" is none: the second dollar stands before a digit."""
-
 _ONE = r"(?:\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}|(\\[A-Za-z]+|[^\s{}\\]))"
 _TWO_PARTS = re.compile(r"\\[dt]?(frac|binom)\s*" + _ONE + r"\s*" + _ONE)
 _ROOT = re.compile(r"\\sqrt\s*(?:\[(\w+)\])?\s*" + _ONE)

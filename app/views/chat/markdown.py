@@ -1,7 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, tables (GFM), bold, code, fenced blocks and formulas are formatted; everything else
-shows as it is written.
+Headings, lists, tables (GFM), bold, italics, code, fenced blocks and formulas are formatted;
+everything else shows as it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings, to results of this conversation, and to entries of the patient's record.
 
@@ -19,6 +19,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -32,14 +33,18 @@ from PySide6.QtGui import (
 )
 
 from app.agent.answers.evidence import (
+    EARLIER,
+    FORMULA,
     MARK,
+    NOT_LOOKED_FOR,
     UNKNOWN,
     UNKNOWN_ITEM,
     citations,
     numbers_in,
     sentences,
+    wrapped,
 )
-from app.agent.answers.items import ENTRY_ID, Item
+from app.agent.answers.items import ENTRY_ID, MOST, Item
 from app.views.chat import formulas
 from app.views.plain_text import clean
 from app.views.text_view import ENTRY_SCHEME, LINK_SCHEME, RESULT_SCHEME
@@ -53,7 +58,8 @@ _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 _INLINE = re.compile(
     r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
-    rf"|(?P<formula>{formulas.INLINE})"
+    r"|(?P<italic>(?<![*\w])\*(?=[^\W_])[^*\n]+?(?<=[^\s*])\*(?![*\w]))"
+    rf"|(?P<formula>{FORMULA})"
 )
 _ENTRY = re.compile(rf"\[(?P<id>{ENTRY_ID})\]")
 """An entry of the record, cited by its id."""
@@ -73,6 +79,7 @@ class Style(Enum):
 
     PLAIN = auto()
     BOLD = auto()
+    ITALIC = auto()
     CODE = auto()
     FORMULA = auto()
     LINK = auto()
@@ -98,6 +105,7 @@ class CitedResult:
     tip: str
     items: Sequence[Item] = ()
     findings: Sequence[tuple[str, str]] = ()
+    shown: bool = True  # else its findings are not known here
 
 
 class Linker:
@@ -122,7 +130,10 @@ class Linker:
         same_image: Callable[[str, str], bool] = lambda _one, _other: True,
     ) -> None:
         self._results = dict(results or {})
-        self._known = {number: len(result.items) for number, result in self._results.items()}
+        self._known = {
+            number: len(result.items) if result.shown else 3 * MOST
+            for number, result in self._results.items()
+        }
         self._unknown = frozenset(str(one) for one in unknown)
         self._same_image = same_image
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
@@ -130,13 +141,17 @@ class Linker:
         own = {label.casefold() for one in self._results.values() for label, _ in one.findings}
         labels = sorted({key for key in self._targets.keys() | own if len(key) > 2}, key=len)
         joined = "|".join(re.escape(label) for label in reversed(labels))
-        pattern = rf"(?<!\w)(?:{joined})(?!\w)" if joined else "(?!)"
+        # Not a part of a compound: "Heart" in "Heart-lung ratio".
+        pattern = rf"(?<!\w)(?<!\w-)(?:{joined})(?!-?\w)" if joined else "(?!)"
         self._labels = re.compile(pattern, re.IGNORECASE)
 
-    def spans(self, text: str) -> Iterator[Span]:
-        """Yield the spans of a line: bold text, code, links, and the rest unchanged."""
+    def spans(self, text: str, behind: str = "") -> Iterator[Span]:
+        """Yield the spans of a line: bold text, code, links, and the rest unchanged.
+
+        `behind` is the next line if the last sentence goes on in it, and may be cited there.
+        """
         if not _STOP.search(text):
-            yield from self._sentence(text)
+            yield from self._sentence(text, behind)
             return
         found = (*_INLINE.finditer(text), *self._labels.finditer(text))
         whole = [one.span() for one in found]
@@ -146,10 +161,11 @@ class Linker:
             if not any(first < start < last for first, last in whole)
         ]
         for start, end in pairwise([*starts, len(text)]):
-            yield from self._sentence(text[start:end])
+            yield from self._sentence(text[start:end], behind if end == len(text) else "")
 
-    def _sentence(self, text: str) -> Iterator[Span]:
-        targets = self._targets_in(text)
+    def _sentence(self, text: str, behind: str) -> Iterator[Span]:
+        rest = behind[: next(sentences(behind))[1]]
+        targets = self._targets_in(f"{text} {rest}")
         for piece, inline in split(text, _INLINE.finditer(text)):
             if inline is None:
                 yield from self._linked(piece, Style.PLAIN, targets)
@@ -158,6 +174,8 @@ class Linker:
             elif inline["formula"]:
                 tex = inline["display"] or inline["round"] or inline["square"] or inline["dollar"]
                 yield Span(formulas.unicode_formula(tex), Style.FORMULA)
+            elif inline["italic"]:
+                yield from self._linked(piece[1:-1], Style.ITALIC, targets)
             else:
                 yield from self._linked(piece[2:-2], Style.BOLD, targets)
 
@@ -166,8 +184,11 @@ class Linker:
         found = citations(sentence, self._known)
         ids = [(one["number"], one["item"]) for part in found for one in numbers_in(part[0])]
         own = [pair for number, item in ids for pair in self._findings_of(int(number), item)]
-        if not own:
-            return self._targets
+        results = (self._results.get(int(number)) for number, _ in ids)
+        if any(result is not None and not result.shown for result in results):
+            return {}
+        if not own:  # of an earlier image nothing tells which finding is meant
+            return {} if EARLIER.search(sentence) else self._targets
         chosen: dict[str, str] = {}
         for label, key in own:  # of two images' findings of one name neither is meant for sure
             same = label not in chosen or self._same_image(chosen[label], key)
@@ -226,7 +247,8 @@ class Linker:
         if number not in self._results or item > self._known[number]:
             return Span(text, style)
         result = self._results[number]
-        tip = f"{result.items[item - 1].text}\n{result.tip}" if item else result.tip
+        known = item and result.shown
+        tip = f"{result.items[item - 1].text}\n{result.tip}" if known else result.tip
         return Span(text, Style.CITATION, found["id"], tip)
 
 
@@ -250,10 +272,15 @@ class _State:
 
     fenced: bool = False  # inside a ``` block
     formula: bool = False  # inside a formula of several lines
+    unlinked: bool = False  # in the list of what was not looked for
     fresh: bool = True  # the last paragraph is empty: at the start, and after a table
     gap: bool = False  # a blank line came before
     columns: int = 0  # of the table that the line before belongs to
+    right: tuple[int, ...] = ()  # numbers of its columns whose cells end at the right
     rows: int = 0  # of that table so far
+
+
+_NO_LINKS = Linker()
 
 
 class MarkdownWriter:
@@ -328,16 +355,24 @@ class MarkdownWriter:
         if state.formula and line.strip() and not state.fenced:
             line = f"$${line.strip().replace('$', '')}$$"
         if not state.fenced and not line.strip():
-            return replace(state, gap=True, columns=0)
+            return replace(state, gap=True, unlinked=False, columns=0)
+        if line.strip() in NOT_LOOKED_FOR:
+            state = replace(state, unlinked=True)
         if "|" in line and not state.fenced:
             cells = _cells(line)
             head = not state.columns and _RULE.fullmatch(following) is not None
             columns = len(cells) if head else state.columns
             if columns and (not head or len(_cells(following)) == columns <= _MOST_COLUMNS):
-                self._write_row(cursor, cells, columns, head=head)
+                right = state.right
+                if head:
+                    rule = enumerate(_cells(following))
+                    right = tuple(at for at, one in rule if one.endswith(":") and one[0] != ":")
+                last = "|" not in following
+                self._write_row(cursor, cells, columns, right, head=head, last=last)
                 rows = 1 if head else state.rows + 1
                 columns = columns if rows < _MOST_ROWS else 0
-                return replace(state, fresh=True, gap=False, columns=columns, rows=rows)
+                shown = replace(state, fresh=True, gap=False, columns=columns, rows=rows)
+                return replace(shown, right=right)
         heading = None if state.fenced else _HEADING.match(line)
         item = None if state.fenced else _ITEM.match(line)
         block = QTextBlockFormat()
@@ -359,11 +394,22 @@ class MarkdownWriter:
             cursor.insertText(f"{item['number'] or '•'}\t", self._formats[Style.PLAIN])
         if not state.fenced:
             text = heading["text"] if heading else item["text"] if item else line.strip()
-            self._write_spans(cursor, text, bold=heading is not None)
+            goes_on = wrapped(f"{line}\n{following}", len(line))
+            behind = following if goes_on else ""
+            linker = _NO_LINKS if state.unlinked else self._linker
+            spans = linker.spans(text, behind)
+            self._write_spans(cursor, spans, bold=heading is not None)
         return replace(state, fresh=False, gap=False, columns=0)
 
     def _write_row(
-        self, cursor: QTextCursor, cells: Sequence[str], columns: int, *, head: bool
+        self,
+        cursor: QTextCursor,
+        cells: Sequence[str],
+        columns: int,
+        right: Sequence[int],
+        *,
+        head: bool,
+        last: bool,
     ) -> None:
         """Write a row as a table of its own, so that the time does not grow with the rows."""
         percent = QTextLength.Type.PercentageLength
@@ -374,18 +420,24 @@ class MarkdownWriter:
         shape.setCellSpacing(0)
         shape.setCellPadding(2)
         shape.setTopMargin(SPACE.s if head else 0)
+        shape.setBottomMargin(SPACE.s if last else 0)
         table = cursor.insertTable(1, columns, shape)
         texts = [*cells[: columns - 1], " | ".join(cells[columns - 1 :])]
         for number, text in enumerate(texts):
-            self._write_spans(table.cellAt(0, number).firstCursorPosition(), text, bold=head)
+            cell = table.cellAt(0, number).firstCursorPosition()
+            if number in right:
+                block = QTextBlockFormat()
+                block.setAlignment(Qt.AlignmentFlag.AlignRight)
+                cell.setBlockFormat(block)
+            self._write_spans(cell, self._linker.spans(text), bold=head)
         cursor.movePosition(QTextCursor.MoveOperation.End)
 
     @property
     def _formats(self) -> dict[Style, QTextCharFormat]:
         return _char_formats(THEME.window)
 
-    def _write_spans(self, cursor: QTextCursor, text: str, *, bold: bool) -> None:
-        for span in self._linker.spans(text):
+    def _write_spans(self, cursor: QTextCursor, spans: Iterable[Span], *, bold: bool) -> None:
+        for span in spans:
             cursor.insertText(span.text, self._format(span, bold=bold))
 
     def _format(self, span: Span, *, bold: bool) -> QTextCharFormat:
@@ -439,6 +491,7 @@ def _char_formats(_theme: str) -> dict[Style, QTextCharFormat]:
     for form in formats.values():
         form.setForeground(QColor(THEME.text))
     formats[Style.BOLD].setFontWeight(QFont.Weight.DemiBold)
+    formats[Style.ITALIC].setFontItalic(True)
     formula = formats[Style.FORMULA]
     formula.setFontFamilies(["STIX Two Text", "Cambria Math", "DejaVu Serif", "serif"])
     code = formats[Style.CODE]

@@ -79,6 +79,7 @@ class PlanView(QWidget):
         self._texts = texts
         self._edit = edit  # None for a run that has ended
         self._event: PlanUpdated | None = None
+        self._ended = False
         self.editing = False
         self.head = link_button(tr("Plan"), action=self.toggle)
         show_open(self.head, True)
@@ -102,8 +103,8 @@ class PlanView(QWidget):
         column(heads, self.hint, self.goal, self.steps, spacing=SPACE.xs, parent=self)
 
     def end_editing(self) -> None:
-        """Offer no more changes, since the run has ended."""
-        self._edit, self.editing = None, False
+        """Offer no more changes, since the run has ended; nothing runs or waits any more."""
+        self._edit, self.editing, self._ended = None, False, True
         if self._event is not None:
             self.show_plan(self._event)
 
@@ -146,7 +147,7 @@ class PlanView(QWidget):
 
     def show_plan(self, event: PlanUpdated) -> None:
         self._event = event
-        reader = _Reader(event, self._texts)
+        reader = _Reader(event, self._texts, ended=self._ended)
         steps, changes = reader.steps(), reader.changes()
         done = sum(1 for step in event.steps if step.get("state") == "done")
         head = tr("Plan")
@@ -253,7 +254,7 @@ class PlanLineView(QWidget):
                 self.edits[kind] = button
             buttons = QWidget()
             row(*self.edits.values(), spacing=0, parent=buttons)
-            self._grid.addWidget(buttons, 0, 3, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(buttons, 0, 3, 2, 1, Qt.AlignmentFlag.AlignTop)
             buttons.show()  # now, not with the next event: Tab goes to them
         for kind, button in self.edits.items():
             button.setVisible(bool(kinds))
@@ -279,8 +280,9 @@ class PlanLineView(QWidget):
 class _Reader:
     """Puts an event into words."""
 
-    def __init__(self, event: PlanUpdated, texts: PackTexts) -> None:
+    def __init__(self, event: PlanUpdated, texts: PackTexts, *, ended: bool) -> None:
         self._event = event
+        self._ended = ended
         self._texts = texts
         named = {str(step.get("tool", "")) for step in event.steps}
         named.update(name for item in event.overrides for name in (item.tool, item.instead))
@@ -317,6 +319,8 @@ class _Reader:
     def _step(self, step: Mapping[str, Any]) -> PlanLine:
         state, by = str(step.get("state", "")), str(step.get("by", ""))
         state = state if state in _STATES else "pending"
+        if self._ended:  # a kill of the program told no more of these
+            state = {"running": "failed", "pending": "skipped"}.get(state, state)
         # Why a step was not run stands in full at the rule's change, so not here as well.
         at_change = {f"Not run: {item.reason}" for item in self._event.overrides}
         reasons = [str(step.get(key) or "") for key in ("why", "verdict")]

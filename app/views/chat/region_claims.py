@@ -64,7 +64,7 @@ def claims_menu(dock: ChatDock, finding_id: str, parent: QWidget) -> QMenu:
     menu.setTitle(tr("Claims about this"))
     found = mentions(dock, finding_id)
     if not found:
-        menu.addAction(tr("No sentence of this conversation cites it")).setEnabled(False)
+        menu.addAction(tr("No sentence that is shown cites it")).setEnabled(False)
     for mention in found[:_MOST]:
         action = menu.addAction(menu_text(one_line(mention.text, _CHARS)))
         action.triggered.connect(partial(_show, dock, mention))

@@ -306,7 +306,7 @@ class RunView(QWidget):
             if number not in found:
                 card = self._actions.result(number)
                 earlier = tr("Result {number}, from earlier").format(number=number)
-                found[number] = card.cited if card else CitedResult(earlier)
+                found[number] = card.cited if card else CitedResult(earlier, shown=False)
         return found
 
     # -- tools
@@ -317,6 +317,7 @@ class RunView(QWidget):
         if self.plan is None:
             edit = self._actions.edit_plan if self._live else None
             self.plan = PlanView(self._actions.texts, edit)
+            self.plan.edit.clicked.connect(self._say_thinking)
             # Above the cards, even if the plan comes after the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -349,7 +350,8 @@ class RunView(QWidget):
 
     def _say_thinking(self) -> None:
         if not any(card.running for card in self.cards.values()):
-            self.activity.say(tr("Thinking…"))
+            held = self.plan is not None and self.plan.editing
+            self.activity.say(tr("The plan waits for you.") if held else tr("Thinking…"))
 
     def _request(self, event: ApprovalRequested) -> None:
         self._stream.close()

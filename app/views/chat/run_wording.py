@@ -100,7 +100,8 @@ def _usage(sent: int, received: int, estimated: bool, cost: float | None, remote
     ).format(sent=sent, received=received)
     if cost is not None:
         return f"{text}, {_dollars(cost)}"
-    return text if remote else f"{text}, {tr('on this computer: no cost')}"
+    price = tr("price not known") if remote else tr("on this computer: no cost")
+    return f"{text}, {price}"
 
 
 def _dollars(cost: float) -> str:

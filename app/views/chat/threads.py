@@ -149,7 +149,7 @@ class EarlierRuns(QObject):
         self._jobs: deque[Generator[None]] = deque()
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._work)
-        conversation.older_wanted.connect(self.show_more)
+        conversation.older_wanted.connect(lambda: self.show_more())
         conversation.trimmed.connect(self._on_trimmed)
 
     @property
@@ -176,7 +176,20 @@ class EarlierRuns(QObject):
             self._jobs.append(self._scroll_to(reveal))
         self._conversation.set_older(self._hidden > 0)
 
-    def show_more(self) -> None:
+    def show_until(self, there: Callable[[], bool], then: Callable[[], object]) -> None:
+        """Show earlier runs until `there` returns True, and call `then`; never if none makes it."""
+
+        def look() -> Generator[None]:
+            if there():
+                then()
+            else:
+                self.show_more(look)
+            yield
+
+        self.show_more(look)
+
+    def show_more(self, behind: Callable[[], Generator[None]] | None = None) -> None:
+        """Show some more earlier runs; `behind` is a job for when they are shown."""
         thread = self._current()
         if thread is None or not self._hidden or self._reading:
             return
@@ -190,6 +203,8 @@ class EarlierRuns(QObject):
             self._hidden = chosen[0][0] if chosen else 0
             for place, run in reversed(chosen):
                 self._add(run, place, thread, at_end=False)
+            if behind is not None:
+                self._jobs.append(behind())
             self._conversation.set_older(self._hidden > 0)
 
         def failed(error: SightlineError) -> None:

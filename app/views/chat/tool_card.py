@@ -17,6 +17,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
+from app.agent.answers.german import in_german, is_german
 from app.agent.answers.items import Item
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.agent.messages import for_people
@@ -211,10 +212,20 @@ class ToolCard(QFrame):
                 if not set() < _figures_in(line) <= said
                 and line.removeprefix("⚠ ").casefold() not in text
             ]
-            self.warning.set_plain("\n".join(left))
-            self.warning.setVisible(bool(left))
+            self._show_warnings(left)
+            if left and is_german([answer]):  # it repeats them in German
+                self._tools.background.submit(
+                    lambda: [in_german(line.removeprefix("⚠ ")) for line in left],
+                    lambda told: self._show_warnings(_not_in(told, text)),
+                    lambda _error: None,
+                )
         for chip in self.chips:
             chip.set_brief()
+
+    def _show_warnings(self, lines: Sequence[str]) -> None:
+        if isValid(self) and self.warning is not None:
+            self.warning.set_plain("\n".join(lines))
+            self.warning.setVisible(bool(lines))
 
     def finish(self, event: ToolFinished) -> None:
         self.status = "refused" if event.refused else event.status
@@ -527,6 +538,11 @@ def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _figures_in(text: str) -> set[str]:
     """Return the numbers in a text, without spaces and commas between thousands."""
     return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)[,\u2009](?=\d{3})", "", text)))
+
+
+def _not_in(told: Sequence[str], answer: str) -> list[str]:
+    """Return German warnings that an answer (in lower case) does not repeat, as lines."""
+    return [f"⚠ {one}" for one in told if one.rstrip(".").casefold() not in answer]
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:

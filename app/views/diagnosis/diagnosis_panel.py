@@ -12,13 +12,13 @@ from app.views import theme
 from app.views.background import Background
 from app.views.diagnosis.diagnosis_texts import presentation_rows, unused_text
 from app.views.diagnosis.differential_page import DifferentialPage
-from app.views.diagnosis.lists import RowList, search_field
+from app.views.diagnosis.lists import RowList
 from app.views.diagnosis.session_page import SessionPage
 from app.views.layouts import column, row
 from app.views.plain_text import breakable
 from app.views.theme import SPACE
 from app.views.translation import tr
-from app.views.widgets import ElidedLabel, label, tool_button
+from app.views.widgets import ElidedLabel, label, search_field, tool_button
 from app.views.wording import error_text
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.record import OpenRecord

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.tools.diagnosis.differential import Differential, Evidence, Gain, Weight
+from app.tools.diagnosis.differential import Differential, Evidence, InformationGain, Weight
 from app.tools.diagnosis.differential_tool import percent
 from app.tools.diagnosis.session import DiagnosisSession
 from app.tools.diagnosis.table import (
@@ -197,7 +197,7 @@ def _moved(
     return f"{disease}: {ratio}, {percent(before)} → {percent(after)}"
 
 
-def gain_rows(differential: Differential, gains: Iterable[Gain]) -> list[Row]:
+def gain_rows(differential: Differential, gains: Iterable[InformationGain]) -> list[Row]:
     """Return the tests by what they are expected to tell, with what either result would mean."""
     table = differential.presentation
     rows: list[Row] = []

@@ -13,14 +13,14 @@ from app.views.diagnosis.diagnosis_texts import (
     sources_text,
     step_rows,
 )
-from app.views.diagnosis.lists import FindingStates, RowList, search_field
+from app.views.diagnosis.lists import FindingStates, RowList
 from app.views.diagnosis.probability_bars import ProbabilityBars, bar_figures
 from app.views.diagnosis.step_chart import StepChart
 from app.views.layouts import column, row
 from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE
 from app.views.translation import tr
-from app.views.widgets import label, number_field, plain_tip, push_button, tool_button
+from app.views.widgets import label, number_field, plain_tip, push_button, search_field, tool_button
 from app.views.wording import DOT
 from app.workspace.diagnosis import OpenDiagnosis
 

@@ -9,13 +9,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QHeaderView,
-    QLineEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
 )
 
-from app.views import icons
 from app.views.diagnosis.diagnosis_texts import Row
 from app.views.theme import SPACE, THEME, TYPE, ui_font
 from app.views.translation import tr, translatable
@@ -213,14 +211,3 @@ class FindingStates(RowList):
             self.state_wanted.emit(finding, _STATES[place])
         else:
             super().keyPressEvent(event)
-
-
-def search_field(name: str) -> QLineEdit:
-    """Return a field to search by, named so."""
-    field = QLineEdit()
-    field.setPlaceholderText(name)
-    field.setAccessibleName(name)
-    field.setToolTip(plain_tip(name))
-    field.setClearButtonEnabled(True)
-    field.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-    return field

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QTextDocument,
     QTextFrameFormat,
 )
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QTextEdit, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTextEdit, QWidget
 from shiboken6 import isValid
 
 from app.errors import SightlineError
@@ -27,7 +27,7 @@ from app.imaging.layers import Layer, LayerItem, Shape
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode, key_images, nodes_of
 from app.imaging.types import Content, Instance
-from app.views import icons, wording
+from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_layer import to_qimage
 from app.views.documents.report_document import (
@@ -55,6 +55,7 @@ from app.views.widgets import (
     plain_tip,
     push_button,
     rule,
+    search_field,
     tool_button,
 )
 from app.views.wording import CONTENT_NAMES
@@ -155,15 +156,12 @@ class ReportPage(QWidget):
         self.take_marks.setToolTip(
             plain_tip(tr("Put the report's marks on the images, where they can be changed"))
         )
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search in the report"))
-        self.search.setAccessibleName(tr("Search in the report"))
-        self.search.setToolTip(plain_tip(tr("Search in the report; Enter finds the next place")))
-        self.search.setClearButtonEnabled(True)
+        self.search = search_field(
+            tr("Search in the report"), tip=tr("Search in the report; Enter finds the next place")
+        )
         self.search.setAcceptDrops(False)  # a file that is dropped here is opened
         self.search.setMinimumWidth(90)
         self.search.setMaximumWidth(260)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
         leave.setContext(Qt.ShortcutContext.WidgetShortcut)
         leave.activated.connect(self._leave_search)

@@ -74,6 +74,14 @@ class PictureSource:
             isinstance(one.geometry, Label) for _, drawn in self._drawn for one in drawn.shapes
         )
 
+    def with_labels(self, keep: Callable[[Annotation], bool]) -> PictureSource:
+        """Return the same with the labels of those marks on the shown frame that `keep` names."""
+        here = tuple(
+            one if keep(one) else replace(one, finding=replace(one.finding, label=""))
+            for one in self._here
+        )
+        return replace(self, _here=here)
+
     def duration_ms(self, place: int) -> float:
         """Return how long a movie shows the frame at a position: as in the file, else 100 ms."""
         return frame_duration(*self.frames[place])

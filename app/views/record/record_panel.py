@@ -11,7 +11,6 @@ from PySide6.QtGui import QColor, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QLineEdit,
     QMenu,
     QSplitter,
     QStackedWidget,
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.records.types import Entry, Patient, RecordMatch, Records
-from app.views import icons, theme
+from app.views import theme
 from app.views.background import Background
 from app.views.layouts import column, icon_row, row
 from app.views.record.record_sections import (
@@ -44,6 +43,7 @@ from app.views.widgets import (
     label,
     plain_tip,
     push_button,
+    search_field,
     tool_button,
 )
 from app.workspace.record import OpenRecord
@@ -99,12 +99,9 @@ class RecordPanel(QWidget):
         )
         self._mark = IconLabel("circle-check", 14)
         self.belongs = label("", "caption", wrap=True)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search the record"))
-        self.search.setAccessibleName(tr("Search the record"))
-        self.search.setToolTip(plain_tip(tr("List the entries that contain all words")))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = search_field(
+            tr("Search the record"), tip=tr("List the entries that contain all words")
+        )
         self._soon = QTimer(self, singleShot=True, interval=_SEARCH_MS)
         self._soon.timeout.connect(self._fill)
         self.search.textChanged.connect(lambda _text: self._soon.start())
@@ -466,12 +463,7 @@ class _People(QWidget):
         self._asked = 0
         self.cancelled = lambda: None
         self.reason = label("", "warning", wrap=True)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search name or ID"))
-        self.search.setAccessibleName(tr("Search the patients"))
-        self.search.setToolTip(plain_tip(tr("Search name or ID")))
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = search_field(tr("Search name or ID"), tr("Search the patients"))
         self._soon = QTimer(self, singleShot=True, interval=_SEARCH_MS)
         self._soon.timeout.connect(self._list)
         self.search.textChanged.connect(lambda _text: self._soon.start())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtWidgets import QFileDialog
 
 from app.errors import SightlineError
-from app.imaging.reports.diagnostic_report import diagnostic_report
+from app.imaging.reports.report_bytes import report_bytes
 from app.imaging.reports.written_report import (
     ENCAPSULATED,
     FHIR,
@@ -21,12 +19,11 @@ from app.imaging.reports.written_report import (
     TEXT,
     ReportExport,
     WrittenReport,
-    report_text,
 )
 from app.views.report.report_pdf import report_pdf
 from app.views.report.report_pictures import all_drawn, pictures_of
 from app.views.results.exporting import write_result
-from app.views.translation import tr, translatable
+from app.views.translation import tr, tr_n, translatable
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -58,9 +55,16 @@ class ReportFiles:
         dialog.setDefaultSuffix(next(iter(endings.values())))
         dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(endings[name]))
         dialog.selectFile(tr("Sightline report"))
-        dialog.accepted.connect(
-            lambda: self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
-        )
+        key = self._window.report.key
+
+        def save() -> None:
+            if self._window.report.key == key:
+                self.save(Path(dialog.selectedFiles()[0]), forms[dialog.selectedNameFilter()])
+            else:  # a run of the assistant may show another one meanwhile
+                told = tr("Another study is shown now: nothing was saved")
+                self._window.notices.show_notice("warning", told)
+
+        dialog.accepted.connect(save)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
@@ -79,10 +83,14 @@ class ReportFiles:
         content = self._content(form, written)
         opened = list(window.workspace.opened_files())
 
+        left = len(window.report.checks) if written.signature is None else 0
+
         def done(_none: object) -> None:
             told = tr("Saved in {path}").format(path=path.parent)
             if written.signature is None:
                 told = f"{told}\n{tr('Draft, not signed')}"
+            if left:
+                told = f"{told}. {tr_n('%n thing to look at', '%n things to look at', left)}"
             window.notices.show_notice("info", tr("Exported"), told)
 
         def failed(error: SightlineError) -> None:
@@ -94,27 +102,19 @@ class ReportFiles:
     def _content(self, form: str, written: WrittenReport) -> Callable[[], bytes]:
         """Return what makes the file, on a background thread."""
         workspace, report = self._window.workspace, self._window.report
-        uids = dict.fromkeys(one.image.sop_instance_uid for one in written.findings)
-        found = filter(None, map(workspace.studies.with_uid, uids))
+        found = workspace.studies.instances_with(
+            one.image.sop_instance_uid for one in written.findings
+        )
         shown = workspace.acquired
-        images = tuple(found) or ((shown,) if shown is not None else ())
-        if form == TEXT:
-            return lambda: report_text(written).encode()
-        if form == FHIR:
-            return partial(diagnostic_report, written, report.subject, images)
-        job = ReportExport(form, images, written)
-        decoder = self._window.decoder
-        if form == SR:
-            return lambda: decoder.report_object(job).result()
+        images = found or ((shown,) if shown is not None else ())
         colors = {item.finding.id: item for item in workspace.annotations.all()}
-        with_uid = workspace.studies.with_uid
+        with_uid, decoder = workspace.studies.with_uid, self._window.decoder
         pictures = pictures_of(written.findings, with_uid, report.key_images(), colors)
 
         def pdf() -> bytes:
-            return report_pdf(written, all_drawn(pictures, decoder))
+            return report_pdf(written, all_drawn(pictures, decoder, written.language))
 
-        if form == PDF:
-            return pdf
-        return lambda: decoder.report_object(
-            replace(job, pdf=np.frombuffer(pdf(), np.uint8))
-        ).result()
+        def write(job: ReportExport) -> bytes:
+            return decoder.report_object(job).result()
+
+        return partial(report_bytes, form, written, report.subject, images, write, pdf)

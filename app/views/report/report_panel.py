@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QImage, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
+    QLabel,
     QLineEdit,
     QMenu,
     QScrollArea,
@@ -21,7 +22,7 @@ from shiboken6 import isValid
 
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.reports.checks import Fault
+from app.imaging.reports.checks import SINCE, Fault
 from app.imaging.reports.report_draft import ReportDraft, Section, Sentence, is_struck
 from app.views import theme
 from app.views.background import Background, DaemonTasks
@@ -33,7 +34,7 @@ from app.views.report.report_pictures import ReportPicture, drawn, pictures_of
 from app.views.report.report_texts import check_rows, faults_in, signature_text, status_text
 from app.views.report.section_editor import SectionEditor
 from app.views.theme import SPACE
-from app.views.translation import language, tr, tr_n
+from app.views.translation import language, tr, tr_n, tr_report
 from app.views.widgets import (
     ElidedLabel,
     EmptyState,
@@ -43,9 +44,18 @@ from app.views.widgets import (
     push_button,
     tool_button,
 )
-from app.views.wording import error_text
+from app.views.wording import date, error_text, one_line, person_name
 from app.workspace.report import OpenReport
+from app.workspace.review import login
 from app.workspace.workspace import Workspace
+
+
+def _heading(title: str) -> QLabel:
+    """Return the title of a section, nearer to what it names than to what is above."""
+    made = label(title, "section")
+    made.setContentsMargins(0, SPACE.s, 0, 0)
+    return made
+
 
 Worder = Callable[[list[str], str], list[str]]
 """`worder(sentences, language)` returns them in a model's words; slow, on a thread."""
@@ -82,6 +92,7 @@ class ReportPanel(QWidget):
         self._wording = False
         self._told = ""  # why the last thing that was asked for was not done
         self.editors: dict[str, SectionEditor] = {}
+        self._headings: dict[str, QLabel] = {}
         self.pictures: list[PictureButton] = []
         self._built = False
         self._shown: tuple[object, ...] = ()  # what the editors were made for
@@ -113,7 +124,9 @@ class ReportPanel(QWidget):
         self.word = tool_button("sparkles", tr("Let the language model word it"), self._word)
         self.export = tool_button("download", tr("Export the report…"), self.export_wanted.emit)
         head = row((self.title, 1), self.templates, self.word, self.again, self.export, spacing=0)
+        self.subject = label("", "caption", wrap=True)
         self.status = label("", "caption", wrap=True)
+        self.since = label(tr("Findings have changed since it was signed"), "warning", wrap=True)
         self.problem = label("", "warning", wrap=True)
         self.empty = EmptyState(
             "file-text",
@@ -137,15 +150,25 @@ class ReportPanel(QWidget):
         self.name = QLineEdit()
         self.name.setPlaceholderText(tr("Your name, in words"))
         self.name.setAccessibleName(tr("Your name, in words"))
+        self.name.setMaxLength(64)  # of a DICOM name
         self.name.returnPressed.connect(self._sign)
         self.sign = push_button(tr("Sign"), self._sign, primary=True)
         self.addendum = push_button(tr("Addendum"), self.report.begin_addendum)
         self.unsign = push_button(tr("Take back the signature"), self._unsign)
-        checks = row((self.checks_title, 1), self.add_missing, self.remove_struck)
-        signing = row((self.name, 1), self.sign, self.addendum, self.unsign)
+        mending = row((self.add_missing, 1), (self.remove_struck, 1))
+        signing, signed = row((self.name, 1), self.sign), row((self.addendum, 1), (self.unsign, 1))
         margins = (SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
-        parts = (head, self.status, self.problem, (self.empty, 1), (self.scrolled, 1))
-        column(*parts, checks, self.checks, signing, spacing=SPACE.xs, margins=margins, parent=self)
+        parts = (
+            head,
+            self.subject,
+            self.status,
+            self.since,
+            self.problem,
+            (self.empty, 1),
+            (self.scrolled, 1),
+        )
+        parts = (*parts, self.checks_title, self.checks, mending, signing, signed)
+        column(*parts, spacing=SPACE.xs, margins=margins, parent=self)
 
     @property
     def busy(self) -> bool:
@@ -178,8 +201,10 @@ class ReportPanel(QWidget):
             self.name,
             self.sign,
         )
-        for part in (*parts, self.addendum, self.unsign, self.checks, self.status):
+        for part in (*parts, self.addendum, self.unsign, self.checks, self.subject, self.status):
             part.setVisible(there)
+        changed = there and report.signed and any(one.fault in SINCE for one in report.checks)
+        self.since.setVisible(changed)
         problems = (error_text(report.problem) if report.problem else "", self._told)
         problem = "\n".join(filter(None, problems))
         self.problem.setText(breakable(problem))
@@ -189,12 +214,15 @@ class ReportPanel(QWidget):
             self._show_checks(None)
             return
         self.title.setText(draft.title)
+        self.subject.setText(self._whose())
         self.status.setText(status_text(draft))
-        shape = (report.study, draft.template, tuple(one.title for one in draft.sections))
+        shape = (report.key, draft.template, tuple(one.title for one in draft.sections))
         shape = (*shape, tuple(one.signature for one in draft.addenda))
         if shape != self._shown:
-            if shape[0] is not (self._shown[0] if self._shown else None):
+            if shape[0] != (self._shown[0] if self._shown else None):
                 self._tell("")
+                name = self._workspace.annotations.reviewer
+                self.name.setText(name if name != login() else "")
             self._shown = shape
             self._make_sections(draft)
             self._soon.start()  # they take 25 ms to make: they are filled in a turn of their own
@@ -206,6 +234,14 @@ class ReportPanel(QWidget):
         self._show_signing(draft)
         self._show_pictures()
         self._point_out(self._workspace.annotations.selected)
+
+    def _whose(self) -> str:
+        """Return patient, study and date of the report."""
+        study = self.report.study
+        if study is None:
+            return ""
+        parts = (person_name(study.patient), one_line(study.title), date(study.date))
+        return breakable("  ·  ".join(filter(None, parts)))
 
     # Sections
 
@@ -220,11 +256,13 @@ class ReportPanel(QWidget):
         self.pictures, self._pictured = [], ()
         for section in draft.sections:
             editor = SectionEditor(section.title)
+            editor.setPlaceholderText(section.title)
             editor.tip_of = self._tip_of
             editor.edited.connect(partial(self._edit, section.key))
             editor.finding_wanted.connect(self.finding_wanted)
             self.editors[section.key] = editor
-            self._sections.addWidget(label(section.title, "section"))
+            self._headings[section.key] = _heading(section.title)
+            self._sections.addWidget(self._headings[section.key])
             self._sections.addWidget(editor)
         self.strip = QWidget()
         self._flow = Flow(SPACE.xs)
@@ -232,7 +270,7 @@ class ReportPanel(QWidget):
         self._sections.addWidget(self.strip)
         self.addendum_editor: SectionEditor | None = None
         for one in draft.addenda:
-            self._sections.addWidget(label(tr("Addendum"), "section"))
+            self._sections.addWidget(_heading(tr("Addendum")))
             if one.signature is None:
                 self.addendum_editor = SectionEditor(tr("Addendum"))
                 self.addendum_editor.edited.connect(self._edit_addendum)
@@ -245,12 +283,13 @@ class ReportPanel(QWidget):
     def _show_section(self, section: Section) -> None:
         editor, report = self.editors[section.key], self.report
         struck = [
-            place
-            for place, one in enumerate(section.sentences)
-            if section.tells_findings and is_struck(one, report.accepted)
+            place for place, one in enumerate(section.sentences) if is_struck(one, report.accepted)
         ]
         editor.show_sentences(section.sentences, faults_in(report.checks, section.key), struck)
         editor.setReadOnly(report.signed)
+        self._headings[section.key].setVisible(
+            bool(section.sentences)
+        )  # an empty field names itself
 
     def _show_addendum(self, draft: ReportDraft) -> None:
         if self.addendum_editor is not None and draft.addenda:
@@ -266,10 +305,11 @@ class ReportPanel(QWidget):
         return told.format(names=", ".join(names))
 
     def _edit(self, key: str, place: int) -> None:
-        self.report.edit(key, self.editors[key].sentences(), place)
+        if self._shown[0] == self.report.key:  # else it was typed into another study's report
+            self.report.edit(key, self.editors[key].sentences(), place)
 
     def _edit_addendum(self, _place: int) -> None:
-        if self.addendum_editor is not None:
+        if self.addendum_editor is not None and self._shown[0] == self.report.key:
             lines = (one.text for one in self.addendum_editor.sentences())
             self.report.edit_addendum("\n".join(lines))
 
@@ -297,7 +337,7 @@ class ReportPanel(QWidget):
 
     def _picture(self, picture: ReportPicture) -> PictureButton:
         button = PictureButton(SIDE)
-        title = tr(picture.title) if picture.title else tr("Key image")
+        title = ", ".join(map(tr, picture.labels)) or tr("Key image")
         button.setAccessibleName(tr("Show {title} on its image").format(title=title))
         button.setToolTip(plain_tip(title))
         button.clicked.connect(lambda _checked=False: self._show_picture(picture))
@@ -345,12 +385,16 @@ class ReportPanel(QWidget):
         height = sum(self.checks.rowHeight(place) for place in range(len(rows))) + 4
         self.checks.setFixedHeight(min(height, _CHECKS_HEIGHT))
         self.checks.setVisible(bool(rows))
-        there = draft is not None
-        none = tr("The text agrees with the findings") if there else ""
+        none = ""
+        if draft is not None:
+            said = self.report.accepted or any(True for _ in draft.told())
+            agrees = tr("The text agrees with the findings")
+            none = agrees if said else tr("Nothing is accepted or measured yet")
         count = tr_n("%n thing to look at", "%n things to look at", len(rows)) if rows else none
         self.checks_title.setText(count)
         faults = {one.fault for one in checks}
-        self.add_missing.setVisible(Fault.MISSING in faults and not self.report.signed)
+        missing = bool(faults & {Fault.MISSING, Fault.UNCOMPARED})
+        self.add_missing.setVisible(missing and not self.report.signed)
         self.remove_struck.setVisible(Fault.STRUCK in faults and not self.report.signed)
 
     def _follow_check(self, key: str) -> None:
@@ -370,8 +414,6 @@ class ReportPanel(QWidget):
     def _show_signing(self, draft: ReportDraft) -> None:
         signed = draft.signature is not None
         open_addendum = bool(draft.addenda) and draft.addenda[-1].signature is None
-        if not self.name.text():
-            self.name.setText(self._workspace.annotations.reviewer)
         for part in (self.name, self.sign):
             part.setVisible(not signed or open_addendum)
         self.addendum.setVisible(signed and not open_addendum)
@@ -392,8 +434,8 @@ class ReportPanel(QWidget):
         if left:
             title = tr_n("Sign with %n thing unchecked?", "Sign with %n things unchecked?", left)
             told = tr(
-                "The list names accepted findings that the text leaves out, or numbers that no "
-                "finding has."
+                "The list names accepted findings that the text leaves out, numbers that no "
+                "finding has, and the like."
             )
             confirm(self, tr("Sign"), title, told, tr("Sign"), self._sign_now)
         else:
@@ -442,11 +484,14 @@ class ReportPanel(QWidget):
 
         def done(texts: list[str]) -> None:
             self._wording = False
-            self._tell("")
             try:
-                self.report.take_wording(sentences, texts)
+                left = self.report.take_wording(sentences, texts)
             except SightlineError as error:
                 self._tell(error_text(error))
+            else:
+                form = tr("Refused: “{said}” ({reason})")
+                lines = [form.format(said=said, reason=tr_report(why)) for _, said, why in left]
+                self._tell("\n".join(lines))
             self.refresh()
 
         def failed(reason: str) -> None:

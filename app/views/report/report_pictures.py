@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage
 
 from app.imaging.decode import Decoder
 from app.imaging.findings import Finding
+from app.imaging.reports.sentences import name_in, text
 from app.imaging.types import ImageRef, Instance
 from app.views.canvas.annotated_render import Look, Marks, render_annotated
 from app.views.canvas.corner_text import Detail
@@ -27,7 +28,11 @@ class ReportPicture:
     ref: ImageRef
     instance: Instance
     annotations: tuple[Annotation, ...] = field(default=())
-    title: str = ""
+
+    @property
+    def labels(self) -> list[str]:
+        """Labels of the findings on it, each once."""
+        return list(dict.fromkeys(one.finding.label for one in self.annotations))
 
     @property
     def findings(self) -> list[str]:
@@ -61,8 +66,7 @@ def pictures_of(
     for ref, marks in frames.items():
         instance = image_of(ref.sop_instance_uid)
         if instance is not None and instance.has_frames and len(made) < MOST:
-            title = ", ".join(dict.fromkeys(one.finding.label for one in marks))
-            made.append(ReportPicture(ref, instance, tuple(marks), title))
+            made.append(ReportPicture(ref, instance, tuple(marks)))
     return made
 
 
@@ -89,6 +93,15 @@ def drawn(picture: ReportPicture, decoder: Decoder) -> QImage:
     return to_qimage(pixels).copy()
 
 
-def all_drawn(pictures: Sequence[ReportPicture], decoder: Decoder) -> list[tuple[str, QImage]]:
+def all_drawn(
+    pictures: Sequence[ReportPicture], decoder: Decoder, language: str
+) -> list[tuple[str, QImage]]:
     """Return (title, picture) of each; call this on a background thread."""
-    return [(one.title, drawn(one, decoder)) for one in pictures]
+    return [
+        (
+            ", ".join(name_in(language, label) for label in one.labels)
+            or text("key_image", language),
+            drawn(one, decoder),
+        )
+        for one in pictures
+    ]

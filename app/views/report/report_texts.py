@@ -19,6 +19,11 @@ _TOLD = {
     Fault.UNIT: translatable("Unit: the text says {told}, the finding is in {true}"),
     Fault.NEGATION: translatable('Negated by "{told}", though it was accepted'),
     Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
+    Fault.UNNAMED: translatable("Says nothing of what it rests on: {told}"),
+    Fault.DENIED: translatable("Denies what was accepted: {told}"),
+    Fault.CHANGED: translatable("Changed after the signature: {told}"),
+    Fault.LATER: translatable("Accepted after the signature: {told}"),
+    Fault.UNCOMPARED: translatable("Earlier study, not named: {told}"),
 }
 _SIDES = {"left": translatable("left"), "right": translatable("right")}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QRectF, QSize, Qt, Signal
@@ -28,6 +29,7 @@ from app.views.theme import THEME
 from app.views.widgets import plain_tip
 
 _FINDINGS = QTextFormat.Property.UserProperty + 1  # of a block: ids of findings, a line each
+_LINES = "application/x-sightline-sentences"
 _MARGIN = 7  # px around the text; the bar is in it
 _BAR = 3  # px, the mark before a sentence that rests on a finding
 _LEAST = 34  # px of height
@@ -37,7 +39,8 @@ class SectionEditor(QTextEdit):
     """Edits the sentences of a section as plain text.
 
     A bar before a line says that it rests on findings; a click there or on the line asks for them,
-    one after the other. A line that is emptied or pasted rests on none. Undo is the window's.
+    one after the other. A line that is emptied rests on none, joined lines on the findings of both;
+    a line that is cut or copied here keeps its own where it is pasted. Undo is the window's.
 
     Attributes:
         tip_of: Returns what to tell of findings, by their ids.
@@ -64,6 +67,11 @@ class SectionEditor(QTextEdit):
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.document().documentLayout().documentSizeChanged.connect(lambda _size: self._fit())
+        self._lines: list[
+            tuple[int, int, tuple[str, ...]]
+        ] = []  # begin, end and ids, before a change
+        self._edit = (0, 0, 0)
+        self.document().contentsChange.connect(self._note)
         self.textChanged.connect(self._changed)
         self._fit()
 
@@ -113,6 +121,7 @@ class SectionEditor(QTextEdit):
             cursor.setBlockFormat(_format(one.findings))
             cursor.insertText(" ".join(one.text.splitlines()), QTextCharFormat())
         self._filling = False
+        self._lines = self._placed()
         cursor.setPosition(min(place, self.document().characterCount() - 1))
         self.setTextCursor(cursor)
         self._fit()
@@ -133,12 +142,33 @@ class SectionEditor(QTextEdit):
     def _changed(self) -> None:
         if self._filling:
             return
+        self._filling = True
+        self._join()
         for block in self._blocks():  # what is written anew rests on nothing yet
             if not block.text() and _ids(block):
-                self._filling = True
                 QTextCursor(block).setBlockFormat(QTextBlockFormat())
-                self._filling = False
+        self._filling = False
+        self._lines = self._placed()
         self.edited.emit(self.textCursor().blockNumber())
+
+    def _placed(self) -> list[tuple[int, int, tuple[str, ...]]]:
+        return [
+            (one.position(), one.position() + one.length() - 1, _ids(one)) for one in self._blocks()
+        ]
+
+    def _note(self, place: int, removed: int, added: int) -> None:
+        if not self._filling:
+            self._edit = (place, removed, added)
+
+    def _join(self) -> None:
+        """Let a line that was joined of two rest on the findings of both."""
+        place, removed, added = self._edit
+        if len(self._blocks()) >= len(self._lines) or not removed:
+            return
+        before = (ids for begin, end, ids in self._lines if begin < place <= end)
+        after = (ids for begin, end, ids in self._lines if begin <= place + removed < end)
+        ids = dict.fromkeys((*next(before, ()), *next(after, ())))
+        _mark_line(QTextCursor(self.document().findBlock(place + added)), tuple(ids))
 
     def _mark(self) -> None:
         made: list[QTextEdit.ExtraSelection] = []
@@ -209,14 +239,32 @@ class SectionEditor(QTextEdit):
         parts = (self._faults.get(place, ""), self.tip_of(_ids(block)))
         return "\n".join(filter(None, parts))
 
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Return the selected text, with the findings that its lines rest on."""
+        made, cursor = QMimeData(), self.textCursor()
+        begin, end = cursor.selectionStart(), cursor.selectionEnd()
+        lines = [
+            (one.text()[max(begin - one.position(), 0) : end - one.position()], _ids(one))
+            for one in self._blocks()
+            if one.position() <= end and begin < one.position() + one.length()
+        ]
+        made.setText("\n".join(text for text, _ in lines))
+        made.setData(_LINES, json.dumps(lines).encode())
+        return made
+
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Paste plain text; each further line is a sentence that rests on nothing."""
-        lines = source.text().splitlines() if source.hasText() else []
+        """Paste plain text, a sentence a line; those from here rest on what they rested on."""
+        lines = [(one, ()) for one in (source.text().splitlines() if source.hasText() else ())]
+        if source.hasFormat(_LINES):
+            lines = json.loads(bytes(source.data(_LINES).data()))
         cursor = self.textCursor()
-        for number, line in enumerate(lines):
+        cursor.beginEditBlock()
+        for number, (line, ids) in enumerate(lines):
             if number:
                 cursor.insertBlock(QTextBlockFormat())
             cursor.insertText(line, QTextCharFormat())
+            _mark_line(cursor, tuple(dict.fromkeys((*_ids(cursor.block()), *ids))))
+        cursor.endEditBlock()
         self.setTextCursor(cursor)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
@@ -241,6 +289,12 @@ def _format(ids: Sequence[str]) -> QTextBlockFormat:
     if ids:
         form.setProperty(_FINDINGS, "\n".join(ids))
     return form
+
+
+def _mark_line(cursor: QTextCursor, ids: tuple[str, ...]) -> None:
+    """Let the line of a cursor rest on findings."""
+    if ids != _ids(cursor.block()):
+        cursor.setBlockFormat(_format(ids))
 
 
 def _ids(block: QTextBlock) -> tuple[str, ...]:

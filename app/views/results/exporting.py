@@ -83,14 +83,17 @@ def write_result(
     what: str,
     audit: AuditLog | None,
     opened: Sequence[Path] = (),
+    **facts: int,
 ) -> None:
     """Write a file and record it; the user has been asked whether to replace one. Not on the GUI.
+
+    The audit log's entry gets the further `facts`.
 
     Raises:
         FileProblem: It cannot be made or written; nothing is left of it then.
     """
     data = content()
-    with record_export(audit, what, path, opened=opened, replace=True):
+    with record_export(audit, what, path, opened=opened, replace=True, **facts):
         try:
             write_atomic(path, data)
         except OSError as error:

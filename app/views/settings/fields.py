@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSpacerItem,
+    QTreeWidget,
     QWidget,
 )
 
@@ -216,6 +217,29 @@ class Amount(_IgnoreWheel, QDoubleSpinBox):
     def textFromValue(self, value: float) -> str:
         text, point = super().textFromValue(value), self.locale().decimalPoint()
         return text if self.prefix() or point not in text else text.rstrip("0").removesuffix(point)
+
+
+class RowTree(QTreeWidget):
+    """A list of rows, which keeps the Enter key to itself; `heads` are titles and widths (px)."""
+
+    def __init__(self, object_name: str, name: str, *heads: tuple[str, int]) -> None:
+        super().__init__()
+        self.setObjectName(object_name)
+        self.setAccessibleName(name)
+        self.setHeaderLabels([title for title, _ in heads])
+        self.setRootIsDecorated(False)
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setTabKeyNavigation(False)
+        self.header().setSectionsMovable(False)
+        for place, (_, width) in enumerate(heads[:-1]):  # the last one has what is left
+            self.setColumnWidth(place, width)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Accept Enter: else the dialog would click its default button, Save, and close."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
 
 
 class GrantList(QWidget):

@@ -8,12 +8,10 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
     QPlainTextEdit,
-    QTreeWidget,
     QTreeWidgetItem,
     QWidget,
 )
@@ -34,7 +32,7 @@ from app.tools.mcp.servers import (
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.plain_text import one_line
-from app.views.settings.fields import Choice, Form, KeyField, SettingsPage, wrapped_label
+from app.views.settings.fields import Choice, Form, KeyField, RowTree, SettingsPage, wrapped_label
 from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.translation import tr, tr_n, translatable
@@ -111,7 +109,8 @@ class McpPage(SettingsPage):
     # -- the list -----------------------------------------------------------------------------
 
     def _build_list(self) -> None:
-        self.list = _Servers()
+        heads = (tr("Name"), 110), (tr("Where it is"), 250), (tr("State"), 0)
+        self.list = RowTree("mcpServers", tr("MCP servers"), *heads)
         self.list.setFixedHeight(_ROWS_HEIGHT)
         self.list.currentItemChanged.connect(lambda _now, _before: self._show())
         self.column.addWidget(self.list)
@@ -376,29 +375,6 @@ def _where(server: McpServer) -> str:
         tr("What is sent to it leaves this computer for {host}.").format(host=host_of(server))
         + encrypted
     )
-
-
-class _Servers(QTreeWidget):
-    """The list of the servers, which keeps the Enter key to itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("mcpServers")
-        self.setAccessibleName(tr("MCP servers"))
-        self.setHeaderLabels([tr("Name"), tr("Where it is"), tr("State")])
-        self.setRootIsDecorated(False)
-        self.setUniformRowHeights(True)
-        self.setAllColumnsShowFocus(True)
-        self.setTabKeyNavigation(False)
-        self.header().setSectionsMovable(False)
-        self.setColumnWidth(0, 110)
-        self.setColumnWidth(1, 250)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Accept Enter: else the dialog would click its default button, Save, and close."""
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
 
 
 class McpConsentDialog(QDialog):

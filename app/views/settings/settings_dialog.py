@@ -318,8 +318,8 @@ def _keep_notes(sources: SettingsSources, before: Sequence[Note], notes: Sequenc
             left = sources.without_patients(note.text)
             if left != note.text:
                 text = tr(
-                    "A note seems to name a patient, and nothing about patients is kept. Without "
-                    "that it is: “{left}”"
+                    "A note seems to be about a patient, and nothing about patients is kept. "
+                    "Without that it is: “{left}”"
                 )
                 raise SightlineError(text.format(left=left))
     try:

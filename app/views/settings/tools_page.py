@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QLineEdit,
-    QTreeWidget,
     QTreeWidgetItem,
     QWidget,
 )
@@ -30,6 +28,7 @@ from app.views.settings.fields import (
     Choice,
     Form,
     GrantList,
+    RowTree,
     SettingsPage,
     wrapped_label,
 )
@@ -274,7 +273,9 @@ class ToolRuleList(QWidget):
         self._texts = PackTexts(specs)
         self._site = tuple(site)
         self._effects: Mapping[str, str] = {}
-        self.list = _ToolTree()
+        heads = (tr("Tool"), 190), (tr("What it does"), 110), (tr("Rule"), 0)
+        self.list = RowTree("toolRules", tr("Tools and their rules"), *heads)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.choice = Choice(())
         self.choice.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
@@ -377,30 +378,6 @@ class ToolRuleList(QWidget):
             *((str(policy.rule(spec)), tr("this computer's policy")) for policy in self._site),
         ]
         return max(ranked, key=lambda item: _ORDER.index(item[0]))
-
-
-class _ToolTree(QTreeWidget):
-    """The list of the tools and their rules, which keeps the Enter key to itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setObjectName("toolRules")
-        self.setAccessibleName(tr("Tools and their rules"))
-        self.setHeaderLabels([tr("Tool"), tr("What it does"), tr("Rule")])
-        self.setRootIsDecorated(False)
-        self.setUniformRowHeights(True)
-        self.setAllColumnsShowFocus(True)
-        self.setTabKeyNavigation(False)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.header().setSectionsMovable(False)
-        self.setColumnWidth(0, 190)
-        self.setColumnWidth(1, 110)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Accept Enter: else the dialogue would click its default button, Save, and close."""
-        super().keyPressEvent(event)
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            event.accept()
 
 
 class AnswerList(GrantList):

@@ -12,7 +12,7 @@ import pytest
 from app.agent.events import ApprovalRequested, ApprovalResolved, DataSent, RunEvent
 from app.agent.llm.base import ModelInfo
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.audit_trail import UNKNOWN, Audited
+from app.agent.loop.audit_trail import UNKNOWN, AuditTrail
 from app.agent.messages import Message, Picture
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
@@ -69,7 +69,7 @@ def play(
             tools,
             approvals=Gate(Policy.standard(), Grants()),
             consents=more.pop("consents", Consents()),
-            audit=Audited(log, tools),
+            audit=AuditTrail(log, tools),
         )
         return asyncio.run(collect(loop, request(tmp_path / "out", question=QUESTION, **more)))
 
@@ -210,7 +210,7 @@ def test_without_the_log_nothing_is_sent(tmp_path: Path, log: Log):
     log.record("before")
     log.break_()
     model = ScriptedModel(says("never"), remote_host="cloud.example")
-    loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+    loop = AgentLoop(model, FakeRegistry(), audit=AuditTrail(log, FakeRegistry()))
     events = asyncio.run(collect(loop, request(tmp_path / "out", approve=yes)))
     assert not model.requests
     assert events[-1].kind == "run_failed"
@@ -229,7 +229,7 @@ def test_consent_and_each_request_to_a_remote_model_are_recorded_before_it_goes(
         remote_host="cloud.example",
         before=lambda _messages: seen.append(log.actions()),
     )
-    loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+    loop = AgentLoop(model, FakeRegistry(), audit=AuditTrail(log, FakeRegistry()))
     asyncio.run(collect(loop, request(tmp_path / "out", approve=yes)))
     assert seen[0][-3:] == ["approval_asked", "approval_answered", "data_sent"]
     assert len(seen[0]) in safe, "on the disk, not only in the file"
@@ -253,7 +253,7 @@ class UsedImages:
 def test_pictures_that_are_sent_name_their_images_also_with_later_questions(
     tmp_path: Path, log: Log
 ):
-    audit = Audited(log, FakeRegistry())
+    audit = AuditTrail(log, FakeRegistry())
     asked = request(tmp_path / "out", images=UsedImages())
     picture = Picture(path="/out/seen/0123456789abcdef01234567.png", caption="", image_id="image-1")
     asked.thread.append(Message(role="user", text="?", pictures=[picture]))
@@ -270,7 +270,7 @@ def test_pictures_that_are_sent_name_their_images_also_with_later_questions(
 
 
 def test_many_pictures_are_recorded_in_several_lines_and_none_is_left_out(tmp_path: Path, log: Log):
-    audit = Audited(log, FakeRegistry())
+    audit = AuditTrail(log, FakeRegistry())
     stems = [f"{number:024x}" for number in range(300)]
     sent: dict[str, Any] = {"run_id": "r", "seq": 0, "time": "t"}
     sent |= {"host": "h", "model": "m", "characters": 1}
@@ -284,7 +284,7 @@ def test_an_image_whose_picture_was_really_made_and_sent_is_found_by_its_uid(
 ):
     images, _source = opened(tmp_path, (40, 60), (30, 30))
     model = ScriptedModel(says("a lung"), remote_host="cloud.example", info=ModelInfo(images=True))
-    loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+    loop = AgentLoop(model, FakeRegistry(), audit=AuditTrail(log, FakeRegistry()))
     asked = request(tmp_path / "out", "What is it?", images=images, approve=yes)
     asyncio.run(collect(loop, asked))
     (used,) = images.used()
@@ -314,7 +314,7 @@ def test_a_call_tells_which_images_were_read_and_the_end_only_of_others(tmp_path
 
 def asked_and_answered(tmp_path: Path, log: Log, *, granted: bool) -> None:
     """A tool that sends asks, as the policy puts it, and is answered."""
-    told = Audited(log, FakeRegistry(acting("send", Approval.SEND, []))).of(request(tmp_path))
+    told = AuditTrail(log, FakeRegistry(acting("send", Approval.SEND, []))).of(request(tmp_path))
     at: dict[str, Any] = {"run_id": "r", "seq": 0, "time": "t", "approval_id": "a"}
     touches = [
         {"what": "sends to", "argument": "url", "shown": "jane-doe.example:443", "note": ""},
@@ -349,7 +349,7 @@ def test_a_local_model_is_named_by_a_hash_since_its_name_is_that_of_a_file(
     for name in ("Doe Jane 1950.q4 (this computer)", "gpt-x"):
         with ScriptedModel(says("done")) as model:
             model.name = name
-            loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+            loop = AgentLoop(model, FakeRegistry(), audit=AuditTrail(log, FakeRegistry()))
             asyncio.run(collect(loop, request(tmp_path / "out", question=QUESTION)))
     told = [
         entry.facts["model"] for entry in read_entries(log.folder) if entry.action == "run_started"

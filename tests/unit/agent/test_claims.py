@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.answers.claims import without_tricks
 from app.agent.answers.evidence import MARK, unmarked
 from app.agent.events import PlanUpdated, RunFinished, TextDelta
 from app.agent.llm.base import Claimed, StatedClaim, Text
@@ -112,10 +113,21 @@ def test_an_invented_answer_is_marked_and_not_vouched_for(tmp_path: Path):
         "Do you want me to look for pneumonia?",
         "I cannot say whether there is a carcinoma.",
         "The code is `ratio = 0.72`.",
+        "By $A = \\frac{\\pi d^2}{4}$ and $\\sum_{i=1}^{n} x_i^{2}$ one gets an area.",
+        "So $CTR = \\frac{1203}{2391} = 0.503$ [1].",
     ],
 )
 def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
     assert answer(tmp_path, text, CTR) == text
+
+
+def test_marks_are_in_the_language_of_the_question(tmp_path: Path):
+    text = "Der Herz-Thorax-Quotient ist 0.61 [1], das Herz 12.3 cm breit [7]."
+    told = answer(tmp_path, text, CTR, question="Ist das Herz vergrößert?")
+    assert "0.61 [prüfen: nicht in Ergebnis 1]" in told or "[prüfen: Ergebnis 1 sagt" in told
+    assert "[check:" not in told
+    assert "Kein Beleg: Die Antwort zitiert Ergebnis 7, und keines hat diese Nummer." in told
+    assert unmarked(told.partition("\n\n")[0]) == text
 
 
 @pytest.mark.parametrize(
@@ -125,6 +137,9 @@ def test_what_results_support_has_no_mark(tmp_path: Path, text: str):
         ("The heart is 12.3 cm wide.", "12.3 cm [check: no result gives this in cm]"),
         ("The heart is 1203 mm wide [1].", "1203 mm [check: no result gives this in mm]"),
         ("There are 14 nodules.", "14 [check: in no result]"),
+        # behind a formula, so that it stays one
+        ("So $CTR = \\frac{a}{b} = 0.61$.", "= 0.61$ [check: in no result]"),
+        ("It is $d = 5\\,\\text{mm}$ wide.", "}$ [check: "),
         ("Cardiothoracic ratio: **0.61**", "0.61 [check: result 1 says 0.503]"),
         ("The ratio was measured on 2019-03-04.", "2019-03-04 [check: this date is in no result]"),
         ("There is pneumonia [1].", "[1] [check: result 1 cannot show this]."),
@@ -282,3 +297,18 @@ def test_a_claim_that_the_text_has_a_mark_for_is_not_told_twice(tmp_path: Path):
     turn: Turn = [Text("The ratio is 0.61 [1]."), Claimed((claim,))]
     told = ask(tmp_path, [call(CTR, image_path="image-1")], turn)[-1].answer
     assert told == "The ratio is 0.61 [check: result 1 says 0.503] [1]."
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A < B and c <d and e> f", "A < B and c <d and e> f"),
+        ("12 mm<sup>2</sup>, one<br>two", "12 mm2, one two"),
+        ("`<b>code</b>` and <b>bold</b>", "`<b>code</b>` and bold"),
+        ("&lt;5 &amp; 4&#49;", "<5 & 41"),
+        ("[1.2](http://x.example/a) [see](http://x.example/b)", "[1.2] [see](http://x.example/b)"),
+        ("a<!-- not -->b", "ab"),
+    ],
+)
+def test_html_is_taken_out_of_an_answer(text: str, plain: str):
+    assert without_tricks(text) == plain

@@ -12,16 +12,19 @@ import pytest
 
 from app import paths
 from app.agent.context.model_messages import system_prompt
-from app.agent.events import ApprovalRequested, RunEvent, RunFinished, ToolFinished
+from app.agent.events import ApprovalRequested, Noted, RunEvent, RunFinished, ToolFinished
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
 from app.agent.policy import DEFAULTS, Policy, Rule
 from app.agent.privacy.consents import consent_request
+from app.agent.privacy.kept_notes import without_patients
 from app.agent.request import Decision
 from app.records.record_library import RecordLibrary
+from app.records.types import NoRecords
 from app.tools.api import Approval
 from app.tools.memory import LONGEST, MOST, Memory, Note, told, user_memory, without_somebody
 from app.tools.registry import load_packs
+from app.wiring.program import Program
 from tests.support.fake_tools import collect, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
@@ -64,6 +67,7 @@ def answer_of(events: list[RunEvent]) -> str:
     ("said", "text", "kind"),
     [
         ("Remember that I prefer short answers.", "I prefer short answers", "preference"),
+        ("Remember I prefer short answers", "I prefer short answers", "preference"),
         ("Please remember: lengths in mm", "lengths in mm", "preference"),
         ("Merke dir, dass Befunde im Konjunktiv stehen", "Befunde im Konjunktiv stehen", "report"),
         ("Merk dir: wir messen in Millimetern", "wir messen in Millimetern", "site"),
@@ -170,6 +174,104 @@ def test_ordinary_notes_are_not_refused(tmp_path: Path, text: str):
     assert [note.text for note in user_memory().notes()] == [text]
 
 
+ABOUT_SOMEBODY = """
+Mr Miller has a nodule
+Frau Schmidt ist schwanger
+John Smith has lung cancer
+Peter Müller hat Lungenkrebs
+J. Smith has a mass
+patient M. has a nodule
+Name: Miller
+Patientenname: Müller
+the patient's name is Miller
+MÜLLER^PETER
+the patient in room 12 has a fracture
+der Patient in Zimmer 4 ist gestürzt
+the 67-year-old woman had a stroke
+67-jährige Patientin mit Mammakarzinom
+a 54 year old man with a lung nodule
+his nodule is 8 mm
+she's pregnant
+sie hat Brustkrebs
+they have diabetes
+my patient from yesterday had pneumonia
+der letzte Patient hatte eine Lungenentzündung
+patient id A-77
+case no. 1234
+PatNr 4711
+Fallnummer 47-11
+AHV 756.1234.5678.97
+seen on January 31
+seen on 31.1.
+am 31. Januar gesehen
+born on May 3rd, 1957
+this image shows pneumonia
+Miller\u200b has\u00a0a nodule
+ｈｅ ｈａｓ a nodule
+""".strip().splitlines()
+ABOUT_NOBODY = """
+if a patient has a nodule, follow Fleischner
+wenn die Patientin schwanger ist, kein Kontrastmittel erwähnen
+the template has a section for effusion
+der Befund hat drei Abschnitte
+the nodule is measured in two planes
+effusion is called Erguss here
+the patient name is left out of reports
+patients are positioned supine here
+Patienten liegen bei uns auf dem Rücken
+use patient coordinates, not pixels
+nodules below 6 mm are not reported
+in case 2 readers differ, tell both
+Im Bericht den Konjunktiv verwenden
+no more than 3 sentences
+compare CT of May with March when available
+sie sind immer in mm
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ABOUT_SOMEBODY)
+def test_what_is_said_of_one_person_is_no_note(text: str):
+    assert without_patients(text, (), (), NoRecords()) != text
+
+
+@pytest.mark.parametrize("text", ABOUT_NOBODY)
+def test_what_holds_for_all_is_a_note(text: str):
+    assert without_patients(text, (), (), NoRecords()) == text
+
+
+def test_a_note_that_was_switched_off_is_used_again_once_it_is_told_again(tmp_path: Path):
+    user_memory().replace((), (Note("short answers", on=False), Note("lengths in mm")))
+    ask(tmp_path, "Remember: Short answers")
+    assert {*user_memory().notes()} == {Note("Short answers"), Note("lengths in mm")}
+
+
+def test_a_file_that_cannot_be_read_is_told_at_the_start(tmp_path: Path):
+    file = paths.config_dir() / "memory.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("[{", "utf-8")
+    program = Program()
+    try:
+        (told,) = [one for one in program.notices() if "notes" in one]
+    finally:
+        program.close()
+    assert told.endswith("The old file is kept as memory.json.broken.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("What do you know about me?", "What's in your memory?", "Forget everything."),
+        *("Was weißt du über mich?", "Was steht in deinem Gedächtnis?", "Vergiss alles!"),
+    ],
+)
+def test_notes_are_listed_however_they_are_asked_for(tmp_path: Path, said: str):
+    user_memory().replace((), (Note("Short answers"),))
+    events, asked = ask(tmp_path, said)
+    assert not asked
+    assert "“Short answers”" in answer_of(events)
+    assert "Settings" in answer_of(events) or "Einstellungen" in answer_of(events)
+
+
 def test_a_model_is_told_the_notes_that_are_on_as_data(tmp_path: Path):
     site = tmp_path / "site.json"
     site.write_text(json.dumps([{"text": "Units are SI", "kind": "site convention"}]), "utf-8")
@@ -178,10 +280,12 @@ def test_a_model_is_told_the_notes_that_are_on_as_data(tmp_path: Path):
     assert memory.told() == "- site convention: Units are SI\n- preference: Be brief"
     user_memory().replace((), memory.notes())
     model = ScriptedModel(says("Nothing."), says("Nothing."))
-    ask(tmp_path, "What is a heart?", model)
+    events, _ = ask(tmp_path, "What is a heart?", model)
     system = model.requests[0][0].text
     assert "<data>\n- preference: Be brief\n</data>" in system
     assert "Be long" not in system
+    told_user = [one.text for one in events if isinstance(one, Noted)]
+    assert told_user == ["The model is told one kept note: see Settings > Assistant memory."]
     assert any("notes" in line for line in consent_request("gpt", "host")["sent"])
 
 

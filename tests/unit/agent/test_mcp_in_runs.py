@@ -97,7 +97,7 @@ def allowed(server: McpServer, *tools: OfferedTool, file: Path | None = None) ->
 
 def registry_of(servers: McpServers) -> Registry:
     registry = Registry()
-    registry.set_guests(assistant_tools(servers))
+    registry.set_server_tools(assistant_tools(servers))
     return registry
 
 
@@ -402,7 +402,7 @@ def test_a_model_that_forgets_a_server_that_was_asked_for_is_reminded(
     tmp_path: Path, server: Server
 ):
     registry = load_packs([])
-    registry.set_guests(assistant_tools(allowed(REMOTE, ANALYZE)))
+    registry.set_server_tools(assistant_tools(allowed(REMOTE, ANALYZE)))
     question = 'Submit to MCP: "Fever and a pulse of 130."'
     made = [call("analyze_medical_document", note_text="Fever and a pulse of 130.")]
     with ScriptedModel(says("It may be sepsis."), made, says("Sepsis is likely.")) as model:

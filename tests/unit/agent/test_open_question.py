@@ -90,6 +90,49 @@ def test_with_no_model_it_is_told_what_was_measured_and_what_nobody_looked_for(
     assert events[-1].missing == ["maira-2"]
 
 
+def test_a_warning_that_may_be_a_finding_stands_before_the_results_and_once(tmp_path: Path):
+    small = "the right lung is much smaller than the other: effusion, collapse or a wrong mask"
+    bases = "the lung bases differ in height: an effusion may hide the heart's border"
+    view = "the view (PA or AP) is unknown: on AP films the ratio is too large"
+    heart = {"ratio": 0.41, "judgement": "below 0.5", "reliable": False}
+    measured = ok("0.41.", {**heart, "warnings": [view, bases, small]}, doubts=[view, bases])
+    tools = {tool.spec.name: tool for tool in without_models().all()}
+    tools["cardiothoracic_ratio"] = FakeTool("cardiothoracic_ratio", ImageInput, measured)
+    answer = ask(tmp_path, FakeRegistry(*tools.values()))[-1].answer
+    first = answer.index("**Look at this yourself**")
+    assert first < answer.index(f"- {small[0].upper()}{small[1:]} [1]") < answer.index("0.41")
+    assert first < answer.index("bases differ") < answer.index("0.41")
+    assert f"**Not reliable on this film:** {view} [1]" in answer
+    for once in ("much smaller", "bases differ", "PA or AP"):
+        assert answer.count(once) == 1, once
+    assert "Above 0.5 on an upright" not in answer, "no rule for a ratio that does not count"
+
+
+@pytest.mark.parametrize("question", [QUESTION, "What do you see?", "Is there a bleed?"])
+def test_of_an_image_that_no_tool_is_for_it_is_said_once_and_no_model_is_offered(
+    tmp_path: Path, question: str
+):
+    plans = load_packs([]).plans
+    notes = ({**DICOM_NOTE, "modality": "CT", "body_part": "HEAD"},)
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    ended = asyncio.run(collect(loop, asked))[-1]
+    said = "**I cannot say what is abnormal, or that nothing is:** RG1.dcm is CT, not a chest"
+    assert ended.answer.startswith(said)
+    assert ended.answer.count("is CT, not") == 1
+    for nothing in ("needs the model", "Tubes and lines", "18 findings", "MAIRA-2"):
+        assert nothing not in ended.answer, nothing
+    assert ended.missing == []
+
+
+def test_what_do_you_see_begins_with_what_is_not_known_and_ends_with_the_file(tmp_path: Path):
+    answer = ask(tmp_path, without_models(), "What do you see?")[-1].answer
+    assert answer.startswith("**I cannot say what is abnormal, or that nothing is:** the model")
+    order = [answer.index(f"**{head}**") for head in ("Cardiothoracic ratio", "File", "Display")]
+    assert order == sorted(order)
+    assert "- 18 findings, such as pneumothorax" in answer
+
+
 @pytest.mark.parametrize(
     ("other", "told"),
     [
@@ -138,12 +181,13 @@ def test_an_answer_of_a_language_model_says_so_too(tmp_path: Path):
 
 def test_a_finding_that_is_named_is_what_was_not_looked_for(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "Is there a pneumothorax?")[-1].answer
+    assert answer.startswith("**I cannot say whether this image shows Pneumothorax:** the model")
     assert "- Pneumothorax: that needs the model torchxrayvision" in answer
     assert "Tubes and lines" not in answer
     assert "Cardiothoracic" not in answer
 
 
-def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest_is_said(
+def test_with_models_flagged_labels_are_mapped_and_each_is_looked_for_on_the_image(
     tmp_path: Path,
 ):
     scores = {"Effusion": 0.71, "Mass": 0.53, "Nodule": 0.2}
@@ -158,15 +202,21 @@ def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest
         "looked_at": {"Effusion": "on the patient's left, lower third of the film"},
     }
     boxes = {"image_coordinates": [[60.0, 70.0, 79.0, 89.0]]}
-    found = {"predictions": [{"phrase": "pleural effusion", "bounding_boxes": boxes}]}
+
+    def box(args: Phrase, _context: Any) -> Any:
+        here = [{"phrase": args.phrase, "bounding_boxes": boxes}]
+        found = {"predictions": here if "effusion" in args.phrase else []}
+        return ok("", found, original_size=[100, 100], phrase=args.phrase)(args, _context)
+
     tools = {tool.spec.name: tool for tool in pack().all()}
-    scored, boxed = ok("Scored.", scores, **metadata), ok("1 box.", found, original_size=[100, 100])
+    scored = ok("Scored.", scores, **metadata)
     tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
-    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, boxed)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, box)
     events = ask(tmp_path, FakeRegistry(*tools.values()))
-    asked = {event.tool: event.arguments for event in events if event.kind == "tool_started"}
-    assert asked["chest_xray_classifier"]["labels"] == ["flagged"]
-    assert asked["xray_phrase_grounding"]["phrase"] == "pleural effusion"
+    asked = [(event.tool, event.arguments) for event in events if event.kind == "tool_started"]
+    assert dict(asked)["chest_xray_classifier"]["labels"] == ["flagged"]
+    sought = [given["phrase"] for tool, given in asked if tool == "xray_phrase_grounding"]
+    assert sought == ["pleural effusion", "mass"], "the highest score first"
     answer = events[-1].answer
     assert answer.splitlines()[:4] == [
         "**Above 0.5:** Scores are neither probabilities nor diagnoses.",
@@ -177,8 +227,45 @@ def test_with_models_flagged_labels_are_mapped_the_highest_is_boxed_and_the_rest
         "- At or below 0.5: Nodule 0.20 [1.3].",
     ]
     assert "“pleural effusion”: box on the patient's left, lower third of the film" in answer
-    assert "- A box for Mass: only the finding with the highest score was looked for." in answer
+    assert "- “mass”: no box [" in answer
+    assert answer.count("Where the phrase is seen") == 1, "one heading"
+    assert answer.count("a box proves no finding") == 1
+    assert "A box for" not in answer.partition("**Not looked for**")[2]
     assert answer.index("Where the phrase is seen") < answer.index("Cardiothoracic ratio about")
+
+
+def test_the_bound_of_what_is_looked_for_is_said(tmp_path: Path):
+    """Eight labels above 0.5: six heat maps as the tool draws them, boxes for the four highest."""
+    names = ["Effusion", "Mass", "Nodule", "Edema", "Atelectasis", "Fibrosis", "Hernia", "Fracture"]
+    scores = {name: 0.95 - number / 20 for number, name in enumerate(names)}
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    metadata = {"labels": names[:6], "above_operating_point": names}
+    scored = ok("Scored.", scores, **metadata)
+    none = ok("", {"predictions": []}, phrase="x")
+    tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, none)
+    events = ask(tmp_path, FakeRegistry(*tools.values()))
+    started = [one for one in events if one.kind == "tool_started"]
+    sought = [one.arguments["phrase"] for one in started if "grounding" in one.tool]
+    assert sought == ["pleural effusion", "mass", "nodule", "pulmonary edema"]
+    left = events[-1].answer.partition("**Not looked for**")[2]
+    assert (
+        "- A box for Atelectasis, Fibrosis, Hernia, Fracture: only the 4 highest scores were "
+        "looked for.\n- A heat map for Hernia, Fracture: one is drawn for 6 labels at most."
+    ) in left
+
+
+def test_a_model_that_fails_is_not_asked_for_the_next_finding(tmp_path: Path):
+    tools = {tool.spec.name: tool for tool in pack().all()}
+    scored = ok("Scored.", {"Effusion": 0.7, "Mass": 0.6}, labels=["Effusion", "Mass"])
+    broken = fails(ToolFailed("the model ran out of memory"))
+    tools["chest_xray_classifier"] = FakeTool("chest_xray_classifier", Labels, scored)
+    tools["xray_phrase_grounding"] = FakeTool("xray_phrase_grounding", Phrase, broken)
+    events = ask(tmp_path, FakeRegistry(*tools.values()))
+    assert [one.tool for one in events if one.kind == "tool_started"].count(
+        "xray_phrase_grounding"
+    ) == 1
+    assert events[-1].answer.count("ran out of memory") == 1
 
 
 class Labels(Strict):

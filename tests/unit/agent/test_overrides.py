@@ -13,7 +13,7 @@ import pytest
 
 from app.agent.events import ApprovalRequested
 from app.agent.loop.agent_loop import AgentLoop
-from app.agent.loop.audit_trail import Audited
+from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.limits import WaitClock, WallClock
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
@@ -208,7 +208,7 @@ def _until(true: Callable[[], bool]) -> None:
 def test_question_and_answer_stand_in_the_audit_log_without_words_of_the_file(tmp_path: Path):
     log = AuditLog(tmp_path / "audit", b"s" * 32)
     tools = FakeRegistry(guarded(detail="The file says: Doe^Jane"))
-    play(tmp_path / "out", Asked(), tools, [one()], audit=Audited(log, tools))
+    play(tmp_path / "out", Asked(), tools, [one()], audit=AuditTrail(log, tools))
     entries = list(read_entries(tmp_path / "audit"))
     (asked,) = [dict(item.facts) for item in entries if item.action == "approval_asked"]
     (answered,) = [dict(item.facts) for item in entries if item.action == "approval_answered"]

@@ -12,28 +12,30 @@ from typing import Any
 import pytest
 
 from app.agent.enforcement.plan_checklist import TAKEN_OUT, PlannedStep, PlanState
-from app.agent.llm.base import Call, Plan
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.offline_model import OfflineModel
-from app.agent.messages import Message
-from app.agent.planning import Intent, Step, ToolPlan
+from app.agent.planning import Intent, Planner, Step, ToolPlan
 from app.agent.planning.plan import OpenImage, Output, Scene
 from app.agent.request import PlanEdit, PlanEdits
 from app.agent.sessions import Thread
+from app.tools.api import ToolFailed, ToolInput
+from app.tools.pack_plan import PackPlan, Plans, Spoken, SpokenCall, ToolRule
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
 IMAGE = {"id": "image-1", "path": "/x/a.dcm", "name": "a.dcm"}
 
 
-class Planned(OfflineModel):
-    """The offline planner with a plan that the test gives."""
+class Planned(Planner):
+    """Plans what the test says."""
 
-    steps: tuple[Step, ...] = ()
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__()
+        self.steps = tuple(steps)
 
-    def following(self, intent: Intent, *rest: Any) -> OfflineModel:
-        scene = Scene((IMAGE,), {})
-        return super().following(replace(intent, plan=ToolPlan(self.steps), scene=scene), *rest)
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        scene = replace(scene, images=(IMAGE,))
+        return Intent(question, scene, plan=ToolPlan(self.steps))
 
 
 def step(tool: str, needs: int = 0) -> Step:
@@ -44,8 +46,8 @@ def step(tool: str, needs: int = 0) -> Step:
 async def watch(
     steps: Sequence[Step], tools: FakeRegistry, tmp_path: Path, edits: PlanEdits
 ) -> AsyncIterator[Any]:
-    model = Planned()
-    model.steps = tuple(steps)
+    model = OfflineModel()
+    model.planner = Planned(steps)
     asked = request(tmp_path, thread=Thread.in_memory(), edits=edits, image_notes=(IMAGE,))
     async for event in AgentLoop(model, tools).run(asked):
         yield event
@@ -103,6 +105,26 @@ def test_steps_that_do_not_need_each_other_run_together(tmp_path: Path):
     assert numbers == {"outline": 1, "classify": 2, "measure": 3}
 
 
+def test_rules_in_place_of_a_model_run_steps_together_and_answer_in_the_order_of_the_plan(
+    tmp_path: Path,
+):
+    first = threading.Event()
+
+    def slow(args: Any, context: Any) -> Any:
+        assert first.wait(10), "the other does not run beside it"
+        return ok("slow")(args, context)
+
+    def quick(args: Any, context: Any) -> Any:
+        first.set()
+        return ok("quick")(args, context)
+
+    plans, _ = commands("go", "see")
+    tools = FakeRegistry(FakeTool("go", Going, slow), FakeTool("see", Going, quick))
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, plans, tools, ["do go town, see sun"], model=model)
+    assert events[-1].answer.index("slow") < events[-1].answer.index("quick")
+
+
 def test_a_sequential_tool_keeps_its_place(tmp_path: Path):
     tools = FakeRegistry(
         *(FakeTool(name, ImageInput, ok()) for name in ("a", "b")),
@@ -128,6 +150,105 @@ def test_a_step_that_the_user_takes_out_does_not_run_and_is_told(tmp_path: Path)
     last = [event.steps for event in events if event.kind == "plan_updated"][-1]
     assert [(item["state"], item.get("verdict")) for item in last][2] == ("skipped", TAKEN_OUT)
     assert "**C** was not run: you took it out of the plan" in events[-1].answer
+
+
+def commands(*tools: str) -> tuple[Plans, FakeRegistry]:
+    """A pack whose commands are said as "do a, b", each of which can fail."""
+
+    def read(text: str) -> Spoken | None:
+        said = text.removeprefix("do ").split(", ")
+        calls = tuple(SpokenCall(one.split()[0], {"to": one.split()[1]}) for one in said)
+        return Spoken(calls) if text.startswith("do ") else None
+
+    def act(args: Any, context: Any) -> Any:
+        if args.to == "moon":
+            raise ToolFailed("it is too far")
+        return ok(args.to)(args, context)
+
+    plan = PackPlan("acts", tools=tuple(ToolRule(name, why="goes") for name in tools), spoken=read)
+    registry = FakeRegistry(*(FakeTool(name, Going, act, sequential=True) for name in tools))
+    return Plans([plan]), registry
+
+
+class Going(ToolInput):
+    """Where to."""
+
+    to: str
+
+
+def run_of(tmp_path: Path, plans: Plans, tools: FakeRegistry, asked: Sequence[str], **on: Any):
+    """What came of the last of several questions in one conversation."""
+
+    async def main() -> list[Any]:
+        thread, events = Thread.in_memory(), list[Any]()
+        for text in asked:
+            edits, events = PlanEdits(), list[Any]()
+            model = on.get("model") or OfflineModel(plans)
+            loop = AgentLoop(model, tools, plans=plans, rules_first=True)
+            async for event in loop.run(request(tmp_path, text, thread=thread, edits=edits)):
+                events.append(event)
+                if event.kind == "tool_started" and "edit" in on:
+                    edits.take(on["edit"])
+        return events
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("asked", [["do go town", "do go moon"], ["do go town, go moon"]])
+def test_a_command_that_failed_is_no_goal_reached_whatever_else_was_done(
+    tmp_path: Path, asked: Sequence[str]
+):
+    events = run_of(tmp_path, *commands("go"), asked)
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    assert (last.goal, last.goal_why) == ("incomplete", "go: it is too far.")
+
+
+def test_what_the_user_took_out_is_no_goal_missed(tmp_path: Path):
+    out = PlanEdit("remove", 1, "see")
+    events = run_of(tmp_path, *commands("go", "see"), ["do go town, see moon"], edit=out)
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    assert [item["state"] for item in last.steps] == ["done", "skipped"]
+    assert last.goal == "done"
+
+
+@pytest.mark.parametrize("certain", [False, True])
+def test_each_of_two_commands_of_one_tool_is_carried_out(tmp_path: Path, certain: bool):
+    """Also where rules answer in place of a language model, which shows their plan as well."""
+    plans, tools = commands("go")
+    said = ["do go town, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, plans, tools, said, model=model if certain else None)
+    assert [e.arguments["to"] for e in events if e.kind == "tool_started"] == ["town", "home"]
+    plan = next(event for event in events if event.kind == "plan_updated")
+    assert [item["state"] for item in plan.steps] == ["pending", "pending"]
+    assert events[-1].by_rules is certain
+
+
+def test_a_step_taken_out_of_a_plan_that_rules_follow_for_a_model_asks_no_model(tmp_path: Path):
+    out = PlanEdit("remove", 1, "see")
+    said = ["do go town, see moon, go home"]
+    with ScriptedModel() as model:
+        events = run_of(tmp_path, *commands("go", "see"), said, edit=out, model=model)
+    assert started(events) == ["go", "go"]
+    assert "**See** was not run: you took it out of the plan" in events[-1].answer
+
+
+def test_a_model_goes_on_where_rules_failed_and_its_success_is_the_goal_reached(tmp_path: Path):
+    turn = [call("go", to="town"), call("see", to="sun")]
+    with ScriptedModel(turn, says("There.")) as model:
+        said = ["do go moon, see sun"]
+        events = run_of(tmp_path, *commands("go", "see"), said, model=model)
+    assert started(events) == ["go", "go", "see"]
+    last = [event for event in events if event.kind == "plan_updated"][-1]
+    shown = {(item["tool"], item["state"]) for item in last.steps}
+    assert shown == {("go", "failed"), ("go", "done"), ("see", "done")}
+    assert last.goal == "done"
+
+
+def test_commands_are_told_with_what_they_are_given(tmp_path: Path):
+    events = run_of(tmp_path, *commands("go"), ["do go town, go home"])
+    plan = next(event for event in events if event.kind == "plan_updated")
+    assert [item["why"] for item in plan.steps] == ["goes: town", "goes: home"]
 
 
 def test_what_needs_a_step_that_was_taken_out_is_not_run_either(tmp_path: Path):
@@ -225,16 +346,3 @@ def test_a_tool_that_another_step_needs_stays_allowed():
     assert plan.edit("remove", 0, "one")
     assert plan.is_taken_out(0, "a")
     assert not plan.is_taken_out(0, "b")
-
-
-def test_the_offline_model_announces_its_plan_once():
-    model = Planned()
-    model.steps = (step("a"),)
-    following = model.following(Intent(), list)
-
-    async def ask() -> list[Any]:
-        return [event async for event in following.stream([Message(role="user", text="q")], [])]
-
-    assert [type(event) for event in asyncio.run(ask())] == [Plan, Call]
-    again = asyncio.run(ask())
-    assert not any(isinstance(event, (Plan, Call)) for event in again), "all was taken out"

@@ -345,7 +345,13 @@ def test_a_question_that_no_rule_matches_is_not_the_same_as_finished(question: s
     assert plan(question) == []
 
 
-@pytest.mark.parametrize("question", ["help", "What can you do?", "which tools are available?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("help", "What can you do?", "which tools are available?", "What else can you do?"),
+        *("Was kannst du?", "Was kannst du alles machen?", "Wobei kannst du mir helfen?"),
+    ],
+)
 def test_help_lists_the_tools(question: str):
     reply = decision(question)
     assert isinstance(reply, Reply)

@@ -17,6 +17,7 @@ from app.agent.loop.offline_model import OfflineModel
 from app.agent.planning import Intent, Planner, Scene, schema_of
 from app.agent.privacy import send_consent
 from app.agent.request import RunRequest
+from app.tools.api import ViewPicture
 from app.tools.registry import load_packs
 from tests.support.fake_tools import collect, pack, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -92,7 +93,9 @@ def test_a_model_is_shown_the_images_that_the_intent_names(
 ):
     pictured: list[Sequence[str]] = []
 
-    async def make(request: RunRequest, named: Sequence[str]) -> send_consent.ShownPictures:
+    async def make(
+        request: RunRequest, named: Sequence[str], *, views: Sequence[ViewPicture]
+    ) -> send_consent.ShownPictures:
         pictured.append(named)
         return send_consent.ShownPictures()
 

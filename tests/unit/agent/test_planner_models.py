@@ -142,7 +142,7 @@ def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any
         steps = Planner().interpret("Compare this with the previous film.", scene).plan
         assert isinstance(steps, ToolPlan)
         several = sum(note.get("patient") is None for note in notes) > 2
-        wanted = "prior_path" if several else "no prior is open"
+        wanted = "prior_path" if several else "no prior of this patient is open"
         assert any(wanted in step.skip for step in steps.steps)
 
 

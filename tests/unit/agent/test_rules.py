@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.offline_model import Finished, next_action
+from app.agent.loop.offline_model import Progress, next_calls
 from app.agent.messages import Message
 from app.agent.planning import Planner, Scene, Step, ToolPlan
 from app.tools.pack_plan import (
@@ -83,8 +83,10 @@ def scene(*earlier: Message, note: Any = NOTE) -> Scene:
     return Scene((note,) if note else (), SCHEMAS, earlier, PLANS)
 
 
-def decided(question: str, scene: Scene, results: list[Message]) -> Step | Finished | None:
-    return next_action(Planner().interpret(question, scene), results)
+def decided(question: str, scene: Scene, results: list[Message]) -> Step | Progress | None:
+    """The first of the next calls, or how the plan ended."""
+    now = next_calls(Planner().interpret(question, scene), results)
+    return next(iter(now.calls.values()), now) if now is not None else None
 
 
 def result(tool: str, *, ok: bool = True, **output: Any) -> Message:
@@ -105,8 +107,10 @@ def test_a_counting_question_finds_and_then_is_finished():
     assert (first.tool, first.arguments) == ("finder", {"image_path": "/slides/a.png"})
     assert first.why == "outlines each bean"
     then = decided("How many beans are there?", scene(), [result("finder", count=7)])
-    assert isinstance(then, Finished)
-    assert then.topics == {"counting"}
+    assert isinstance(then, Progress)
+    plan = Planner().interpret("How many beans are there?", scene()).plan
+    assert isinstance(plan, ToolPlan)
+    assert plan.topics == {"counting"}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_rules_leave_a_failure_to_the_model():
     assert decided(question, scene(), [result("finder", ok=False)]) is None
     assert decided(question, scene(), [result("finder", count=0)]) is None
     again = [result("finder", count=0), result("finder", count=3)]
-    assert isinstance(decided(question, scene(), again), Finished)
+    assert isinstance(decided(question, scene(), again), Progress)
 
 
 def test_rules_do_not_go_on_with_what_another_began():

@@ -321,3 +321,31 @@ def test_claims_that_are_cut_off_or_none_at_all_leave_the_text_as_it_is(behind: 
     events = [*reader.take('{"answer": "Fine."' + behind), *reader.end(complete=False)]
     assert "".join(e.text for e in events if isinstance(e, Text)).startswith("Fine.")
     assert not any(isinstance(event, Claimed) for event in events)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '```json\n{"answer": "It is wide.", "claims": [CLAIM]}\n```',
+        '{"claims": [CLAIM], "answer": "It is wide."}',
+        '{"reason": "I look.", "answer": "It is wide.", "claims": [CLAIM]}',
+    ],
+)
+@pytest.mark.parametrize("step", [1, 5, 500])
+def test_an_object_that_no_schema_enforced_is_read_all_the_same(written: str, step: int):
+    loose = {
+        "statement": "wide",
+        "value": "12.5",
+        "unit": None,
+        "side": "Left",
+        "evidence": ["1.2"],
+    }
+    written = written.replace("CLAIM", json.dumps(loose))
+    reader = SchemaReader(TOOLS)
+    events: list[ModelEvent] = []
+    for at in range(0, len(written), step):
+        events += reader.take(written[at : at + step])
+    events += reader.end(complete=True)
+    claimed = [one for one in events if isinstance(one, Claimed)]
+    assert parts([one for one in events if not isinstance(one, Claimed)]) == ("It is wide.", [])
+    assert claimed == [Claimed((StatedClaim("wide", 12.5, "", "left", "1.2"),))]

@@ -112,6 +112,19 @@ def test_a_hit_says_where_the_word_stands(store: SessionStore):
     assert store.threads("now")[0].hit == "", "its title has the word"
 
 
+def test_a_hit_is_where_the_words_stand_together(store: SessionStore):
+    """Not where the first of them stands: "left" is said all the time, "left hilum" once."""
+    thread = store.new_thread()
+    add(thread, "a", "one", "The left lung is clear.")
+    add(thread, "b", "two", "The hilum is left out here.")
+    add(thread, "c", "three", "The left hilum is larger.")
+    add(thread, "d", "four", "The left side, and the hilum of it.")
+    (info,) = store.threads("left hilum")
+    assert (info.hit_run, info.hit) == ("c", "The left hilum is larger.")
+    (info,) = store.threads("hilum out")
+    assert info.hit_run == "b"
+
+
 def test_a_thread_that_is_not_there_has_no_versions(store: SessionStore):
     with pytest.raises(FileProblem):
         store.versions("../elsewhere")

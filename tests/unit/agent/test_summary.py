@@ -177,7 +177,7 @@ def test_missing_models_are_told_once_without_commands():
 def test_a_direct_answer_needs_its_result():
     failed = error_message("1", "cardiothoracic_ratio", "no weights")
     text = write_summary([failed], [], [], {"heart_size"}, frozenset(), PLANS)
-    assert text == "I cannot say whether the heart is enlarged. No weights."
+    assert text == "**I cannot say whether the heart is enlarged:** No weights."
 
 
 def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):

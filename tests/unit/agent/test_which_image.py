@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.agent.loop.offline_model import next_action
+from app.agent.loop.offline_model import next_calls
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import OpenImage, Planner, Reply, Scene, Step, ToolPlan, schema_of
+from app.agent.planning import OpenImage, Planner, Reply, Scene, ToolPlan, schema_of
 from app.agent.planning.image_choice import image_choice
 from app.agent.sessions import Thread
 from app.tools.pack_plan import Feed, PackPlan, Plans, QuestionKind, ToolRule
@@ -67,7 +67,7 @@ def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: s
     assert (
         "Name the image: open are 1.dcm (image-1), 2.dcm (image-2); 1.dcm is the one" in found.text
     )
-    assert next_action(Planner().interpret(question, scene()), ()) is None
+    assert next_calls(Planner().interpret(question, scene()), ()) is None
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_another_image_where_one_is_open_is_not_that_one():
 
 
 def test_rules_measure_the_image_whose_file_is_named():
-    found = next_action(Planner().interpret("heart size of 2.dcm", scene()), ())
-    assert isinstance(found, Step)
-    assert found.arguments == {"image_path": "/open/2.dcm"}
+    now = next_calls(Planner().interpret("heart size of 2.dcm", scene()), ())
+    assert now is not None
+    assert now.calls[1].arguments == {"image_path": "/open/2.dcm"}
 
 
 def test_two_files_of_one_name_are_not_one_image():

@@ -618,3 +618,41 @@ def test_the_attribute_that_does_not_allow_an_object_is_named(
     assert "QUENTINZYX" not in f"{told.value.text} {told.value.detail}"
     if keyword != "SOPClassUID":
         assert "write_" in told.value.detail  # where it arose is in the log
+
+
+def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Decoder) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    uid = images[0].sop_instance_uid
+    own = decoder.frame(images[0], 0).result().ref
+    (first, *_) = random_findings(2, [own], images[0].rows, images[0].columns, masks=True)
+    job = DicomExport("sr", tuple(images), (first,))
+    assert decoder.dicom_object(job).result()
+    other = replace(first, image=ImageRef(uid, 0, "0" * 64))
+    with pytest.raises(FileProblem, match="another version of the image"):
+        decoder.dicom_object(replace(job, findings=(other,))).result()
+
+
+def test_what_is_proposed_is_not_by_hand_though_its_maker_is_unknown() -> None:
+    (one, *_) = random_findings(3, [ImageRef("1", 0, "")], 30, 30, masks=False)
+    unknown = replace(one, state=State.PROPOSED, provenance=Provenance("x", "", "", "", "", ""))
+    assert chosen((unknown,)) == ()
+    assert chosen((unknown,), proposed=True) == (unknown,)
+
+
+def test_a_mark_made_on_other_pixels_is_not_written(tmp_path: Path, decoder: Decoder) -> None:
+    images = instances(source_files(tmp_path, "CT", 2))
+    uid = images[0].sop_instance_uid
+    own = decoder.frame(images[0], 0).result().ref
+    (first, *_) = random_findings(2, [own], images[0].rows, images[0].columns, masks=True)
+    job = DicomExport("sr", tuple(images), (first,))
+    assert decoder.dicom_object(job).result()
+    other = replace(first, image=ImageRef(uid, 0, "0" * 64))
+    with pytest.raises(FileProblem, match="another version of the image"):
+        decoder.dicom_object(replace(job, findings=(other,))).result()
+
+
+def test_what_is_proposed_is_not_by_hand_though_its_maker_is_unknown() -> None:
+    (one, *_) = random_findings(3, [ImageRef("1", 0, "")], 30, 30, masks=False)
+    unknown = replace(one, state=State.PROPOSED, provenance=Provenance("x", "", "", "", "", ""))
+    assert chosen((unknown,)) == ()
+    assert chosen((unknown,), proposed=True) == (unknown,)

@@ -14,7 +14,7 @@ from pydicom.uid import ImplicitVRLittleEndian
 from app.imaging.dicom import dicom_file
 from app.imaging.reading import dicom_image
 from app.imaging.space import projections
-from app.imaging.space.projections import CODES, Course
+from app.imaging.space.projections import CODES, BeamDirection
 from app.imaging.types import Instance
 from tests.unit.imaging.files import item, make_dicom
 
@@ -46,12 +46,12 @@ def test_a_views_former_code_means_the_same(code: str):
 
 @pytest.mark.parametrize("code", sorted(WITNESS))
 def test_the_course_of_the_rays_is_what_the_name_says(code: str):
-    name, course = WITNESS[code].lower(), CODES[code].course
-    assert ("oblique" in name) == (course is Course.OBLIQUE)
-    assert (course is Course.PA) == (name == "postero-anterior")
-    assert (course is Course.AP) == (name == "antero-posterior")
+    name, direction = WITNESS[code].lower(), CODES[code].direction
+    assert ("oblique" in name) == (direction is BeamDirection.OBLIQUE)
+    assert (direction is BeamDirection.PA) == (name == "postero-anterior")
+    assert (direction is BeamDirection.AP) == (name == "antero-posterior")
     if "oblique" not in name and ("lateral" in name or name == "sagittal"):
-        assert course is Course.LATERAL
+        assert direction is BeamDirection.LATERAL
 
 
 def test_a_code_of_another_scheme_says_nothing():

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from app.errors import SightlineError
 from app.imaging.findings import Code, Finding
 from app.imaging.reports.checks import Fault, check_report, rewording_fault
-from app.imaging.reports.report_draft import Sentence
+from app.imaging.reports.report_draft import Sentence, Signature
+from app.imaging.reports.written_report import report_text, written_report
 from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, ratio_lines, tool_finding
 
 NODULE = tool_finding()
@@ -45,6 +49,11 @@ def test_what_the_program_words_is_never_marked(language: str) -> None:
         "Right nodule without change since 2023-04-05.",
         "1 nodule on the right.",
         "The nodule on the right is new (vom 05.04.2023 aus).",
+        "Right nodule, unchanged since 2019 and 03/2021.",
+        "Right nodule of 12 mm, control by CT in 6-12 months.",
+        "Nodule re., 12 mm, Kontrolle in 3 Monaten.",
+        "Rt nodule, 1.2x1.2 cm.",
+        "Right nodule of 12 x 12 × 12.3 mm.",
     ],
 )
 def test_true_sentences_are_not_marked(text: str) -> None:
@@ -58,6 +67,12 @@ def test_true_sentences_are_not_marked(text: str) -> None:
         ("Nodules on both sides.", Fault.SIDE),
         ("Links gelegener Nodule.", Fault.SIDE),
         ("Right nodule of 13 mm.", Fault.NUMBER),
+        ("Right nodule of 12x45 mm.", Fault.NUMBER),
+        ("Right nodule of 2019 mm.", Fault.NUMBER),
+        ("Right nodule in segment 6.", Fault.UNFOUNDED),
+        ("Nodule li.", Fault.SIDE),
+        ("Lt nodule.", Fault.SIDE),
+        ("Right nodule unlikely.", Fault.NEGATION),
         ("Right nodule of 12.4 mm.", Fault.NUMBER),
         ("Right nodule of 12 cm.", Fault.UNIT),
         ("Right nodule (series 3, image 46).", Fault.NUMBER),
@@ -112,7 +127,7 @@ SAID = "Right nodule: 12.3 mm (series 3, image 45)."
 )
 def test_the_same_in_other_words(after: str, language: str) -> None:
     told = rewording_fault(SAID, after, language)
-    assert told == ("a number or unit differs" if after.count("45") == 2 else "")
+    assert told == ("the series or image differs" if after.count("45") == 2 else "")
 
 
 @pytest.mark.parametrize(
@@ -138,3 +153,95 @@ def test_german_rewordings() -> None:
     same = "Rechts findet sich ein Rundherd von 12,3 mm (Serie 3, Bild 45)."
     assert rewording_fault(before, same, "de") == ""
     assert 'adds "malignom"' in rewording_fault(before, f"{same} Malignom.", "de")
+
+
+TWO = "Right nodule: 12 mm, left mass: about 8 mm."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("Nodule of 1.2 x 0.9 cm, 2019.", "Nodule of 0.9 x 1.2 cm, 2019.", "order"),
+        ("Nodule since 2019.", "Nodule since 2018.", "number"),
+        (TWO, "Right nodule: 8 mm, left mass: about 12 mm.", "order"),
+        (TWO, "Left nodule: 12 mm, right mass: about 8 mm.", "order"),
+        (TWO, "Right mass: 12 mm, left nodule: about 8 mm.", "order"),
+        (TWO, "Right nodule: 12 mm, left mass: 8 mm.", "exact"),
+        (TWO, "Right nodule: about 12 mm, left mass: about 8 mm.", "exact"),
+        ("No nodule, mass on the right.", "Nodule, no mass on the right.", "order"),
+        ("Nodule > 5 mm.", "Nodule < 5 mm.", '">"'),
+        ("Nodule?", "Nodule.", '"?"'),
+        ("Lesion of T12, bright in T2.", "Lesion of T11, bright in T2.", '"t12"'),
+        ("Lesion in S6.", "Lesion in S7.", '"s6"'),
+        ("Hyperdense lesion.", "Hyperechoic lesion.", 'adds "hyperechoic"'),
+        ("Nodule and mass.", "Nodule or mass.", 'adds "or"'),
+        ("Nodule (series 3, image 45).", "Nodule (series 45, image 3).", "series"),
+    ],
+)
+def test_what_only_changes_places_is_another_statement(
+    before: str, after: str, reason: str
+) -> None:
+    assert reason in rewording_fault(before, after, "en")
+    assert rewording_fault(before, before, "en") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("No nodule.", [Fault.DENIED]),
+        ("No nodule on the right.", [Fault.DENIED]),
+        ("Lungen rechts ohne Nodule.", [Fault.DENIED]),
+        ("No nodule on the left.", []),
+        ("No further nodule.", []),
+        ("Kein weiterer Nodule.", []),
+        ("No effusion.", []),
+    ],
+)
+def test_a_sentence_of_its_own_that_denies_a_finding_is_pointed_out(
+    text: str, wanted: list[Fault]
+) -> None:
+    assert faults(text, NODULE, linked=False) == wanted
+
+
+def test_a_finding_told_by_a_struck_sentence_only_is_missing() -> None:
+    draft = drafted(NODULE)
+    both = [Sentence("Right nodule and effusion.", (NODULE.id, "effusion"))]
+    for key in ("lungs", "impression"):
+        draft = draft.with_sentences(key, both if key == "lungs" else [])
+    found = check_report(draft, SUBJECT, {NODULE.id: NODULE})
+    assert [one.fault for one in found] == [Fault.STRUCK, Fault.MISSING]
+
+
+def test_what_has_changed_since_the_signature_is_told() -> None:
+    mass = tool_finding("Mass")
+    accepted = {one.id: one for one in (NODULE, mass)}
+    signed = drafted(NODULE, mass).signed(
+        Signature("Dr Roe", "2024-01-02T03:04:05+00:00"), accepted
+    )
+    assert check_report(signed, SUBJECT, accepted) == ()
+    other = tool_finding("Effusion")
+    now = {NODULE.id: replace(NODULE, value=15.0), mass.id: mass, other.id: other}
+    found = check_report(signed, SUBJECT, now)
+    assert [(one.fault, one.finding) for one in found if not one.section] == [
+        (Fault.LATER, "effusion"),
+        (Fault.CHANGED, NODULE.id),
+    ]
+    with pytest.raises(SightlineError, match="changed since"):
+        written_report(signed, SUBJECT, now)
+    later = written_report(signed, SUBJECT, {**accepted, other.id: other})
+    assert "Effusion" not in report_text(later)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Lungs clear.", [Fault.UNNAMED]),
+        ("Normal.", [Fault.UNNAMED]),
+        ("Spiculated lesion of 12 mm.", []),
+        ("Small nodules.", []),
+    ],
+)
+def test_a_sentence_that_no_longer_speaks_of_its_finding_is_pointed_out(
+    text: str, wanted: list[Fault]
+) -> None:
+    assert faults(text, NODULE) == wanted

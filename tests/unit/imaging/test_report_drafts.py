@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import SightlineError
-from app.imaging.findings import Code, State
-from app.imaging.reports.checks import check_report
+from app.imaging.findings import Code, Finding, Measurement, State
+from app.imaging.reports.checks import Fault, check_report
 from app.imaging.reports.report_draft import Addendum, Sentence, Signature
 from app.imaging.reports.report_subject import subject_of
 from app.imaging.reports.sentences import draft_report, figure, name_in
@@ -190,12 +190,12 @@ def test_technique_is_what_the_headers_say() -> None:
     )
     series = Series("1.1", "", "DX", 2, images)
     study = Study("1", "Thorax 2 views", "", "1", "20240101", (series,))
-    subject = subject_of(study, ["LL"], lambda uid: (series, 1))
+    subject = subject_of(study, images[1:], lambda _image: (series, 1))
     assert subject.technique == (("study", "Thorax 2 views"), ("views", "pa, lateral"))
     assert subject.places == {"LL": (2, 2)}
     draft = drafted(subject=subject)
     assert lines(draft, "technique") == ["Thorax 2 views.", "Views: PA, lateral."]
-    assert lines(draft, "comparison") == ["No earlier study of this patient is open."]
+    assert lines(draft, "comparison") == ["No earlier study was compared."]
 
 
 def test_text_of_a_draft_and_of_a_signed_report() -> None:
@@ -236,3 +236,75 @@ def test_what_is_no_longer_accepted_is_in_no_text(state: State) -> None:
     signed = replace(draft, signature=Signature("Dr Roe", "2024-03-04T10:11:12+01:00"))
     with pytest.raises(SightlineError, match="no longer accepted"):
         written_report(signed, SUBJECT, accepted)
+
+
+def paired(label: str = "Prior, left nodule 1 (larger)", **fields: object) -> Finding:
+    """Return a region of an earlier study that a comparison has paired, as the chest pack does."""
+    now = Measurement("Longer side", 21.0, "mm", "detector plane")
+    then = replace(now, name="Longer side, prior", value=16.0, date="20230405")
+    known = {"measurements": (now, then), "rests_on": ("Left nodule",), "value": None, "units": ""}
+    return tool_finding(label, **(known | fields))
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (
+            "en",
+            "Left nodule: 21.0 mm (detector plane), 16.0 mm (detector plane) on 2023-04-05 "
+            "(series 3, image 45).",
+        ),
+        (
+            "de",
+            "Rundherd links: 21,0 mm (Detektorebene), 16,0 mm (Detektorebene) am 05.04.2023 "
+            "(Serie 3, Bild 45).",
+        ),
+    ],
+)
+def test_what_was_paired_with_an_earlier_study_is_comparison(language: str, told: str) -> None:
+    pair, own = paired(), tool_finding("Left nodule", value=21.0)
+    draft = drafted(own, pair, language=language)
+    assert draft.section("comparison").sentences[1:] == (Sentence(told, (pair.id,)),)
+    assert "Prior" not in str(draft.sections)
+    accepted = {one.id: one for one in (own, pair)}
+    assert check_report(draft, SUBJECT, accepted) == ()
+    wrong = draft.with_sentences("comparison", [Sentence(told.replace("16", "19"), (pair.id,))])
+    found = [one for one in check_report(wrong, SUBJECT, accepted) if one.fault is Fault.NUMBER]
+    assert [(one.section, one.finding) for one in found] == [("comparison", pair.id)]
+    del accepted[pair.id]
+    [struck] = check_report(draft, SUBJECT, accepted)
+    assert (struck.fault, struck.section) == (Fault.STRUCK, "comparison")
+    assert "16" not in report_text(written_report(draft, SUBJECT, accepted))
+
+
+def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:
+    then = paired().measurements[1]
+    gone = paired(measurements=(then,))
+    assert lines(drafted(gone), "comparison")[1] == (
+        "Left nodule: 16.0 mm (detector plane) on 2023-04-05, not marked on this study "
+        "(series 3, image 45)."
+    )
+    undated = paired(approximate=True, measurements=(replace(then, date="unknown"),))
+    assert (
+        "about 16.0 mm (detector plane) before, not marked"
+        in lines(drafted(undated), "comparison")[1]
+    )
+    for one in (gone, undated):
+        assert check_report(drafted(one), SUBJECT, {one.id: one}) == ()
+
+
+def test_an_earlier_study_that_is_opened_later_is_pointed_out() -> None:
+    draft = drafted(tool_finding(), subject=replace(SUBJECT, priors=()))
+    draft = draft.with_sentences("impression", [Sentence("Mine.")])
+    accepted = {one.id: one for one in (tool_finding(),)}
+    [check] = check_report(draft, SUBJECT, accepted)
+    assert (check.fault, check.told) == (Fault.UNCOMPARED, "CT Thorax of 2023-04-05.")
+    named = draft.with_sentences("comparison", [Sentence("CT vom 05.04.2023.")])
+    assert check_report(named, SUBJECT, accepted) == ()
+
+
+def test_no_file_holds_what_is_no_text() -> None:
+    said = Sentence("Line\x00 of\x1b[31m \ud800 Ümläut נץ.")
+    draft = drafted().with_sentences("other", [said])
+    written = written_report(draft, SUBJECT, {})
+    assert "Line of [31m Ümläut נץ." in report_text(written).encode().decode()

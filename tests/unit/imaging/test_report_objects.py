@@ -56,7 +56,7 @@ def test_reports_of_real_images_are_valid(tmp_path: Path, shared_data: Path) -> 
         made = random_findings(seed, refs, image.rows, image.columns, masks=True)
         findings = tuple(replace(one, id=new_id(), state=State.ACCEPTED) for one in made)
         study, series = study_of(image)
-        subject = subject_of(study, [image.sop_instance_uid], lambda _uid, s=series: (s, 0))
+        subject = subject_of(study, [image], lambda _image, s=series: (s, 0))
         accepted = {one.id: one for one in findings}
         for language in ("en", "de"):
             draft = drafted(*findings, language=language, subject=subject)

@@ -104,7 +104,7 @@ def test_without_a_scale_or_a_spacing_it_has_none(
 def test_a_chest_tool_is_warned_as_of_the_prior_that_it_shows(bench: Bench):
     opened(bench)
     snapshot = seen(bench, laid(bench))
-    assert image_suitability.admit(snapshot) == image_suitability.Admission("AP", ())
+    assert image_suitability.check(snapshot) == image_suitability.Suitability("AP", ())
     (warning,) = Hanging.of(snapshot.frame.orientation).warnings
     assert "stored mirrored" in warning
 
@@ -113,7 +113,7 @@ def test_a_screenshot_is_one_still_for_whoever_warns_of_it(bench: Bench):
     said = {"SOPClassUID": image_suitability.SECONDARY_CAPTURE, "BurnedInAnnotation": "NO"}
     opened(bench, **said)
     snapshot = seen(bench, laid(bench))
-    assert "secondary capture" in image_suitability.admit(snapshot).warnings[0]
+    assert "secondary capture" in image_suitability.check(snapshot).warnings[0]
     assert risk_of(snapshot.instance) == risk_of(bench.images.resolve("image-2").instance) != ""
 
 
@@ -121,7 +121,7 @@ def test_a_prior_that_was_no_chest_film_is_none_once_it_is_moved(bench: Bench):
     opened(bench, BodyPartExamined="ABDOMEN", ViewPosition="LL")
     snapshot = seen(bench, laid(bench))
     with pytest.raises(image_suitability.ToolFailed, match="shows the abdomen"):
-        image_suitability.admit(snapshot)
+        image_suitability.check(snapshot)
 
 
 def later(bench: Bench, *ids: str) -> RunImages:

@@ -156,3 +156,45 @@ def test_what_was_deleted_before_a_purge_is_not_brought_back() -> None:
     marks.forget([])  # of the purged study nothing is left
     marks.commands.undo()
     assert not marks.all()
+
+
+@pytest.mark.parametrize("shape", [Ellipse(5, 5, 20, 15), Point(5, 5), Mask(np.eye(80, 100) > 0)])
+def test_a_copy_of_a_tools_finding_says_so_however_often_it_is_measured(shape: Geometry) -> None:
+    image, other = frame(spacing=MM), frame("2.2", spacing=MM)
+    found = finding(image.ref, shape)
+    (copy,), _ = editing.pasted(editing.copied([Annotation(found, 0)], image, None), other, None)
+    again = drawing.remeasured(copy.finding, other)
+    again = drawing.with_statistics(editing.moved(again, other, 3, 3), other)
+    assert again.description.count("copied from a finding of finder") == 1
+    assert drawing.remeasured(again, other) == again
+
+
+def test_what_was_deleted_before_a_purge_is_not_brought_back() -> None:
+    marks = Annotations(CommandStack())
+    line = drawing.draw(drawing.RULER, frame(), [(10, 10), (20, 10)])
+    marks.put(line, "Measure")
+    marks.remove([line.id])
+    marks.forget([])  # of the purged study nothing is left
+    marks.commands.undo()
+    assert not marks.all()
+
+
+@pytest.mark.parametrize("shape", [Ellipse(5, 5, 20, 15), Point(5, 5), Mask(np.eye(80, 100) > 0)])
+def test_a_copy_of_a_tools_finding_says_so_however_often_it_is_measured(shape: Geometry) -> None:
+    image, other = frame(spacing=MM), frame("2.2", spacing=MM)
+    found = finding(image.ref, shape)
+    (copy,), _ = editing.pasted(editing.copied([Annotation(found, 0)], image, None), other, None)
+    again = drawing.remeasured(copy.finding, other)
+    again = drawing.with_statistics(editing.moved(again, other, 3, 3), other)
+    assert again.description.count("copied from a finding of finder") == 1
+    assert drawing.remeasured(again, other) == again
+
+
+def test_what_was_deleted_before_a_purge_is_not_brought_back() -> None:
+    marks = Annotations(CommandStack())
+    line = drawing.draw(drawing.RULER, frame(), [(10, 10), (20, 10)])
+    marks.put(line, "Measure")
+    marks.remove([line.id])
+    marks.forget([])  # of the purged study nothing is left
+    marks.commands.undo()
+    assert not marks.all()

@@ -35,6 +35,7 @@ from app.imaging.findings import (
     Segments,
     State,
 )
+from app.imaging.reports.report_draft import figures_of
 from app.imaging.space.planes import FramePlane
 from app.imaging.types import ImageRef
 from app.workspace import mark_store
@@ -310,3 +311,15 @@ except FileProblem as error:
     assert "the disk is full or fails" in done.stdout
     kept, _ = MarkStore(file).load(["1.2"])
     assert [item.finding.id for item in kept] == ["mark-1"]
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=lambda one: type(one).__name__)
+def test_a_signature_holds_for_findings_that_come_back(tmp_path: Path, geometry: Geometry) -> None:
+    value = np.float64(12.0)
+    figures = (Measurement("Area", value, "mm²", "patient"), Measurement("Count", 3, "objects"))
+    made = replace(mark(1, geometry).finding, value=12, measurements=figures)
+    store = MarkStore(tmp_path / "marks.sqlite")
+    store.save({"1": [replace(mark(1), finding=made)]}, ())
+    [back] = store.load(["1.2"])[0]
+    assert figures_of(back.finding) == figures_of(made)
+    assert figures_of(replace(made, value=13)) != figures_of(made)

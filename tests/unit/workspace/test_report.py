@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.agent.llm.base import ModelFailed
+from app.agent.llm.openai_model import OpenAIModel
+from app.agent.report_wording import reworded
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Box, State
-from app.imaging.reports.checks import check_report
+from app.imaging.reports.checks import Fault, check_report
 from app.imaging.reports.report_draft import Sentence
+from app.imaging.reports.written_report import report_text
 from app.imaging.types import Spacing, SpacingSource
 from app.workspace import drawing
 from app.workspace.report import OpenReport, ReportStore, reportable
 from app.workspace.review import by_person
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import finding, found, frame, instance, study
+from tests.support.openai_server import OpenAIServer, Reply, delta_reply
 from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, tool_finding
 
 NOW = datetime(2024, 3, 4, 10, 11, tzinfo=UTC)
@@ -134,6 +142,34 @@ def test_a_signed_report_is_not_edited(tmp_path: Path) -> None:
     assert report.draft == before
 
 
+def test_a_struck_sentence_of_several_findings_keeps_what_still_stands(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    box = Box(1.5, 1.5, 9.5, 9.5)
+    workspace.annotations.add([finding(frame("1.1").ref, box, "Nodule", id="second")])
+    workspace.annotations.decide(["second"], State.ACCEPTED)
+    assert "Nodule (2)." in text(report)
+    report.edit("clinical", [Sentence("Cough.")])
+    workspace.annotations.decide(["second"], State.REJECTED)
+    assert "Nodule (2)." not in report_text(report.written())
+    report.remove_struck()
+    impression = report.draft.section("impression")
+    assert impression.sentences == (Sentence("Nodule.", ("nodule",)),)
+    assert report.checks == ()
+
+
+def test_an_earlier_study_that_is_opened_later_is_added_to_the_comparison(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    report.edit("impression", [Sentence("Mine.", ("nodule",))])
+    then = study(instance("0.1", StudyDate="20230102"), uid="old", title="CT before")
+    workspace.add(found(replace(then, date="20230102")))
+    workspace.show_image(frame("1.1").ref)
+    assert [one.fault for one in report.checks if one.fault is Fault.UNCOMPARED]
+    report.add_missing()
+    told = [one.text for one in report.draft.section("comparison").sentences]
+    assert told == ["CT before of 2023-01-02."]
+    assert Fault.UNCOMPARED not in [one.fault for one in report.checks]
+
+
 DRAWN = {
     "ruler": [(10, 10), (40, 50)],
     "angle": [(10, 10), (40, 50), (60, 10)],
@@ -171,3 +207,65 @@ def test_each_drawing_tool_gives_a_sentence_that_its_checks_accept(
     lengths = {"patient": "25.0 mm", "detector plane": "25.0 mm (", "none": "50 px"}
     wanted = lengths[source].replace(".", "," if language == "de" else ".")
     assert any(one.startswith(("Length: ", "Länge: ")) and wanted in one for one in told)
+
+
+def numbered(request: dict[str, Any], change: dict[str, str]) -> str:
+    """Return the numbered sentences that a model was asked to word, some with other words."""
+    asked = request["messages"][-1]["content"].split("\n\n")[-1]
+    for old, new in change.items():
+        assert old in asked
+        asked = asked.replace(old, new)
+    return asked
+
+
+GOOD = {"Right nodule: 12.3 mm.": "There is a right nodule of 12.3 mm."}
+WORDED = "There is a right nodule of 12.3 mm."
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (GOOD | {"Left mass: 8.00 mm.": "A left mass measures 8 mm."}, ""),
+        (GOOD | {"Left mass: 8.00 mm.": "Right mass: 8.00 mm."}, "side"),
+        (GOOD | {"Left mass: 8.00 mm.": "Left mass: 9.00 mm."}, "number"),
+        (GOOD | {"Left mass: 8.00 mm.": "Left mass: 8.00 cm."}, "number"),
+        (GOOD | {"Left mass: 8.00 mm.": "Left mass: 8.00 mm, and an effusion."}, "effusion"),
+        (GOOD | {"Left mass: 8.00 mm.": "Left mass excluded, 8.00 mm."}, "negated"),
+        (GOOD | {"Left mass: 8.00 mm.": "Left mass: 8.00 mm.\n5. Effusion."}, "once"),
+        (GOOD | {"2. Left mass: 8.00 mm.\n": ""}, "once"),
+    ],
+)
+def test_a_local_model_words_what_it_may_and_nothing_else(
+    tmp_path: Path, change: dict[str, str], reason: str
+) -> None:
+    workspace, report = opened(tmp_path)
+    box = Box(20.5, 10.5, 60.5, 40.5)
+    two = [
+        finding(frame("1.1").ref, box, "Right nodule", id="r", value=12.34, units="mm (patient)"),
+        finding(frame("1.1").ref, box, "Left mass", id="l", value=8.0, units="mm (patient)"),
+    ]
+    workspace.annotations.decide(["nodule"], State.PROPOSED)
+    workspace.annotations.add(two)
+    workspace.annotations.decide(["r", "l"], State.ACCEPTED)
+    before, asked = text(report), report.to_word()
+
+    def answer(request: dict[str, Any]) -> Reply:
+        return delta_reply({"content": numbered(request, change)})
+
+    with OpenAIServer(answer=answer) as server:
+        word = partial(reworded, OpenAIModel(server.url, "test-model", ""))
+        words = [one.text for one in asked]
+        if reason == "once":
+            with pytest.raises(ModelFailed, match="each sentence back once"):
+                word(words, "en")
+            assert text(report) == before
+            return
+        said = [word(words, "en") for _ in range(2)][-1]  # each in an event loop of its own
+    left = report.take_wording(asked, said)
+    assert WORDED in text(report)
+    assert "ffusion" not in text(report)
+    assert len(left) == bool(reason)
+    assert all(reason in why for _, _, why in left)
+    if reason:
+        assert "Left mass: 8.00 mm." in text(report)
+    assert report.checks == ()

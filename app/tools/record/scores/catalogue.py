@@ -1,23 +1,123 @@
-"""The list of scores, and finding one by the names that people use."""
+"""The scores of `resources/tables/scores`, and finding one by the names that people use.
+
+There, a score's file has the fields of `engine.Score` and bears its name. A limit is a number from
+which on a row holds, or "> 100"; a row without one holds below all others. An item is one of:
+
+- `flag`: a yes/no input that gives `points`;
+- `any`: yes/no inputs, with words for the reason, that give `points` once;
+- `steps`: a number; `rows` have limit, points and reason, `in_units` the limits in other units;
+- `choice`: a choice, with points and reason for each;
+- `number`: a choice whose value is its points, except "UN", untestable;
+- `rule`: a function of `rules.POINT_RULES`, the `inputs` that it reads and its `cuts`.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
-from app.tools.record.scores import cardiac, infection, metabolic, neurology, nodules, thrombosis
-from app.tools.record.scores.engine import Score
-from app.tools.record.scores.inputs import Input, Value, WrongInput, read_value, unit_name
+from app.paths import resources_dir
+from app.tools.record.scores.engine import (
+    Band,
+    Item,
+    Paper,
+    Scheme,
+    Score,
+    above,
+    any_flag,
+    chosen,
+    flag,
+    steps,
+)
+from app.tools.record.scores.inputs import (
+    Input,
+    Value,
+    WrongInput,
+    input_of,
+    read_value,
+    shared_inputs,
+    unit_name,
+)
+from app.tools.record.scores.rules import FORMULAS, POINT_RULES
 
-SCORES: tuple[Score, ...] = (
-    *thrombosis.SCORES,
-    *cardiac.SCORES,
-    *infection.SCORES,
-    *neurology.SCORES,
-    *metabolic.SCORES,
-    *nodules.SCORES,
+
+def _limit(limit: float | str) -> float:
+    return above(float(limit.removeprefix("> "))) if isinstance(limit, str) else limit
+
+
+def _cuts(table: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(map(_limit, cuts)) for name, cuts in table.get("cuts", {}).items()}
+
+
+def _row(row: Sequence[Any]) -> tuple[float, float, str]:
+    *limit, points, why = row
+    return (_limit(limit[0]) if limit else -math.inf), points, why
+
+
+def _item(table: Mapping[str, Any], inputs: Mapping[str, Input]) -> Item:
+    title = table["title"]
+    if "flag" in table:
+        return flag(table["flag"], table["points"], title)
+    if "any" in table:
+        return any_flag(table["any"], table["points"], title)
+    if "steps" in table:
+        units = {
+            unit: (-math.inf, *map(_limit, limits))
+            for unit, limits in table.get("in_units", {}).items()
+        }
+        return steps(table["steps"], title, *map(_row, table["rows"]), in_units=units)
+    if "choice" in table:
+        points = {value: (points, why) for value, (points, why) in table["points"].items()}
+        return chosen(table["choice"], title, points)
+    if "number" in table:
+        untestable = (0.0, "untestable: not added, as the scale's rules say")
+        choices = inputs[table["number"]].choices
+        points = {
+            value: untestable if value == "UN" else (float(value), label)
+            for value, label in choices
+        }
+        return chosen(table["number"], title, points)
+    return Item(title, tuple(table["inputs"]), POINT_RULES[table["rule"]], _cuts(table))
+
+
+def _band(row: Sequence[Any]) -> Band:
+    at_least, texts = (-math.inf, row) if isinstance(row[0], str) else (row[0], row[1:])
+    return Band(at_least, *texts)
+
+
+def _score(path: Path) -> Score:
+    table = tomllib.loads(path.read_text("utf-8"))
+    inputs = tuple(
+        shared_inputs()[one] if isinstance(one, str) else input_of(one["name"], one)
+        for one in table["inputs"]
+    )
+    by_name = {one.name: one for one in inputs}
+    fields: dict[str, Any] = {
+        "name": path.stem,
+        **table,
+        "inputs": inputs,
+        "items": tuple(_item(one, by_name) for one in table.get("items", ())),
+        "rule": FORMULAS[table["rule"]] if "rule" in table else None,
+        "cuts": _cuts(table),
+        "papers": tuple(Paper(**one) for one in table["papers"]),
+        "schemes": tuple(
+            Scheme(one["source"], tuple(map(_band, one["bands"]))) for one in table["schemes"]
+        ),
+        "rates": {float(total): rate for total, rate in table.get("rates", {}).items()},
+        "other_names": tuple(table.get("other_names", ())),
+    }
+    return Score(**fields)
+
+
+SCORES = tuple(
+    _score(path)
+    for path in sorted((resources_dir() / "tables" / "scores").glob("*.toml"))
+    if path.stem != "inputs"
 )
 
 _SEVERAL = {

@@ -13,7 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from app.tools.record.scores.inputs import AGE, Input, Quantity, Value, WrongInput, plain_number
+from app.tools.record.scores.inputs import (
+    Input,
+    Quantity,
+    Value,
+    WrongInput,
+    plain_number,
+    shared_inputs,
+)
 
 _LIMIT_OF_CASES = 200_000
 
@@ -191,7 +198,8 @@ class Score:
     @property
     def accepted(self) -> tuple[Input, ...]:
         """Its inputs, and the age, by which a patient who is too young is refused."""
-        return self.inputs if any(one.name == "age" for one in self.inputs) else (*self.inputs, AGE)
+        known = any(one.name == "age" for one in self.inputs)
+        return self.inputs if known else (*self.inputs, shared_inputs()["age"])
 
     def input(self, name: str) -> Input:
         """Return an input by its name."""

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
+
+from app.paths import resources_dir, shipped_table
 
 Kind = Literal["yes/no", "number", "choice"]
 
@@ -135,35 +139,7 @@ _NUMBER = re.compile(r"^([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(.*)$", re.IGNORECA
 
 _THOUSANDS = re.compile(r"\d[,'’ ]\d{3}(?!\d)|\.\d{3}[.,]")
 
-_SPELLINGS = {
-    "mg/dL": "mg/dl mg/100ml mgperdl mg_dl",
-    "µmol/L": "umol/l micromol/l mcmol/l umol_l",
-    "mmol/L": "mmol/l meq/l mmol_l meq_l",
-    "g/dL": "g/dl gm/dl g_dl",
-    "g/L": "g/l g_l",
-    "mmHg": "mmhg mm[hg] torr",
-    "kPa": "kpa",
-    "kg": "kg",
-    "lb": "lb lbs [lb_av] pound pounds",
-    "cm": "cm",
-    "m": "m metre metres meter meters",
-    "in": "in [in_i] inch inches [in_us]",
-    "mm": "mm",
-    "°C": "cel °c c degc celsius",
-    "°F": "[degf] °f f degf fahrenheit",
-    "%": "% percent",
-    "fraction": "fraction",
-    "/min": "/min 1/min {beats}/min {breaths}/min {counts}/min bpm beats/min breaths/min permin",
-    "10³/µL": "10*3/ul 10^3/ul k/ul x10^3/ul 10³/ul 10e3/ul thousand/ul 10*3/mm3 k/mm3",
-    "10⁹/L": "10*9/l 10^9/l 10⁹/l x10^9/l 10e9/l",
-    "/µL": "/ul /mm3 {cells}/ul cells/ul",
-    "mL/day": "ml/day ml/d ml/24h ml/(24.h) ml/24hr ml_day",
-    "L/day": "l/day l/d l/24h",
-    "µg/kg/min": "ug/kg/min mcg/kg/min ug/(kg.min) mcg/(kg.min) ug_kg_min",
-    "s": "s sec seconds second",
-    "years": "years year y yr yrs a",
-    "": "1 {inr} {ratio} ratio [score] {score} points",
-}
+_SPELLINGS: dict[str, str] = shipped_table("units", "spellings")
 _UNITS = {spelling: name for name, text in _SPELLINGS.items() for spelling in text.split()}
 UNIT_NAMES = frozenset(_SPELLINGS) - {""}
 
@@ -275,92 +251,33 @@ def _plausible(item: Input, raw: float, units: tuple[Unit, ...]) -> list[Unit]:
     return list(found.values())
 
 
-def number(
-    name: str, label: str, unit: str, low: float, high: float, *units: Unit, **more: Any
-) -> Input:
-    """Return a number input."""
-    return Input(name, label, "number", unit, units, low, high, **more)
+def input_of(name: str, table: Mapping[str, Any]) -> Input:
+    """Return the input that a table in `resources/tables/scores` describes."""
+    low, high = table.get("range", (0.0, 0.0))
+    return Input(
+        name,
+        table["label"],
+        "choice" if "choices" in table else "number" if "range" in table else "yes/no",
+        table.get("unit", ""),
+        _units(table),
+        low,
+        high,
+        tuple(table.get("choices", {}).items()),
+        tuple(
+            OtherWay(way["name"], way["label"], _units(way)) for way in table.get("other_ways", ())
+        ),
+        tuple(table.get("other_names", ())),
+        table.get("instead", ""),
+        table.get("after", ""),
+    )
 
 
-def choice(name: str, label: str, **choices: str) -> Input:
-    """Return a choice input; a leading "_" of a value's name is left out (`_1="none"`)."""
-    pairs = tuple((value.removeprefix("_"), text) for value, text in choices.items())
-    return Input(name, label, "choice", choices=pairs)
+def _units(table: Mapping[str, Any]) -> tuple[Unit, ...]:
+    return tuple(Unit(**unit) for unit in table.get("units", ()))
 
 
-# Molar masses in g/mol: creatinine 113.12, bilirubin 584.66, urea 60.056, of it nitrogen 28.014.
-CREATININE_MICROMOLAR = Unit("µmol/L", 113.12 / 10_000)
-BILIRUBIN_MICROMOLAR = Unit("µmol/L", 584.66 / 10_000)
-
-AGE = number("age", "Age", "years", 0, 120)
-SEX = Input(
-    "sex",
-    "Sex",
-    "choice",
-    choices=(("male", "male"), ("female", "female")),
-    other_names=("gender",),
-)
-CREATININE = number(
-    "creatinine",
-    "Serum creatinine",
-    "mg/dL",
-    0.1,
-    40,
-    CREATININE_MICROMOLAR,
-    other_names=("scr", "serum_creatinine"),
-)
-BILIRUBIN = number(
-    "bilirubin",
-    "Total serum bilirubin",
-    "mg/dL",
-    0.05,
-    80,
-    BILIRUBIN_MICROMOLAR,
-    other_names=("total_bilirubin",),
-)
-INR = number("inr", "INR (international normalised ratio)", "", 0.5, 20)
-SODIUM = number("sodium", "Serum sodium", "mmol/L", 90, 200, other_names=("na",))
-ALBUMIN = number("albumin", "Serum albumin", "g/dL", 0.5, 7, Unit("g/L", 0.1))
-UREA = number(
-    "urea", "Blood urea", "mmol/L", 0.3, 120, Unit("mg/dL", 10 / 60.056),
-    other_ways=(
-        OtherWay("bun", "urea nitrogen (BUN)", (Unit("mg/dL", 10 / 28.014), Unit("mmol/L"))),
-    ),
-)  # fmt: skip
-HEART_RATE = number("heart_rate", "Heart rate", "/min", 10, 300, other_names=("pulse", "hr"))
-RESPIRATORY_RATE = number(
-    "respiratory_rate", "Respiratory rate", "/min", 2, 90, other_names=("rr", "resp_rate")
-)
-SYSTOLIC = number(
-    "systolic_bp",
-    "Systolic blood pressure",
-    "mmHg",
-    30,
-    300,
-    other_names=("sbp", "systolic", "systolic_blood_pressure"),
-)
-DIASTOLIC = number(
-    "diastolic_bp",
-    "Diastolic blood pressure",
-    "mmHg",
-    10,
-    200,
-    other_names=("dbp", "diastolic", "diastolic_blood_pressure"),
-)
-TEMPERATURE = number(
-    "temperature", "Body temperature", "°C", 25, 45, Unit("°F", 5 / 9, 32), other_names=("temp",)
-)
-GCS_TOTAL = number(
-    "gcs", "Glasgow Coma Scale, total", "", 3, 15, other_names=("glasgow_coma_scale",)
-)
-WEIGHT = number("weight", "Body weight", "kg", 0.3, 650, Unit("lb", 0.45359237))
-HEIGHT = number("height", "Body height", "cm", 25, 275, Unit("m", 100), Unit("in", 2.54))
-SPO2 = number(
-    "spo2",
-    "Oxygen saturation by pulse oximetry, breathing room air",
-    "%",
-    30,
-    100,
-    Unit("fraction", 100),
-    other_names=("oxygen_saturation", "sao2"),
-)
+@cache
+def shared_inputs() -> Mapping[str, Input]:
+    """Return the inputs that several scores ask for, by name."""
+    text = (resources_dir() / "tables" / "scores" / "inputs.toml").read_text("utf-8")
+    return {name: input_of(name, table) for name, table in tomllib.loads(text).items()}

@@ -8,13 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from app.tools.record.scores.engine import Paper, Scheme, Score, Term, Values, Verdict
-from app.tools.record.scores.inputs import AGE, Input, choice, number
-
-_SIZE = number(
-    "size", "Nodule size: mean of the long and short axis in the same plane", "mm", 0.5, 150,
-    other_names=("diameter", "nodule_size"),
-)  # fmt: skip
+from app.tools.record.scores.engine import Term, Values, Verdict
 
 NO_FOLLOW_UP = "no routine follow-up"
 OUTSIDE = "guideline does not apply"
@@ -25,7 +19,8 @@ _EXCLUSIONS = {
 }
 
 
-def _fleischner(values: Values) -> Verdict:
+def fleischner(values: Values) -> Verdict:
+    """Return the Fleischner Society's recommendation for an incidental nodule."""
     if values.has("age") and values.number("age") < 35:
         return _not_applicable("the patient is younger than 35", "age")
     if excluded := values.true_among(tuple(_EXCLUSIONS)):
@@ -108,46 +103,6 @@ def _subsolid(values: Values, kind: str, size: int, *, multiple: bool) -> tuple[
     )
 
 
-FLEISCHNER = Score(
-    name="fleischner",
-    title="Fleischner Society 2017: incidental pulmonary nodules on CT",
-    other_names=("fleischner 2017", "fleischner criteria", "fleischner society"),
-    inputs=(
-        AGE,
-        Input("known_cancer", "Known primary cancer"),
-        Input("immunosuppressed", "Immunosuppressed", other_names=("immunosuppression",)),
-        Input("screening", "The CT was made for lung cancer screening"),
-        choice("nodule_type", "Type of the nodule (of several, the most suspicious)",
-               solid="solid", ground_glass="pure ground glass", part_solid="part-solid"),
-        Input("multiple", "Several nodules"),
-        _SIZE,
-        choice(
-            "risk",
-            "The patient's risk of lung cancer (counts for solid nodules)",
-            low="low: young, hardly any smoking, small nodule with regular margin, not in an upper "
-            "lobe (below 5%)",
-            high="high: older, heavy smoking, irregular or spiculated margin, upper lobe, "
-            "emphysema or fibrosis, family history (5% or more)",
-        ),
-    ),
-    rule=_fleischner,
-    cuts={"age": (35,), "size": (5.5, 8.5)},
-    papers=(
-        Paper(
-            "MacMahon H, Naidich DP, Goo JM, et al. Guidelines for management of incidental "
-            "pulmonary nodules detected on CT images: from the Fleischner Society 2017. Radiology "
-            "2017;284:228-43.",
-            "10.1148/radiol.2017161659",
-        ),
-    ),
-    schemes=(Scheme("MacMahon 2017", ()),),
-    limits=(
-        "From 35 years; not for screening, known cancer or immunosuppression. Sizes are rounded to "
-        "whole millimetres, as the guideline does."
-    ),
-    unit="recommendation",
-)  # fmt: skip
-
 _MANAGEMENT = {
     "1": "screening CT in 12 months",
     "2": "screening CT in 12 months",
@@ -167,7 +122,8 @@ NOT_CLASSIFIED = "not classified"
 _Category = tuple[str, tuple[str, ...], str]
 
 
-def _lung_rads(values: Values) -> Verdict:
+def lung_rads(values: Values) -> Verdict:
+    """Return the Lung-RADS category and the management that it calls for."""
     exam = values.choice("exam")
     if exam != "complete":
         return Verdict(None, ((("exam",), None, _INCOMPLETE[exam]),), "0", _INCOMPLETE[exam])
@@ -327,87 +283,3 @@ _CATEGORIES: dict[str, Callable[[Values], _Category]] = {
         "4B", "multilocular cyst with more loculation or new or increased opacity"
     ),
 }
-
-LUNG_RADS = Score(
-    name="lung_rads",
-    title="Lung-RADS v2022 (lung cancer screening CT)",
-    other_names=("lung-rads v2022", "lungrads 2022", "lung rads 2022"),
-    inputs=(
-        choice(
-            "exam",
-            "Whether the examination can be assessed",
-            complete="complete",
-            prior_awaited="an earlier chest CT is being located for comparison",
-            not_evaluable="part or all of the lungs cannot be evaluated",
-            inflammatory="findings suggest infection or inflammation",
-        ),
-        choice(
-            "finding",
-            "The most suspicious finding",
-            none="no lung nodule",
-            benign_features="nodule with complete, central, popcorn or concentric calcification, "
-            "or with fat",
-            solid="solid nodule",
-            part_solid="part-solid nodule",
-            ground_glass="non-solid (ground-glass) nodule",
-            juxtapleural="juxtapleural nodule: solid, smooth, and oval, lentiform or triangular",
-            airway_subsegmental="airway nodule, subsegmental",
-            airway_proximal="airway nodule, segmental or more proximal",
-            cyst_thin_walled="thin-walled unilocular cyst (wall below 2 mm)",
-            cyst_thick_walled="thick-walled cyst (2 mm or more)",
-            cyst_thick_cystic_growth="thick-walled cyst whose cystic part grows",
-            cyst_thick_wall_growth="thick-walled cyst with growing wall thickness or nodularity",
-            cyst_multilocular="multilocular cyst, or a cyst that became multilocular",
-            cyst_multilocular_worse="multilocular cyst with more loculation, or new or increased "
-            "opacity",
-        ),
-        Input(
-            "change",
-            "Change since earlier CT",
-            "choice",
-            choices=(
-                ("baseline", "first screening CT"),
-                ("new", "new"),
-                ("growing", "growing: more than 1.5 mm in mean diameter within 12 months (of a "
-                 "part-solid nodule, its solid part is new or growing)"),
-                ("slow_growing", "growth over several screenings, never above 1.5 mm in 12 months"),
-                ("stable", "stable or smaller"),
-            ),
-            after="finding",
-        ),
-        number("size", "Mean diameter of the nodule, on lung window", "mm", 0.5, 150,
-               other_names=("diameter", "nodule_size"), after="finding"),
-        number("solid_component", "Mean diameter of the solid part", "mm", 0, 150,
-               after="finding"),
-        Input("previous_category", "Category at the earlier CT", "choice",
-              choices=(("2", "2"), ("3", "3"), ("4A", "4A"), ("4B", "4B")), after="change"),
-        Input("follow_up_reached", "This is the follow-up CT that the earlier category called for "
-              "(6 months for 3, 3 months for 4A), or a later one", after="previous_category"),
-        Input("proven_benign", "Proven benign by diagnostic workup", after="previous_category"),
-        Input("suspicious_features", "Further features that raise the suspicion of lung cancer "
-              "(spiculation, enlarged lymph nodes, metastases, ground-glass nodule that doubled in "
-              "a year)", after="finding"),
-    ),
-    rule=_lung_rads,
-    cuts={
-        "size": (3.95, 4, 5.95, 6, 7.95, 8, 9.95, 10, 14.95, 15, 29.95, 30),
-        "solid_component": (3.95, 4, 5.95, 6, 7.95, 8),
-    },
-    papers=(
-        Paper(
-            "Christensen J, Prosper AE, Wu CC, et al. ACR Lung-RADS v2022: assessment categories "
-            "and management recommendations. Chest 2024;165:738-53.",
-            "10.1016/j.chest.2023.10.028",
-        ),
-        Paper("American College of Radiology. Lung-RADS v2022. Release November 2022."),
-    ),
-    schemes=(Scheme("Lung-RADS v2022", ()),),
-    limits=(
-        "For screening CT of adults at high risk; not for incidental nodules (Fleischner) or known "
-        "lung cancer. The most suspicious nodule decides; modifier S for other significant "
-        "findings is the radiologist's to add."
-    ),
-    unit="category",
-)  # fmt: skip
-
-SCORES = (FLEISCHNER, LUNG_RADS)

@@ -1,4 +1,4 @@
-"""80 scripted answers and 100 true sentences, written by somebody who knew none of the rules.
+"""Scripted answers and true sentences, written by people who knew none of the rules.
 
 `python -m tests.unit.agent.answers.test_blind_answers` prints what is checked wrongly.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
 import tempfile
@@ -27,9 +28,13 @@ from app.views.chat.markdown import CitedResult, Linker, Style
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, Turn, call, says
 
-DATA = tomllib.loads((Path(__file__).parent / "blind_answers.toml").read_text("utf-8"))
-ANSWERS: list[dict[str, Any]] = DATA["answer"]
-TRUE: list[dict[str, Any]] = DATA["true_sentence"]
+SETS = {
+    path.stem: tomllib.loads(path.read_text("utf-8"))
+    for path in sorted(Path(__file__).parent.glob("blind_answers*.toml"))
+}
+REAL = json.loads((Path(__file__).parent / "real_results.json").read_text("utf-8"))
+"""What the chest tools gave for the demo film, with the texts of their items."""
+ANSWERS = [(name, row) for name, data in SETS.items() for row in data["answer"]]
 FILM = {"id": "image-1", "path": "/a/current.dcm", "kind": "dicom", "modality": "DX", "view": "PA"}
 FILMS = (
     FILM | {"rows": 1024, "columns": 1024, "study_date": "2024-05-14"},
@@ -59,18 +64,26 @@ def told(item: Mapping[str, Any]) -> str:
     )
 
 
-@lru_cache(maxsize=1)
-def session() -> tuple[Claims, Evidence]:
-    """The checks of a run in which the made-up tools gave their results."""
+@lru_cache
+def session(name: str) -> tuple[Claims, Evidence]:
+    """The checks of a run in which the made-up tools of a set gave their results."""
+    data = SETS.get(name, REAL)
+    results: list[dict[str, Any]] = data["result"]
     turns: list[Turn] = []
     fakes: list[FakeTool] = []
-    for result in DATA["result"]:
-        name = f"{result['tool'].replace(' ', '_')}_{result['number']}"
+    for result in results:
+        if "output" in result:
+            fakes.append(
+                FakeTool(result["tool"], ImageInput, ok(result["summary"], result["output"]))
+            )
+            turns.append([call(result["tool"], image_path="current")])
+            continue
+        tool = f"{result['tool'].replace(' ', '_')}_{result['number']}"
         rows = [{k: v for k, v in item.items() if k != "id"} for item in result["items"]]
         note = {"note": result["note"]} if "note" in result else {}
-        fakes.append(FakeTool(name, ImageInput, ok("", {"entries": rows, **note})))
+        fakes.append(FakeTool(tool, ImageInput, ok("", {"entries": rows, **note})))
         where = IMAGES.get(result.get("image", ""), "record")
-        turns.append([call(name, image_path=where)])
+        turns.append([call(tool, image_path=where)])
     model = ScriptedModel(*turns, says("Done."))
     loop = AgentLoop(model, FakeRegistry(*fakes), plans=load_packs([]).plans)
     made: list[Run] = []
@@ -83,18 +96,19 @@ def session() -> tuple[Claims, Evidence]:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(Run, "__init__", kept)
         question = "What does image-1 show?"
-        asyncio.run(collect(loop, request(Path(folder), question, notes=FILMS)))
+        asyncio.run(collect(loop, request(Path(folder), question, notes=data.get("film", FILMS))))
     run = made[0]
     for item in run.director.record.all():
-        texts = {one["id"]: told(one) for one in DATA["result"][item.message.evidence - 1]["items"]}
+        own = results[item.message.evidence - 1]
+        texts = own.get("told") or {one["id"]: told(one) for one in own["items"]}
         item.message.data["items"] = texts
     history = run.request.thread.history
-    results = [item.message for item in run.director.record.all()]
-    return Claims(run.director, history, load_packs([]).plans), Evidence(results)
+    told_results = [item.message for item in run.director.record.all()]
+    return Claims(run.director, history, load_packs([]).plans), Evidence(told_results)
 
 
-def checked(text: str) -> str:
-    claims, evidence = session()
+def checked(name: str, text: str) -> str:
+    claims, evidence = session(name)
     return evidence.marked(claims.marked(text))
 
 
@@ -107,9 +121,9 @@ def marks_in(told: str) -> Iterator[tuple[int, str]]:
         removed += len(found[0])
 
 
-def wrong(row: Mapping[str, Any]) -> str:
+def wrong(name: str, row: Mapping[str, Any]) -> str:
     """What is checked wrongly in an answer; "" if every mark is as it should be, and no other."""
-    text, told_ = row["text"], checked(row["text"])
+    text, told_ = row["text"], checked(name, row["text"])
     left = list(marks_in(told_))
     missing: list[str] = []
     for mark in row.get("marks", ()):
@@ -137,24 +151,46 @@ def clause(text: str, low: int, high: int) -> tuple[int, int]:
     return before, high + after.end()
 
 
-def test_scripted_answers_are_marked_as_they_should_be():
-    failed = [found for row in ANSWERS if (found := wrong(row))]
-    assert len(ANSWERS) == 80
-    assert len(failed) <= 2, "\n".join(failed)
+def answers_checked_wrongly(name: str) -> list[str]:
+    return [found for row in SETS[name]["answer"] if (found := wrong(name, row))]
 
 
-def test_true_sentences_have_no_mark():
-    failed = [row["id"] for row in TRUE if checked(row["text"]) != row["text"]]
-    assert len(TRUE) == 100
-    assert len(failed) <= 3, failed
+def true_sentences_marked(name: str) -> list[str]:
+    told_ = {row["text"]: checked(name, row["text"]) for row in SETS[name]["true_sentence"]}
+    return [marked for text, marked in told_.items() if marked != text]
 
 
-def linker() -> tuple[Linker, dict[str, str]]:
+@pytest.mark.parametrize("name", SETS)
+def test_scripted_answers_are_marked_as_they_should_be(name: str):
+    failed = answers_checked_wrongly(name)
+    assert len(failed) <= len(SETS[name]["answer"]) // 40, "\n".join(failed)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_true_sentences_have_no_mark(name: str):
+    failed = true_sentences_marked(name)
+    assert len(failed) <= 3 * len(SETS[name]["true_sentence"]) // 100, failed
+
+
+SENTENCES: dict[str, dict[str, list[str]]] = tomllib.loads(
+    (Path(__file__).parent / "blind_sentences.toml").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_false_sentences_are_marked_and_true_ones_not(name: str):
+    missed = [one for one in SENTENCES[name]["false"] if checked(name, one) == one]
+    marked = [one for one in SENTENCES[name]["true"] if checked(name, one) != one]
+    assert len(missed) <= 1, missed
+    assert len(marked) <= 1, marked
+
+
+def linker(name: str) -> tuple[Linker, dict[str, str]]:
     """What links the answers' citations and the findings' names, and the image of each finding."""
     images: dict[str, str] = {}
     results: dict[int, CitedResult] = {}
     names: dict[str, str] = {}
-    for result in DATA["result"]:
+    for result in SETS[name]["result"]:
         found: list[tuple[str, str]] = []
         items: list[Item] = []
         for item in result["items"]:
@@ -174,10 +210,12 @@ def linker() -> tuple[Linker, dict[str, str]]:
     return Linker(names, results, same_image=same), images
 
 
-@pytest.mark.parametrize("row", ANSWERS, ids=[row["id"] for row in ANSWERS])
-def test_no_link_leads_to_an_image_that_is_not_the_findings(row: dict[str, Any]):
-    made, images = linker()
-    spans = [span for line in checked(row["text"]).split("\n") for span in made.spans(line)]
+@pytest.mark.parametrize(
+    ("name", "row"), ANSWERS, ids=[f"{name}-{row['id']}" for name, row in ANSWERS]
+)
+def test_no_link_leads_to_an_image_that_is_not_the_findings(name: str, row: dict[str, Any]):
+    made, images = linker(name)
+    spans = [span for line in checked(name, row["text"]).split("\n") for span in made.spans(line)]
     cited = {span.target for span in spans if span.style is Style.CITATION}
     assert cited >= set(row.get("links", ()))
     for target in row.get("no_links", ()):
@@ -191,8 +229,9 @@ def test_no_link_leads_to_an_image_that_is_not_the_findings(row: dict[str, Any])
 
 
 if __name__ == "__main__":
-    bad = [found for row in ANSWERS if (found := wrong(row))]
-    marked = [checked(row["text"]) for row in TRUE if checked(row["text"]) != row["text"]]
-    sys.stdout.write(
-        "\n".join([*bad, "", *marked, f"{80 - len(bad)} of 80, {len(marked)} of 100\n"])
-    )
+    for name, data in SETS.items():
+        bad, marked = answers_checked_wrongly(name), true_sentences_marked(name)
+        sys.stdout.write("\n".join([*bad, "", *marked, ""]))
+        right = len(data["answer"]) - len(bad)
+        sys.stdout.write(f"{name}: {right} of {len(data['answer'])} right; ")
+        sys.stdout.write(f"{len(marked)} of {len(data['true_sentence'])} true ones marked\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ REF = ImageRef("1.2.3", 0, "0" * 64)
 MADE = Provenance("t", "1", "", "", "run", "call")
 HEART = Finding("h", REF, Mask(np.ones((2, 2), bool)), "Heart", None, "", MADE)
 WIDTH = Finding("w", REF, Polyline(((0, 0), (9, 0))), "Heart width", None, "px", MADE, value=843)
+WIDTH = replace(WIDTH, ratio="Cardiothoracic ratio")
 OUTPUT = {
     "ratio": 0.503,
     "reliable": True,
@@ -51,11 +53,11 @@ def test_items_are_findings_then_numbers_then_entries():
         "Heart width, line, 843 px",
         "ratio 0.503",
         "heart width 843.2 px",
-        "metrics Heart area 1200 px",
+        "Heart area 1200 px",
         "Observation/a1",
         "Condition/b",
     ]
-    assert [item.finding for item in items] == ["h", "w", "", "w", "", "", ""]
+    assert [item.finding for item in items] == ["h", "w", "w", "w", "h", "", ""]
     assert [item.entry for item in items][-2:] == ["Observation/a1", "Condition/b"]
 
 
@@ -101,6 +103,22 @@ def test_a_wrong_item_is_marked_like_a_wrong_result(
 def test_rules_cite_the_items_that_a_sentence_tells(sentence: str, ids: str):
     texts = {f"1.{n}": i.text for n, i in enumerate(items_of([HEART, WIDTH], OUTPUT), 1)}
     assert cited_ids(sentence, texts) == ids
+
+
+def test_a_number_that_two_items_share_cites_the_one_that_is_spoken_of():
+    """Both lungs' confidence is 0.96, the heart's too; 44% of both lungs is no 43.8 cm²."""
+    items = {
+        "2.1": "metrics Left Lung area cm2 34.1 cm²",
+        "2.2": "metrics Left Lung confidence score 0.96",
+        "2.3": "metrics Right Lung area cm2 43.8 cm²",
+        "2.4": "metrics Right Lung confidence score 0.96",
+        "2.5": "metrics Heart confidence score 0.96",
+    }
+    left = "**Left lung:** area 34.1 cm² (44% of both lungs), confidence 0.96."
+    assert cited_ids(left, items) == "2.1, 2.2"
+    right = "**Right lung:** area 43.8 cm² (56% of both lungs), confidence 0.96."
+    assert cited_ids(right, items) == "2.3, 2.4"
+    assert cited_ids("**Heart:** confidence 0.96.", items) == "2.5"
 
 
 def test_ids_stay_with_a_session_and_its_export(tmp_path: Path):

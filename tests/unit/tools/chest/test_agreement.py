@@ -130,6 +130,52 @@ def test_each_side_says_who_and_what_and_no_mean_is_made():
     )
 
 
+def test_a_tool_that_looked_and_cannot_decide_is_told_behind_those_that_do():
+    """And it alone contradicts nobody."""
+    unsure = ratio(0.41, reliable=False)
+    near = scores(Cardiomegaly=0.52)
+    (found,) = disagreements([unsure, near, report("Cardiomegaly."), llava("The heart is normal.")])
+    assert found.about == HEART
+    assert [text.partition(" (")[0] for text, _ in found.sides] == [
+        "chest_xray_report_generator says yes",
+        "llava_med_qa says no",
+        "cardiothoracic_ratio cannot decide",
+        "chest_xray_classifier cannot decide",
+    ]
+    assert "0.41, not reliable on this film" in found.sides[2][0]
+    assert "0.52, too close to the operating point 0.5" in found.sides[3][0]
+    assert disagreements([unsure, near, report("Cardiomegaly.")]) == []
+
+
+def test_two_results_that_put_a_finding_on_opposite_sides_are_told():
+    """The patient's left is on the viewer's right."""
+    right = report("There is a right pleural effusion. The heart is normal.")
+    box = boxes("pleural effusion", [700, 600, 900, 900])
+    third = expert("Left pleural effusion.")
+    (found,) = disagreements([right, box, third])
+    assert (found.about, found.label) == ("the side of pleural effusion", "Effusion")
+    assert [text for text, _ in found.sides] == [
+        "chest_xray_report_generator says right (“There is a right pleural effusion.”)",
+        "xray_phrase_grounding says left (its box for “pleural effusion”)",
+        "chest_xray_expert says left (“Left pleural effusion.”)",
+    ]
+    assert [at for _, at in found.sides] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Bilateral pleural effusions.",
+        "Small right effusion and a larger left effusion.",
+        "A pleural effusion.",
+        "There may be a right pleural effusion.",
+    ],
+)
+def test_a_side_that_is_not_said_or_not_the_only_one_contradicts_nothing(other: str):
+    box = boxes("pleural effusion", [700, 600, 900, 900])
+    assert disagreements([report(other), box]) == []
+
+
 def test_of_the_same_call_the_last_result_counts():
     assert topics(scores(Effusion=0.9), scores(Effusion=0.1), report("No effusion.")) == []
 

@@ -26,9 +26,10 @@ from app.tools.api import (
     ToolResult,
     ToolRetry,
 )
-from app.tools.chest import comparison, registration
+from app.tools.chest import comparison, image_suitability, registration
 from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparison import XRay
+from app.tools.chest.model_pictures import MIRRORED_NOTE
 from app.tools.chest.registration import View, register, resample
 from app.tools.chest.segmenter import Segmenter
 from app.tools.models.cards import card
@@ -395,24 +396,38 @@ def test_the_order_rests_on_date_and_time_and_says_where_it_cannot(
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    "other",
     [
-        ({"PatientID": "SOMEBODY-ELSE"}, "belong to different patients"),
-        (
-            {"PatientID": None, "PatientName": None},
-            "do not say whether both images are of the same",
-        ),
+        {"PatientID": "SOMEBODY-ELSE"},
+        {"PatientName": "SOMEBODY^ELSE"},
+        {"PatientBirthDate": "19600101"},
+        {"PatientSex": "M"},
+        {"PatientID": "SOMEBODY-ELSE", "PatientName": None},
     ],
+    ids=["another ID", "another name", "another birth date", "another sex", "no name"],
 )
-def test_two_patients_are_compared_only_when_the_user_says_so(
-    two: Pair, other: dict[str, Any], told: str
+def test_another_patients_film_is_never_compared_whatever_the_user_says(
+    two: Pair, other: dict[str, Any]
 ):
-    two.open(chest(), **other)
+    """Not even one of the same name: a wrong pair shows a change that nobody has."""
+    who = {"PatientID": "p1", "PatientName": "DOE^JANE", "PatientSex": "F"}
+    who["PatientBirthDate"] = "19500101"
+    two.open(chest(), **{**who, **other})
+    two.open(chest(heart=1.1), **who)
+    two.yes = True
+    with pytest.raises(ToolFailed, match="name different patients") as failed:
+        two.run()
+    assert "SOMEBODY" not in f"{failed.value} {failed.value.remedy}"
+    assert (two.asked, two.host.calls) == ([], [])
+
+
+def test_files_that_name_nobody_are_compared_only_when_the_user_says_so(two: Pair):
+    told = "do not say whether both images are of the same"
+    two.open(chest(), PatientID=None, PatientName=None)
     two.open(chest(heart=1.1))
     with pytest.raises(ToolFailed, match=told):
         two.run()
     assert told in two.asked[0]
-    assert "SOMEBODY" not in two.asked[0]
     assert two.host.calls == []
     two.yes = True
     warnings = two.run().metadata["warnings"]
@@ -431,8 +446,8 @@ def test_what_anonymising_writes_into_every_file_names_nobody(two: Pair, said: s
 
 def test_a_yes_to_two_images_is_none_to_another_prior(two: Pair):
     """What a yes is kept under names both images."""
-    for who in ("ONE", "TWO", "THREE"):
-        two.open(chest(heart=1.0 + len(who) / 50), PatientID=who)
+    for number in range(3):
+        two.open(chest(heart=1.0 + number / 50), PatientID=None, PatientName=None)
     two.yes = True
     two.run("image-3", "image-1")
     two.run("image-3", "image-2")
@@ -505,7 +520,46 @@ def test_a_bad_registration_is_refused_and_no_picture_is_shown(two: Pair, bad: d
     assert result.output["registered_image_path"] is None
     assert result.output["registration"]["accepted"] is False
     assert any("could not be aligned" in text for text in result.metadata["warnings"])
-    assert rows_of(result)["Cardiothoracic ratio"]["comparable"] is True
+    rows = rows_of(result)
+    assert rows["Cardiothoracic ratio"]["comparable"] is True
+    for what in ("Right Lung, area", "Left Lung, area", "Heart, area"):
+        assert (rows[what]["comparable"], rows[what]["state"]) == (False, ""), what
+        assert "could not be aligned" in rows[what]["why"]
+    assert "Heart, area" not in result.summary, "no change of a size that nobody knows"
+
+
+@pytest.mark.parametrize("doubted", [("0",), ("1",), ("0", "1"), ()])
+def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
+    two: Pair, monkeypatch: pytest.MonkeyPatch, doubted: tuple[str, ...]
+):
+    """Else a region of one lung would be paired with one of the other, and called the same."""
+    two.open(chest())
+    two.open(chest(heart=1.2))
+    found_on(two.bench, 0, ("nodule", square((60.0, 60.0), 12.0)))
+    found_on(two.bench, 1, ("nodule", square((60.0, 60.0), 24.0)))
+    check = image_suitability.check
+
+    def with_doubt(snapshot: Any, *given: Any, **more: Any) -> Any:
+        seen = check(snapshot, *given, **more)
+        if snapshot.instance.path.stem in doubted:
+            seen = replace(seen, warnings=(*seen.warnings, MIRRORED_NOTE))
+        return seen
+
+    monkeypatch.setattr(image_suitability, "check", with_doubt)
+    result = two.run()
+    rows = rows_of(result)
+    paired = "nodule 1, longer side" in rows
+    assert paired == (len(doubted) != 1)
+    assert result.output["registration"]["accepted"] == paired
+    assert rows["Right Lung, area"]["comparable"] == paired
+    assert rows["Right lung's share of both lungs' area"]["comparable"] == paired
+    assert rows["Cardiothoracic ratio"]["comparable"] is True, "the same on either side"
+    if not paired:
+        which = "prior" if doubted == ("0",) else "current"
+        told = f"could not be aligned: only the {which} film looks mirrored"
+        assert any(told in text for text in result.metadata["warnings"])
+        assert result.findings == ()
+        assert result.artifacts == ()
 
 
 def boxed(bench: Bench, number: int, *boxes: Box) -> None:
@@ -623,6 +677,35 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
     for name, finding in here.items():
         assert isinstance(finding.geometry, Polygon)
         assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
+        assert finding.rests_on == (name,)
+        _, old, new = regions[name]
+        own, earlier = [], [("Longer side, prior", old, "mm")]
+        if new:
+            own = [("Longer side", new, "mm")]
+        told = [(one.name, one.value, one.units) for one in finding.measurements]
+        assert told == [*own, *earlier]
+        assert [bool(one.date) for one in finding.measurements] == [False] * len(own) + [True]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "states"),
+    [
+        ("left pleural effusion", "nodule", ["gone", "new"]),
+        ("left pleural effusion", "Effusion", ["smaller"]),
+        ("Marked region", "nodule", ["smaller"]),  # what nobody has named may be the same
+    ],
+)
+def test_different_findings_in_one_place_are_no_pair(
+    two: Pair, before: str, now: str, states: list[str]
+):
+    """A new nodule in the place of an old effusion is new, and no effusion that shrank."""
+    drawn = chest()
+    two.open(drawn)
+    two.open(drawn)
+    found_on(two.bench, 0, (before, square((60.0, 60.0), 40.0)))
+    found_on(two.bench, 1, (now, square((60.0, 60.0), 20.0)))
+    rows = [row for row in two.run().output["rows"] if "longer" in row["what"]]
+    assert sorted(row["state"] for row in rows) == states
 
 
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
@@ -649,22 +732,25 @@ class Window:
         self.done.append((command, arguments))
 
 
-@pytest.mark.parametrize(
-    ("shown", "done"),
-    [
-        (("image-1",), [("viewer_layout", {"layout": "prior"})]),
-        (("image-1", "image-2"), []),
-    ],
-)
-def test_the_prior_is_hung_beside_where_one_image_is_shown(
-    two: Pair, monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...], done: list[Any]
+@pytest.mark.parametrize("shown", [("image-1",), ("image-1", "image-2")])
+def test_the_two_films_are_hung_side_by_side_where_one_image_is_shown(
+    two: Pair, monkeypatch: pytest.MonkeyPatch, shown: tuple[str, ...]
 ):
+    """Those that were compared, not the latest prior."""
     two.open(chest())
     two.open(chest())
     window, context = Window(*shown), two.bench.context
     monkeypatch.setattr(two.bench, "context", lambda: replace(context(), viewer=window))
     two.run()
-    assert window.done == done
+    prior, current = (
+        two.bench.images.resolve(f"image-{one}").ref.sop_instance_uid for one in (1, 2)
+    )
+    hung = [
+        ("viewer_layout", {"layout": "1x2"}),
+        ("viewer_show", {"what": current, "viewport": "left"}),
+        ("viewer_show", {"what": prior, "viewport": "right"}),
+    ]
+    assert window.done == (hung if len(shown) == 1 else [])
 
 
 @pytest.mark.parametrize(
@@ -784,6 +870,23 @@ def test_a_chest_that_is_larger_as_a_whole_has_no_comparable_areas():
     assert "20% larger on the prior film" in rows["Heart, area"].why
     assert rows["Heart, area"].comparable is False
     assert rows["Cardiothoracic ratio"].comparable is True
+
+
+def test_a_size_that_the_whole_chest_shares_is_no_change_of_the_heart():
+    """7 % larger on the prior film: 14 % of area, in which the heart shares."""
+    drawn = chest()
+    masks_ = {name: drawn[name] for name in (*LUNGS, "Heart")}
+    now, then = (
+        XRay("PA", masks_, dict.fromkeys(masks_, 0.95), _bytes(drawn["pixels"]), spaced(s, s), {})
+        for s in (1.0, 1.07)
+    )
+    rows = {
+        scale: {row.what: row for row in comparison.change_table(now, then, 0.0, scale)}
+        for scale in (1.07, 1.0)
+    }
+    for name in (*LUNGS, "Heart"):
+        assert rows[1.07][f"{name}, area"].state == "unchanged", name
+        assert rows[1.0][f"{name}, area"].state == "smaller", name
 
 
 def test_a_rotated_patient_makes_the_ratio_incomparable():

@@ -317,6 +317,16 @@ def test_a_progression_with_the_newer_image_first_is_sent_back(looking: Any, ben
     assert host.calls == []
 
 
+def test_there_is_no_progression_between_two_patients(looking: Any, bench: Bench):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), StudyDate="20200101"))
+    other = {"StudyDate": "20200301", "PatientID": "OTHER-2"}
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), **other))
+    host = Looks()
+    with pytest.raises(ToolFailed, match="name different patients"):
+        looking(host, "image-1", "image-2", task="progression", prompt="effusion")
+    assert host.calls == []
+
+
 @pytest.mark.parametrize(
     ("text", "corners"),
     [

@@ -36,8 +36,8 @@ class Mirrored:
 def gated(args: Any, context: ToolContext) -> ToolResult:
     """As the chest tools do: the gate's warnings stand in the result."""
     snapshot = context.images.resolve(args.image_path)
-    admitted = image_suitability.admit(snapshot, context)
-    warnings = [*admitted.warnings, *Hanging.of(snapshot.frame.orientation).warnings]
+    suitable = image_suitability.check(snapshot, context)
+    warnings = [*suitable.warnings, *Hanging.of(snapshot.frame.orientation).warnings]
     return ToolResult("Looked.", {"Effusion": 0.7}, {"warnings": warnings})
 
 

@@ -17,9 +17,9 @@ from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import LOOK, Bench, write_dicom
 
 
-def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
+def admit(bench: Bench, **attributes: Any) -> image_suitability.Suitability:
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
-    return image_suitability.admit(bench.images.resolve("image-1"))
+    return image_suitability.check(bench.images.resolve("image-1"))
 
 
 @pytest.mark.parametrize("modality", ["CT", "US", "MR", "MG", "NM", "OT", "PX", "XA"])
@@ -30,7 +30,7 @@ def test_other_modalities_are_refused_by_name(bench: Bench, modality: str):
 
 @pytest.mark.parametrize("modality", ["CR", "DX", "RG"])
 def test_radiographs_pass(bench: Bench, modality: str):
-    assert admit(bench, Modality=modality) == image_suitability.Admission("PA", ())
+    assert admit(bench, Modality=modality) == image_suitability.Suitability("PA", ())
 
 
 def test_a_file_without_modality_passes_with_a_warning(bench: Bench):
@@ -70,13 +70,13 @@ def test_a_derived_png_of_a_ct_is_still_a_ct(bench: Bench):
     path = save_png(source.display, bench.out, "dicom")
     bench.images.add_derived(path, source)
     with pytest.raises(ToolFailed, match="this image is CT"):
-        image_suitability.admit(bench.images.resolve(str(path)))
+        image_suitability.check(bench.images.resolve(str(path)))
 
 
 def test_a_picture_passes_with_a_warning(bench: Bench):
     path = save_png((radiograph() >> 4).astype(np.uint8), bench.out, "x")
-    admission = image_suitability.admit(bench.images.resolve(str(path)))
-    assert "picture" in admission.warnings[0]
+    suitability = image_suitability.check(bench.images.resolve(str(path)))
+    assert "picture" in suitability.warnings[0]
 
 
 def test_an_overlay_is_sent_back_for_the_original(bench: Bench):
@@ -87,7 +87,7 @@ def test_an_overlay_is_sent_back_for_the_original(bench: Bench):
     path = save_png(colours, bench.out, "segmentation")
     bench.images.add_derived(path, source)
     with pytest.raises(ToolRetry, match="original image"):
-        image_suitability.admit(bench.images.resolve(str(path)))
+        image_suitability.check(bench.images.resolve(str(path)))
 
 
 def test_a_photograph_is_refused(bench: Bench):
@@ -97,7 +97,7 @@ def test_a_photograph_is_refused(bench: Bench):
     path = save_png(rng.integers(0, 255, (50, 60, 3), np.uint8), photo, "p")
     bench.open(path)
     with pytest.raises(ToolFailed, match="colour picture"):
-        image_suitability.admit(bench.images.resolve("image-1"))
+        image_suitability.check(bench.images.resolve("image-1"))
 
 
 def test_luma_of_grey_is_grey():
@@ -135,13 +135,13 @@ def test_a_yes_of_the_user_lets_it_in_and_the_results_say_so(
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
     snapshot = bench.images.resolve("image-1")
     user = User(bench, granted=True)
-    admission = image_suitability.admit(snapshot, user.context)
+    suitability = image_suitability.check(snapshot, user.context)
     ((_title, detail, image),) = user.asked
     assert why in detail[0].lower() + detail[1:]
     assert image == snapshot.ref
-    assert why in admission.warnings[0]
-    assert "at your request" in admission.warnings[0]
-    assert any(why in item for item in admission.overridden)
+    assert why in suitability.warnings[0]
+    assert "at your request" in suitability.warnings[0]
+    assert any(why in item for item in suitability.overridden)
 
 
 @pytest.mark.parametrize(("attributes", "why"), UNSUITABLE)
@@ -152,7 +152,7 @@ def test_without_a_yes_it_is_refused_with_the_reason_and_what_to_do(
     snapshot = bench.images.resolve("image-1")
     for context in (User(bench, granted=False).context, bench.context(), None):
         with pytest.raises(ToolFailed, match=why) as caught:
-            image_suitability.admit(snapshot, context)
+            image_suitability.check(snapshot, context)
         assert "Open a frontal chest radiograph" in caught.value.remedy
 
 
@@ -160,9 +160,9 @@ def test_all_that_speaks_against_an_image_is_asked_at_once(bench: Bench):
     head = {"Modality": "CT", "BodyPartExamined": "HEAD", "ViewPosition": "LL"}
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **head))
     user = User(bench, granted=True)
-    admission = image_suitability.admit(bench.images.resolve("image-1"), user.context)
+    suitability = image_suitability.check(bench.images.resolve("image-1"), user.context)
     assert len(user.asked) == 1
-    assert len(admission.overridden) == 3
+    assert len(suitability.overridden) == 3
 
 
 def test_a_file_cannot_write_the_question(bench: Bench):
@@ -172,7 +172,7 @@ def test_a_file_cannot_write_the_question(bench: Bench):
     instance = replace(snapshot.instance, attributes={"Modality": told})
     user = User(bench, granted=False)
     with pytest.raises(ToolFailed):
-        image_suitability.admit(replace(snapshot, instance=instance), user.context)
+        image_suitability.check(replace(snapshot, instance=instance), user.context)
     ((_title, detail, _image),) = user.asked
     assert not {"\u202e", "<", ","} & set(detail.split(", not a chest")[0])
     assert "SAFE" not in detail.upper().partition("NOT A CHEST")[0]
@@ -185,7 +185,7 @@ def test_what_shows_nothing_is_refused_without_a_question(bench: Bench, granted:
         bench.open(write_dicom(bench.folder / f"{number}.dcm", pixels))
         user = User(bench, granted=granted)
         with pytest.raises(ToolFailed, match=why):
-            image_suitability.admit(bench.images.resolve(f"image-{number}"), user.context)
+            image_suitability.check(bench.images.resolve(f"image-{number}"), user.context)
         assert not user.asked
 
 
@@ -194,12 +194,12 @@ def test_an_empty_exposure_is_refused(bench: Bench):
     pixels[:3, :20] = 4000
     bench.open(write_dicom(bench.folder / "a.dcm", pixels))
     with pytest.raises(ToolFailed, match="nearly all of the picture is one grey"):
-        image_suitability.admit(bench.images.resolve("image-1"))
+        image_suitability.check(bench.images.resolve("image-1"))
 
 
 def test_a_mirrored_image_is_left_to_the_tool_that_turns_it(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), PatientOrientation=["R", "F"]))
-    assert image_suitability.admit(bench.images.resolve("image-1")).warnings == ()
+    assert image_suitability.check(bench.images.resolve("image-1")).warnings == ()
 
 
 def test_a_screenshot_says_that_it_is_one(bench: Bench):
@@ -220,7 +220,7 @@ class Seen:
 
 def look_at(
     bench: Bench, view: str, certainty: float, *, dicom: bool
-) -> image_suitability.Admission:
+) -> image_suitability.Suitability:
     # Looks are kept for each picture: another one for each case.
     pixels = radiograph(240, 200 + int(certainty * 100) + len(view))
     if dicom:
@@ -230,7 +230,7 @@ def look_at(
         folder.mkdir()
         bench.open(save_png((pixels >> 4).astype(np.uint8), folder, "x"))
     context = replace(bench.context(), host=Seen(view, certainty))
-    return image_suitability.admit(bench.images.resolve("image-1"), context)
+    return image_suitability.check(bench.images.resolve("image-1"), context)
 
 
 @pytest.mark.parametrize("view", ["lateral", "other"])
@@ -257,11 +257,11 @@ def test_where_the_model_is_missing_nobody_is_asked_and_none_looks(bench: Bench)
     user = User(bench, granted=True)
     needs = ("maira-2",)
     with pytest.raises(ToolFailed, match="this image is CT"):
-        image_suitability.admit(bench.images.resolve("image-1"), user.context, needs=needs)
+        image_suitability.check(bench.images.resolve("image-1"), user.context, needs=needs)
     assert not user.asked
     context = replace(bench.context(), host=Seen("other", 1.0))
     assert (
-        image_suitability.admit(bench.images.resolve("image-2"), context, needs=needs).warnings
+        image_suitability.check(bench.images.resolve("image-2"), context, needs=needs).warnings
         == ()
     )
 
@@ -278,7 +278,7 @@ def test_a_picture_is_not_let_in_by_converting_it_first(bench: Bench, view: str)
     user = User(bench, granted=False)
     context = replace(user.context, host=Seen(view, 0.97))
     with pytest.raises(ToolFailed, match=r"the picture (looks|does not look)"):
-        image_suitability.admit(bench.images.resolve(str(path)), context)
+        image_suitability.check(bench.images.resolve(str(path)), context)
     assert [image for _, _, image in user.asked] == [source.ref]
 
 
@@ -315,7 +315,7 @@ def test_a_window_that_was_dragged_refuses_nothing(bench: Bench):
     bench.open(path, window=Window(-5000.0, 1.0))
     snapshot = bench.images.resolve("image-1")
     assert int(snapshot.display.min()) == int(snapshot.display.max())
-    assert image_suitability.admit(snapshot).warnings == ()
+    assert image_suitability.check(snapshot).warnings == ()
 
 
 @pytest.mark.parametrize("cmap", ["gray_r", "bone", "viridis_r"])
@@ -323,16 +323,16 @@ def test_a_picture_with_mapped_greys_is_sent_back_for_the_original(bench: Bench,
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
     made = bench.run(ImageVisualizer(), image_path="image-1", cmap=cmap)
     with pytest.raises(ToolRetry, match="original image"):
-        image_suitability.admit(bench.images.resolve(made.output["image_path"]))
+        image_suitability.check(bench.images.resolve(made.output["image_path"]))
 
 
 def test_after_a_yes_what_the_picture_looks_like_is_told_all_the_same(bench: Bench):
     pixels = radiograph(244, 222)
     bench.open(write_dicom(bench.folder / "a.dcm", pixels, BodyPartExamined="ABDOMEN"))
     context = replace(User(bench, granted=True).context, host=Seen("inverted", 0.99))
-    admission = image_suitability.admit(bench.images.resolve("image-1"), context)
-    assert any("negative" in text for text in admission.warnings)
-    assert len(admission.overridden) == 1
+    suitability = image_suitability.check(bench.images.resolve("image-1"), context)
+    assert any("negative" in text for text in suitability.warnings)
+    assert len(suitability.overridden) == 1
 
 
 @pytest.mark.parametrize(

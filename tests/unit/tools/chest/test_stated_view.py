@@ -25,9 +25,9 @@ def coded(value: str, scheme: str = "SCT") -> dict[str, Any]:
     return {"ViewCodeSequence": [code]}
 
 
-def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
+def admit(bench: Bench, **attributes: Any) -> image_suitability.Suitability:
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **(NOTHING | attributes)))
-    return image_suitability.admit(bench.images.resolve("image-1"))
+    return image_suitability.check(bench.images.resolve("image-1"))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def admit(bench: Bench, **attributes: Any) -> image_suitability.Admission:
 def test_a_frontal_view_is_known_by_whichever_attribute_says_it(
     bench: Bench, attributes: dict[str, Any], position: Position
 ):
-    assert admit(bench, **attributes) == image_suitability.Admission(position, ())
+    assert admit(bench, **attributes) == image_suitability.Suitability(position, ())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_lateral_is_one_however_its_term_goes_on(bench: Bench, term: str):
     [("PA UPRIGHT", "PA"), ("PA_ERECT", "PA"), ("AP SUPINE", "AP"), ("AP-PORTABLE", "AP")],
 )
 def test_what_stands_behind_pa_and_ap_changes_nothing(bench: Bench, term: str, position: Position):
-    assert admit(bench, ViewPosition=term) == image_suitability.Admission(position, ())
+    assert admit(bench, ViewPosition=term) == image_suitability.Suitability(position, ())
 
 
 @pytest.mark.parametrize("term", ["LAT DECUBITUS", "AP DECUB", "LLD"])
@@ -160,16 +160,16 @@ def test_an_empty_item_before_the_view_code_hides_nothing(bench: Bench):
 
 
 def test_a_film_called_both_pa_and_ap_is_of_unknown_view_with_a_warning(bench: Bench):
-    admission = admit(bench, ViewPosition="PA", **coded(AP))
-    assert admission.position == "unknown"
-    (warning,) = admission.warnings
+    suitability = admit(bench, ViewPosition="PA", **coded(AP))
+    assert suitability.position == "unknown"
+    (warning,) = suitability.warnings
     assert warning.endswith("contradicts itself: its ViewPosition says PA, its view code says AP")
 
 
 def test_a_decubitus_film_taken_from_the_front_is_no_contradiction(bench: Bench):
-    admission = admit(bench, ViewPosition="LLD", **coded(AP))
-    assert admission.position == "unknown"
-    (warning,) = admission.warnings
+    suitability = admit(bench, ViewPosition="LLD", **coded(AP))
+    assert suitability.position == "unknown"
+    (warning,) = suitability.warnings
     assert warning.startswith("a decubitus view")
 
 
@@ -194,10 +194,10 @@ def test_a_chest_film_of_no_stated_view_that_looks_like_a_lateral_is_asked_about
     snapshot = bench.images.resolve("image-1")
     if stopped:
         with pytest.raises(ToolFailed, match="looks like a lateral view"):
-            image_suitability.admit(snapshot, context)
+            image_suitability.check(snapshot, context)
     else:
         assert (
-            "looks like a lateral view" in image_suitability.admit(snapshot, context).warnings[-1]
+            "looks like a lateral view" in image_suitability.check(snapshot, context).warnings[-1]
         )
     assert host.looked
 

@@ -68,6 +68,20 @@ def test_a_boxs_coordinates_are_two_numbers_each_and_their_left_is_not_the_patie
     assert "a box proves no finding" in note
 
 
+def test_where_nothing_could_be_compared_no_absence_of_change_is_told():
+    why = "the films could not be aligned: the images differ in scale by 0.53"
+    known = {"unit": "cm²", "comparable": False, "why": why, "change": None, "state": ""}
+    known |= {"prior": 31.4, "current": 110.9, "beyond_error": None}
+    rows = [{**known, "what": what} for what in ("Left Lung, area", "Heart, area")]
+    wording = next(item for item in PLAN.wordings if item.tool == "chest_xray_compare")
+    assert wording.answer is not None
+    told = wording.answer({"rows": rows, "days_between": 30}, frozenset())
+    assert [" ".join(one.text for one in line) for line in told] == [
+        "**Compared with the film taken 30 days earlier:** no figure could be compared.",
+        f"- Not compared: Left Lung, area, Heart, area: {why}.",
+    ]
+
+
 def test_a_change_is_tabled_the_changed_first_with_figures_and_error():
     known = {"unit": "mm", "comparable": True, "why": ""}
     rows = [
@@ -84,8 +98,8 @@ def test_a_change_is_tabled_the_changed_first_with_figures_and_error():
     assert wording.answer is not None
     told = wording.answer({"rows": rows, "days_between": 30}, frozenset())
     assert [" ".join(one.text for one in line) for line in told] == [
-        "**Compared with the film taken 30 days earlier:** 1 change beyond the method's error; "
-        "1 new, 0 gone.",
+        "**Compared with the film taken 30 days earlier:** 1 change beyond the method's error "
+        "in the 2 of 3 figures that could be compared; 1 new, 0 gone.",
         "",
         "|  | before | now | change |",
         "| --- | --- | --- | --- |",

@@ -21,8 +21,8 @@ from app.tools.diagnosis.differential_tool import (
     ListPresentationsInput,
     percent,
 )
-from app.tools.diagnosis.meant_table import find_presentation
 from app.tools.diagnosis.table import presentations
+from app.tools.diagnosis.table_matching import find_presentation
 
 TOOL = ComputeDifferential()
 PE = "suspected-pulmonary-embolism"

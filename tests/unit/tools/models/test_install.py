@@ -18,7 +18,7 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.models.cards import CardFile
-from app.tools.models.durable_files import Hostile
+from app.tools.models.durable_files import UnsafeFileError
 from app.tools.models.folder_changes import sweep
 from app.tools.models.install_plan import Consent
 from app.tools.models.records import to_toml
@@ -305,7 +305,7 @@ def test_a_folder_of_more_files_than_any_model_has_is_not_walked_to_its_end(
 ):
     monkeypatch.setattr("app.tools.models.sources.MOST_FILES", 5)
     many = {f"test-folder/{number}.txt": b"" for number in range(20)}
-    with pytest.raises(Hostile, match="more than 5 files"):
+    with pytest.raises(UnsafeFileError, match="more than 5 files"):
         store(tmp_path, foldered()).plan_install(write_files(tmp_path, many) / "test-folder")
 
 
@@ -314,7 +314,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path):
     secret.write_text("key")
     source = write_files(tmp_path / "test-folder", FILES)
     (source / "notes.txt").symlink_to(secret)
-    with pytest.raises(Hostile, match="leads out of it"):
+    with pytest.raises(UnsafeFileError, match="leads out of it"):
         store(tmp_path, foldered()).plan_install(source)
 
 
@@ -638,7 +638,7 @@ def test_a_hostile_archive_is_refused_as_a_whole(
     tmp_path: Path, name: str, make: Callable[[Path], Path], why: str
 ):
     made = store(tmp_path, foldered())
-    with pytest.raises(Hostile, match=why):
+    with pytest.raises(UnsafeFileError, match=why):
         made.plan_install(make(tmp_path / name), "test-folder")
     assert contents(made.folder) == {}
 
@@ -652,7 +652,7 @@ def test_an_archive_that_grows_beyond_measure_is_refused(
     bomb = zipped(tmp_path / "a.zip", zeros, zipfile.ZIP_DEFLATED)
     packed = tarred(tmp_path / "a.tar.gz", zeros, "w:gz")
     for path in (bomb, packed):
-        with pytest.raises(Hostile, match="far too large when unpacked"):
+        with pytest.raises(UnsafeFileError, match="far too large when unpacked"):
             made.plan_install(path, "test-folder")
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from app.tools.record.scores.catalogue import SCORES, NoSuchScore, find_score, read_inputs
 from app.tools.record.scores.engine import Score, evaluate
 from app.tools.record.scores.inputs import (
-    CREATININE,
     Input,
     Quantity,
     Value,
     WrongInput,
     read_value,
+    shared_inputs,
 )
 from app.tools.record.scores.nodules import OUTSIDE
 
@@ -185,8 +185,10 @@ def test_each_score_says_its_source_and_its_limits(name: str):
 @unhurried
 @given(st.floats(0.11, 39))
 def test_the_unit_of_creatinine_does_not_change_the_value(number: float):
-    there = read_value(CREATININE, {"value": number, "unit": "mg/dL"})
-    back = read_value(CREATININE, {"value": number * 88.4016973, "unit": "umol/L"})
+    there = read_value(shared_inputs()["creatinine"], {"value": number, "unit": "mg/dL"})
+    back = read_value(
+        shared_inputs()["creatinine"], {"value": number * 88.4016973, "unit": "umol/L"}
+    )
     assert isinstance(there, Quantity)
     assert isinstance(back, Quantity)
     assert back.number == pytest.approx(there.number, rel=1e-7)

@@ -39,7 +39,7 @@ _LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class TableMatch:
     """The tables that fit a text best.
 
     Attributes:
@@ -59,10 +59,10 @@ class Meant:
 
 def find_presentation(text: str, known: Mapping[str, Presentation]) -> list[Presentation]:
     """Return the presentations that a text names best: by id, title, words or a disease."""
-    return meant_table(text, known).tables
+    return match_tables(text, known).tables
 
 
-def meant_table(text: str, known: Mapping[str, Presentation]) -> Meant:
+def match_tables(text: str, known: Mapping[str, Presentation]) -> TableMatch:
     """Return the tables that a text means.
 
     What it asks for ("suspected PE", "calf swollen: PE?") goes before other names, and these only
@@ -71,7 +71,7 @@ def meant_table(text: str, known: Mapping[str, Presentation]) -> Meant:
     """
     wanted = text.casefold().replace("_", " ").strip()
     if exact := [one for key, one in known.items() if wanted in (key, one.title.casefold())]:
-        return Meant(exact, asked=True)
+        return TableMatch(exact, asked=True)
     spelling = _spelling(known)
     asked = [_padded(part, spelling) for part in _ASKED.findall(wanted)]
     ending = [_padded(" ".join(part), spelling) for part in _QUESTION.findall(wanted)]
@@ -109,7 +109,7 @@ def meant_table(text: str, known: Mapping[str, Presentation]) -> Meant:
         for one, called, disease in questioned
         if called != name and not known_keys & set(one.hypotheses)
     )
-    return Meant(tables, name, highest[0], unknown, tuple(dict.fromkeys(others)))
+    return TableMatch(tables, name, highest[0], unknown, tuple(dict.fromkeys(others)))
 
 
 def tells_of_child(text: str) -> bool:

@@ -1,0 +1,341 @@
+"""Commands on findings: marks and lengths that the assistant draws, review, and names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.imaging.findings import Box, Finding, Heatmap, Mask, Provenance, State
+from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
+from app.tools.finding_names import SELECTED, as_spelt, is_called, side_of, words_of
+from app.tools.viewer import tools as named
+from app.views import wording
+from app.views.canvas.canvas import Canvas
+from app.views.translation import tr
+from app.views.viewer_commands.shown import MOST_FINDINGS, ShownState, shown_canvas
+from app.workspace import drawing, editing
+from app.workspace.annotations import Command
+from app.workspace.viewport import REFORMAT
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+_GROUPS: dict[str, Callable[[Finding], bool]] = {
+    "all": lambda _one: True,
+    "masks": lambda one: isinstance(one.geometry, Mask),
+    "boxes": lambda one: isinstance(one.geometry, Box),
+    "measurements": drawing.is_measurement,
+}
+
+Area = tuple[float, float, float, float]
+XY = tuple[float, float]
+
+
+class NamedFindings:
+    """The findings of the shown study by the names that people and models give them."""
+
+    def __init__(self, window: MainWindow, shown: ShownState) -> None:
+        self._workspace, self._shown = window.workspace, shown
+
+    def select(self, finding: Finding) -> None:
+        """Show a finding's image, and select it."""
+        self._workspace.show_image(finding.image)
+        self._workspace.annotations.select(finding.id)
+
+    def one(self, name: str) -> Finding:
+        """Return the finding that a name means; for errors see `named`."""
+        return self.named(name)[0]
+
+    def at_step(self, name: str) -> Finding | None:
+        """Return the "next", "previous", "first" or "last" finding; None for any other name.
+
+        They are counted image by image. What comes after the last one is the first.
+        """
+        if name not in ("next", "previous", "first", "last"):
+            return None
+        every = [item.finding for item in self._shown.listed()]
+        shown = self._workspace.acquired
+        series = self._workspace.studies.series_of(shown) if shown is not None else None
+        images = [one.sop_instance_uid for one in series.instances] if series is not None else []
+        order = {uid: place for place, uid in enumerate(images)}
+        last = len(order)
+        every.sort(key=lambda one: (order.get(one.image.sop_instance_uid, last), one.image.frame))
+        if not every:
+            raise ToolRetry("there are no findings on the shown images")
+        ids = [one.id for one in every]
+        selected = self._workspace.annotations.selected
+        at = ids.index(selected) if selected in ids else None
+        places = {
+            "first": 0,
+            "last": -1,
+            "next": 0 if at is None else (at + 1) % len(ids),
+            "previous": -1 if at is None else at - 1,
+        }
+        return every[places[name]]
+
+    def named(self, name: str, *, several: bool = False) -> list[Finding]:
+        """Return the findings of the shown study that a name means, those in view first.
+
+        Raises:
+            ToolRetry: There is none, or several where one is meant.
+        """
+        every = self._shown.listed()
+        wanted = name.casefold().strip()
+        group = _GROUPS.get(wanted)
+        selected = self._workspace.annotations.selected
+        if wanted in SELECTED:
+            found = [i.finding for i in every if i.finding.id == selected]
+            if not found:
+                raise ToolRetry("no finding is selected", remedy="Click it, then ask again.")
+            return found
+        if group is not None:
+            found = [item.finding for item in every if group(item.finding)]
+        else:
+            found = [
+                i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
+            ]
+            found = found or _by_label(wanted, [item.finding for item in every])
+        if not found:
+            labels = dict.fromkeys(one.finding.label for one in every)
+            listed = ", ".join([*labels][:20])
+            raise ToolRetry(
+                f"there is no finding “{name}” on the shown images",
+                remedy=f"There are: {listed}." if listed else "",
+            )
+        if not several and len({one.label for one in found}) > 1:
+            raise ToolRetry(
+                f"several findings are called “{name}”",
+                remedy=_choices(found),
+            )
+        return found
+
+
+class FindingCommands:
+    """Each command returns its answer."""
+
+    def __init__(self, window: MainWindow, shown: ShownState, findings: NamedFindings) -> None:
+        self._window, self._workspace = window, window.workspace
+        self._shown, self._findings = shown, findings
+        self.by_name: dict[str, Callable[[JsonDict, ToolContext], ViewerAnswer | None]] = {
+            named.MEASURE: self._measure,
+            named.MARK: self._mark,
+            named.FINDINGS: self._work_on,
+        }
+
+    def _measure(self, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:
+        canvas = self._acquired_canvas()
+        frame = canvas.scaled_frame
+        assert frame is not None
+        given = [arguments[key] for key in ("start", "end") if arguments.get(key)]
+        points = [self._place(one) for one in given] or self._last_points(canvas)
+        if len(points) < 2:
+            raise ToolRetry(
+                "two points are needed",
+                remedy="Click two places, or draw the length with L.",
+            )
+        _check_inside(points, frame.columns, frame.rows)
+        if points[0] == points[1]:
+            raise ToolRetry("both ends are the same point")
+        drawn = drawing.draw(drawing.RULER, frame, points)
+        finding = _made(drawn, named.MEASURE, context, drawn.label)
+        ends = [one for one in given if isinstance(one, str)]
+        between = f" ({' to '.join(ends)}, from centre to centre)" if len(ends) == 2 else ""
+        said = f"{wording.chip_text(finding)}{between}."
+        output = {"value": finding.value, "units": finding.units, "label": finding.label}
+        return ViewerAnswer(said, output, (finding,))
+
+    def _place(self, end: str | Sequence[float]) -> XY:
+        """Return the pixel that an end of a length means: a point, or the middle of a finding.
+
+        Raises:
+            ToolRetry: There is no such finding on the shown image.
+        """
+        if not isinstance(end, str):
+            return float(end[0]), float(end[1])
+        finding, shown = self._findings.one(end), self._workspace.viewport.frame
+        if shown is None or not shown.shows(finding.image):
+            raise ToolRetry(
+                f"“{end}” is on another image",
+                remedy="Both ends must be on the image that is shown.",
+            )
+        area = bounds_of(finding)
+        if area is None:
+            raise ToolFailed(f"“{end}” has no place on the image")
+        if isinstance(finding.geometry, Mask):
+            rows, columns = np.nonzero(finding.geometry.pixels)
+            return float(columns.mean()), float(rows.mean())
+        return (area[0] + area[2]) / 2, (area[1] + area[3]) / 2
+
+    def _mark(self, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:
+        canvas = self._acquired_canvas()
+        frame = canvas.scaled_frame
+        assert frame is not None
+        shape = arguments.get("shape", "point")
+        needed = 1 if shape == "point" else 2
+        points = [(float(x), float(y)) for x, y in arguments.get("points", ())]
+        points = points or canvas.clicked[-1:]
+        if len(points) < needed:
+            key = {"point": "M", "box": "B", "arrow": "Shift+Q"}[shape]
+            raise ToolRetry("it is not clear what place is meant", remedy=f"Mark it with {key}.")
+        _check_inside(points, frame.columns, frame.rows)
+        tool = {"point": drawing.POINT, "box": drawing.BOX, "arrow": drawing.ARROW}[shape]
+        drawn = drawing.draw(tool, frame, points[:needed])
+        label = " ".join(str(arguments.get("label", "")).split()) or drawn.label
+        finding = _made(drawn, named.MARK, context, label)
+        return ViewerAnswer(f"Marked: {label}.", {"label": label}, (finding,))
+
+    def _acquired_canvas(self) -> Canvas:
+        canvas = shown_canvas(self._window.viewports.active)
+        assert canvas.picture is not None
+        if canvas.picture.job.instance.kind == REFORMAT:
+            raise ToolFailed(
+                "this is a section, on which the assistant does not draw",
+                remedy="Show the images as acquired.",
+            )
+        return canvas
+
+    def _last_points(self, canvas: Canvas) -> list[XY]:
+        """Return the last two points that the user marked, or else clicked, on the shown frame."""
+        marks = self._workspace.shown_marks()
+        points = [
+            drawing.points_of(one)[0] for one in marks if one.provenance.tool == drawing.POINT
+        ]
+        marked = [(float(x), float(y)) for x, y in points[-2:]]
+        return marked if len(marked) == 2 else canvas.clicked
+
+    def wanted(self, arguments: JsonDict) -> list[Finding]:
+        """Return the findings that a command means.
+
+        Raises:
+            ToolRetry: There is none, or it is not clear which is meant.
+            ToolFailed: Those that it is about are not there any more.
+        """
+        if (ids := arguments.get("ids")) is not None:  # those that the user was asked about
+            items = {item.finding.id: item.finding for item in self._workspace.annotations.all()}
+            if not all(one in items for one in ids):
+                raise ToolFailed("what you were asked about is not there any more")
+            return [items[one] for one in ids]
+        which = str(arguments["which"])
+        found = self._findings.named(which, several=True)
+        one = arguments["action"] not in ("show", "hide") and which.casefold() not in _GROUPS
+        if len(found) > 1 and one:
+            raise ToolRetry(f"several findings are called “{which}”", remedy=_choices(found))
+        return found
+
+    def question(self, arguments: JsonDict) -> tuple[str, JsonDict]:
+        """Return what the user is asked, and the arguments for exactly what was asked about."""
+        found = self.wanted(arguments)
+        asked = {
+            "accept": tr("Accept {names}?"),
+            "reject": tr("Reject {names}?"),
+            "delete": tr("Delete {names}?"),
+        }[arguments["action"]]
+        names = _names(found)
+        if len(found) > 1:
+            names = tr("{count} findings: {names}").format(count=len(found), names=names)
+        return asked.format(names=names), {**arguments, "ids": [one.id for one in found]}
+
+    def _work_on(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer:
+        annotations, action = self._workspace.annotations, arguments["action"]
+        which = str(arguments["which"]).casefold()
+        if which == "heatmaps" and action in ("show", "hide"):
+            canvas = self._window.canvas
+            if (canvas.findings_layer.heat_strength > 0) != (action == "show"):
+                self._window.actions_.shortcuts_.actions["heat.switch"].trigger()
+            return ViewerAnswer(f"{_DONE[action]}: heatmaps.", {"action": action})
+        found = self.wanted(arguments)
+        before = {item.finding.id: item for item in annotations.all()}
+        if action == "select":
+            self._findings.select(found[0])
+        elif action in ("show", "hide"):
+            shown = action == "show"
+            changed = [one.id for one in found if before[one.id].visible != shown]
+            laid = which == "all"
+            self._workspace.commands.push(
+                Command(
+                    tr("Show findings") if shown else tr("Hide findings"),
+                    partial(self._set_visible, changed, shown, laid),
+                    partial(self._set_visible, changed, not shown, laid),
+                )
+            )
+        elif action == "delete":
+            annotations.remove([one.id for one in found])
+            left = {item.finding.id for item in annotations.all()}
+            found = [one for one in found if one.id not in left]
+            if not found:
+                raise ToolFailed("a locked finding is not deleted", remedy="Unlock it first.")
+        else:
+            found = [one for one in found if not drawing.by_hand(one)]
+            if not found:
+                raise ToolFailed("a mark of your own needs no review")
+            state = State.ACCEPTED if action == "accept" else State.REJECTED
+            annotations.decide([one.id for one in found], state)
+        labels = list(dict.fromkeys(wording.label_text(one) for one in found))
+        output = {"action": action, "findings": labels[:MOST_FINDINGS]}
+        return ViewerAnswer(f"{_DONE[action]}: {_names(found)}.", output)
+
+    def _set_visible(self, ids: Sequence[str], visible: bool, laid: bool) -> None:
+        self._workspace.annotations.set_visible(ids, visible)
+        if laid:
+            self._workspace.layers.set_laid_visible(visible)
+
+
+_DONE = {
+    "select": "Selected",
+    "show": "Shown",
+    "hide": "Hidden",
+    "accept": "Accepted",
+    "reject": "Rejected",
+    "delete": "Deleted",
+}
+
+
+def _names(findings: Iterable[Finding]) -> str:
+    """Return the labels of findings, at most six of them."""
+    labels = list(dict.fromkeys(wording.label_text(one) for one in findings))
+    return ", ".join(labels[:6]) + (f" +{len(labels) - 6}" if len(labels) > 6 else "")
+
+
+def _choices(findings: Sequence[Finding]) -> str:
+    return ", ".join(f"{one.label} ({one.id[:8]})" for one in findings[:8])
+
+
+def bounds_of(finding: Finding) -> Area | None:
+    """Return the pixels (x0, y0, x1, y1) around a finding; of a heat map, around its hot half."""
+    shape = finding.geometry
+    if isinstance(shape, Heatmap):
+        hot = Mask(shape.values >= shape.values.max() / 2)
+        return editing.bounds_of(replace(finding, geometry=hot)) if hot.pixels.any() else None
+    return editing.bounds_of(finding)
+
+
+def _check_inside(points: Iterable[tuple[float, float]], columns: int, rows: int) -> None:
+    for x, y in points:
+        if not (-0.5 <= x <= columns - 0.5 and -0.5 <= y <= rows - 0.5):
+            raise ToolRetry(f"the point ({x:g}, {y:g}) is outside the image")
+
+
+def _made(drawn: Finding, tool: str, context: ToolContext, label: str) -> Finding:
+    """Return a drawing as a tool's finding: proposed, and by whom."""
+    made = Provenance(tool, "1.0.0", "", "", context.run_id, context.call_id)
+    return replace(drawn, provenance=made, state=State.PROPOSED, label=label)
+
+
+def _by_label(wanted: str, findings: list[Finding]) -> list[Finding]:
+    """Return the findings whose label has all words of a name, and the same side.
+
+    Where none has them, a word may be off by one letter.
+    """
+    for near in (False, True):
+        name = as_spelt(wanted, [one.label for one in findings]) if near else wanted
+        words, side = set(words_of(name)), side_of(name)
+        found = [one for one in findings if is_called(one.label, name)]
+        sided = [one for one in found if side and side_of(one.label.casefold()) == side]
+        exact = [one for one in sided or found if set(words_of(one.label.casefold())) == words]
+        if found:
+            return exact or sided or found
+    return []

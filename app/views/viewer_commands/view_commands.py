@@ -1,0 +1,447 @@
+"""Commands that change what the viewports show: window, place, series, layout, zoom, menus."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.imaging.space.planes import XYZ, frame_plane
+from app.imaging.types import Content, Instance, Series, Window
+from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
+from app.tools.finding_names import HERE, words_of
+from app.tools.viewer import tools as named
+from app.tools.viewer.commands import COMMANDS, TEXTS
+from app.views.canvas.canvas import Canvas
+from app.views.canvas.corner_text import Detail
+from app.views.translation import tr
+from app.views.viewer_commands.finding_commands import NamedFindings, bounds_of
+from app.views.viewer_commands.shown import ShownState, shown_canvas
+from app.views.viewports.viewport_frame import ViewportFrame
+from app.workspace.hanging import Arrangement, Hung, Match, Protocol
+from app.workspace.layout import LAYOUTS
+from app.workspace.viewport import Viewport
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+_PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
+_UPRIGHT = 0.99
+"""Cosine of the angle to an axis of the patient within which a plane is called after it."""
+_MARGIN = 0.2
+"""What is shown around a finding that is zoomed to, as a fraction of its size."""
+_AROUND = 0.125
+"""What is shown to each side of a point that is zoomed to, as a fraction of the image."""
+_SWITCHES = ("link ", "unlink", "reference", "panel ", "magnifier", "smooth", "show heat", "full")
+"""Commands that switch on or off what `ShownState` has no words for."""
+_DETAILS = {
+    "show image texts": Detail.ALL,
+    "hide names": Detail.NO_NAMES,
+    "hide image texts": Detail.NONE,
+}
+
+Area = tuple[float, float, float, float]
+
+
+class ViewCommands:
+    """Each command returns its answer, or None for what is then shown.
+
+    Args:
+        when_shown: Calls a function once nothing that is visible waits for pixels.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        shown: ShownState,
+        findings: NamedFindings,
+        when_shown: Callable[[Callable[[], object]], object],
+    ) -> None:
+        self._window, self._workspace = window, window.workspace
+        self._shown, self._findings, self._when_shown = shown, findings, when_shown
+        self.by_name: dict[str, Callable[[JsonDict, ToolContext], ViewerAnswer | None]] = {
+            named.WINDOW: self._set_window,
+            named.GO_TO: self._go_to,
+            named.SHOW: self._show,
+            named.LAYOUT: self._lay_out,
+            named.ZOOM: self._zoom,
+            named.CINE: self._cine,
+            named.COMMAND: self._command,
+        }
+
+    def _set_window(self, arguments: JsonDict, _context: ToolContext) -> None:
+        frames = self._shown.frames(str(arguments.get("viewport", "")))
+        for frame in frames:
+            canvas = frame.canvas
+            shown = canvas.shown_window
+            if shown is None:
+                raise ToolFailed("this image has no grey values to window")
+            canvas.set_window(self._wanted_window(canvas, shown, arguments))
+
+    def _wanted_window(self, canvas: Canvas, shown: Window, arguments: JsonDict) -> Window | None:
+        preset, change = arguments.get("preset", ""), arguments.get("change", "")
+        center, width = arguments.get("center"), arguments.get("width")
+        if preset in ("default", "standard", "original"):
+            return None
+        if preset:
+            found = _preset(preset, canvas.presets())
+            if found is None:
+                names = ", ".join(tr(one.explanation) for one in canvas.presets())
+                raise ToolRetry(
+                    f"this image has no window preset “{preset}”",
+                    remedy=f"It has: {names}." if names else "",
+                )
+            return found
+        if change == "original":
+            return None
+        if change == "automatic":
+            return canvas.model.automatic or None
+        step = shown.width * 0.15
+        moved = {"brighter": -step, "darker": step}.get(change)
+        scaled = {"more contrast": 1 / 1.3, "less contrast": 1.3}.get(change)
+        if moved is not None:
+            return Window(shown.center + moved, shown.width)
+        if scaled is not None:
+            return Window(shown.center, shown.width * scaled)
+        if center is None and width is None:
+            raise ToolRetry("give a preset, a centre and width, or a change")
+        return Window(
+            shown.center if center is None else center, shown.width if width is None else width
+        )
+
+    def _go_to(self, arguments: JsonDict, _context: ToolContext) -> None:
+        if name := arguments.get("finding"):
+            self._findings.select(self._findings.at_step(name) or self._findings.one(name))
+            return
+        for frame in self._shown.frames(str(arguments.get("viewport", ""))):
+            self._scroll(frame, arguments)
+
+    def _scroll(self, frame: ViewportFrame, arguments: JsonDict) -> None:
+        canvas = shown_canvas(frame)
+        place, count = canvas.scroller.place
+        where = arguments.get("place")
+        wanted = {"first": 0, "last": count - 1, "middle": count // 2}.get(str(where))
+        if (number := arguments.get("slice")) is not None:
+            if number > count:
+                raise ToolRetry(f"there is no image {number}; the series has {count}")
+            wanted = number - 1
+        elif (steps := arguments.get("by")) is not None:
+            wanted = min(max(place + steps, 0), count - 1)
+        elif (point := self._position(frame, arguments)) is not None:
+            if frame.planes.place_of(point) is None:
+                raise ToolFailed("the place of this image in the patient is not known")
+            frame.planes.look_at(point)
+            return
+        elif (time := arguments.get("time")) is not None:
+            if not 1 <= time <= canvas.scroller.times[1]:
+                raise ToolRetry(f"there is no time point {time}")
+            canvas.scroller.to_time(time - 1)
+            return
+        if wanted is None:
+            raise ToolRetry("say where to go")
+        if count < 2:
+            raise ToolFailed("there is only one image here")
+        canvas.scroller.to(wanted)
+
+    def _position(self, frame: ViewportFrame, arguments: JsonDict) -> XYZ | None:
+        """Return the point in the patient that is meant, in mm (LPS); None if none is."""
+        if (point := arguments.get("position")) is not None:
+            return tuple(point)
+        shown = frame.canvas.frame
+        plane = frame_plane(shown) if shown is not None else None
+        if (height := arguments.get("z")) is None or shown is None:
+            return None
+        if plane is None:
+            raise ToolFailed("the place of this image in the patient is not known")
+        x, y, _ = plane.point(shown.columns / 2, shown.rows / 2)
+        return x, y, float(height)
+
+    def _show(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
+        what, where = str(arguments["what"]).casefold().strip(), str(arguments.get("viewport", ""))
+        if what in ("next series", "previous series"):
+            self._window.viewports.active.canvas.setFocus()
+            self._window.study_list.step(1 if what.startswith("next") else -1)
+            return None
+        wanted = self._image_named(what)
+        if what.startswith("prior") and not where:
+            if (number := self._number_of(wanted)) is not None:
+                return ViewerAnswer(f"The prior is in viewport {number} already.", {})
+            if len(self._workspace.layout.screen.viewports) == 1:
+                self._hang_prior(what)
+                return None
+        if where in ("left", "right") and len(self._workspace.layout.screen.viewports) == 1:
+            shown = self._workspace.viewport.instance
+            self._workspace.layout.arrange(LAYOUTS["1x2"])
+            if where == "left":  # what was shown makes room
+                self._workspace.layout.screen.viewports[-1].show(shown)
+        for frame in self._shown.frames(where):
+            frame.viewport.show(wanted)
+        return None
+
+    def _number_of(self, image: Instance) -> int | None:
+        """Return the number of the viewport that shows an image's study, which is activated."""
+        layout = self._workspace.layout
+        uid = self._workspace.study_uid_of(image.sop_instance_uid)
+        for number, viewport in enumerate(layout.screen.viewports, 1):
+            if self._shown.study_uid(viewport) == uid and viewport in layout.screen.visible:
+                layout.activate(viewport)
+                return number
+        return None
+
+    def _image_named(self, what: str) -> Instance:
+        """Return the first image of what a text names.
+
+        Raises:
+            ToolRetry: There is none; says which series there are.
+        """
+        studies, shown = self._workspace.studies, self._workspace.acquired
+        study = studies.study_of(shown) if shown is not None else None
+        newest = self._shown.newest()
+        if what in ("current", "latest") and newest is not None:
+            return _first(newest, shown)
+        if prior := _PRIOR.fullmatch(what):
+            every = self._workspace.priors(newest) if newest is not None else []
+            priors = [one for one in every if one.date.startswith(prior["year"] or "")]
+            if not priors:
+                of_year = f" from {prior['year']}" if prior["year"] and every else ""
+                raise ToolFailed(
+                    f"no prior{of_year} of this patient is open", remedy="Open the prior as well."
+                )
+            assert newest is not None
+            modality = _first(newest, shown).get("Modality")
+            alike = [one for one in priors if any(i.modality == modality for i in one.series)]
+            return _first((alike or priors)[0], shown)
+        for one in self._workspace.open_images():
+            if what in (one.id, one.instance.sop_instance_uid):
+                return one.instance
+        every = [one for one in (study.series if study is not None else ()) if one.instances]
+        found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]
+        words = set(words_of(what))
+        found = found or [
+            one for one in every if words and words <= set(words_of(one.description.casefold()))
+        ]
+        if not found:
+            listed = ", ".join(str(one.number) for one in every)
+            raise ToolRetry(
+                f"no open series is “{what}”",
+                remedy=f"Series of this study: {listed}.",
+            )
+        return found[0].instances[0]
+
+    def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> None:
+        name = str(arguments["layout"]).casefold().replace(" ", "").replace("×", "x")
+        layout = self._workspace.layout
+        if name in LAYOUTS:
+            self._window.viewports.show_layout(name)
+        elif name == "maximised":
+            if len(layout.screen.viewports) > 1:
+                layout.activate(self._shown.frames(str(arguments.get("viewport", "")))[0].viewport)
+                layout.maximise(True)
+        elif name == "protocol":
+            self._window.hanging.arrange()
+        elif _PRIOR.fullmatch(name):
+            self._hang_prior(name)
+        elif name == "current":
+            current = self._image_named("current")
+            layout.arrange(LAYOUTS["1x1"])
+            if layout.active.acquired is not current:
+                layout.active.show(current)
+        elif name == "swap":
+            if len(layout.screen.viewports) != 2:
+                raise ToolRetry("two viewports are needed to exchange them")
+            layout.swap(*layout.screen.viewports)
+        else:
+            raise ToolRetry(
+                f"there is no layout “{name}”",
+                remedy=", ".join((*LAYOUTS, "maximised", "protocol", "prior", "current", "swap")),
+            )
+
+    def _hang_prior(self, what: str) -> None:
+        """Show the study that is read at the left and its prior at the right."""
+        newest = self._shown.newest()
+        prior = self._image_named(what)
+        shown = self._workspace.acquired
+        assert newest is not None
+        current = _first(newest, shown)
+        slots = LAYOUTS["1x2"]
+        title = "current and prior"
+        protocol = Protocol("prior", title, slots, Match(), ())
+        hung = (
+            Hung(current),
+            Hung(_alike(prior, current, self._workspace.studies.study_of(prior))),
+        )
+        self._workspace.hang(Arrangement(protocol, hung, ""))
+
+    def _zoom(self, arguments: JsonDict, _context: ToolContext) -> None:
+        if name := arguments.get("to"):
+            self._zoom_to(name)
+            return
+        for frame in self._shown.frames(str(arguments.get("viewport", ""))):
+            canvas, size = shown_canvas(frame), arguments.get("size", "")
+            if size == "fit":
+                canvas.fit()
+            elif size == "actual pixels":
+                canvas.one_to_one()
+            elif size == "true size":
+                self._trigger("true_size")
+            elif (factor := arguments.get("factor")) is not None:
+                canvas.zoom_by(factor)
+            else:
+                raise ToolRetry("say what to zoom to, a factor or a size")
+
+    def _zoom_to(self, name: str) -> None:
+        canvas = self._window.canvas
+        if name in HERE and canvas.clicked and canvas.frame is not None:
+            (x, y), frame = canvas.clicked[-1], canvas.frame
+            across, down = frame.columns * _AROUND, frame.rows * _AROUND
+            canvas.zoom_to((x - across, y - down, x + across, y + down))
+            return
+        found = self._findings.named(name, several=True)
+        shown = self._workspace.viewport.frame
+        here = [one for one in found if shown is not None and shown.shows(one.image)]
+        chosen = here or found[:1]
+        if not here:
+            self._workspace.show_image(chosen[0].image)
+        bounds = [area for one in chosen if (area := bounds_of(one)) is not None]
+        if not bounds:
+            raise ToolFailed(f"“{name}” has no place on the image")
+        area = (
+            min(one[0] for one in bounds),
+            min(one[1] for one in bounds),
+            max(one[2] for one in bounds),
+            max(one[3] for one in bounds),
+        )
+        if len(chosen) == 1:
+            self._workspace.annotations.select(chosen[0].id)
+        self._when_shown(partial(self._zoom_in, self._workspace.viewport, area))
+
+    def _zoom_in(self, viewport: Viewport, area: Area) -> None:
+        self._window.viewports.frame_of(viewport).canvas.zoom_to(area, _MARGIN)
+
+    def _cine(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer:
+        canvas = shown_canvas(self._shown.frames(str(arguments.get("viewport", "")))[0])
+        scroller, play = canvas.scroller, arguments.get("play", True)
+        if play and not scroller.playable:
+            raise ToolFailed("there is only one image here, nothing to play")
+        if rate := arguments.get("frames_per_second"):
+            scroller.set_rate(rate)
+        if speed := arguments.get("speed"):
+            scroller.change_speed(1 if speed == "faster" else -1)
+        if play != scroller.playing:
+            scroller.toggle()
+        rate = f"{scroller.rate:.3g}"
+        text = f"The cine plays at {rate} images a second." if play else "The cine stopped."
+        return ViewerAnswer(text, {"playing": play, "rate": scroller.rate})
+
+    def _command(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
+        name, layout = arguments["command"], self._workspace.layout
+        if name in TEXTS:
+            for frame in self._window.viewports.frames:
+                frame.canvas.set_detail(_DETAILS[name])
+            return ViewerAnswer(f"Image texts: {TEXTS[name]}.", {})
+        active, where = layout.active, str(arguments.get("viewport", ""))
+        answer: ViewerAnswer | None = None
+        for frame in self._shown.frames(where):
+            layout.activate(frame.viewport)  # as a click would: menus work on the active one
+            answer = self._menu(name)
+        if where == "all" and active in layout.viewports:
+            layout.activate(active)
+        return answer
+
+    def usable(self, name: str) -> str:
+        """Return the text of a command in the menus.
+
+        Raises:
+            ToolFailed: It cannot be used now, or would open a dialogue over an open one.
+        """
+        action = self._action(COMMANDS[name])
+        text = action.text().replace("&", "").rstrip("…")
+        if not action.isEnabled():
+            raise ToolFailed(f"“{text}” cannot be used now")
+        if action.text().endswith("…") and QApplication.activeModalWidget() is not None:
+            raise ToolFailed("a dialogue is open", remedy="Close it, then ask again.")
+        return text
+
+    def _menu(self, name: str) -> ViewerAnswer | None:
+        if name.startswith("plane ") and name.removeprefix("plane ") == self._acquired_plane():
+            name = "plane as acquired"  # with its marks, and the series' own numbers
+        action = self._action(COMMANDS[name])
+        text = self.usable(name)
+        if action.text().endswith("…"):
+            QTimer.singleShot(0, self._window, action.trigger)  # a dialogue may hold its caller
+            return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
+        if name in ("undo", "redo"):
+            commands = self._workspace.commands
+            undo = name == "undo"
+            step = commands.undo_label if undo else commands.redo_label
+            action.trigger()
+            return ViewerAnswer(f"{'Undone' if undo else 'Done again'}: “{step}”.", {"done": name})
+        if name.startswith("unlink"):
+            if action.isChecked():
+                action.trigger()
+        elif name.startswith(("panel ", "plane ", "link ", "channels", "reference")):
+            if not (action.isCheckable() and action.isChecked()):
+                action.trigger()
+        elif not (name == "mark as key image" and action.isChecked()):
+            action.trigger()
+        if name.startswith(("measure", "mark a ", "draw", "probe", "edit")):
+            return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
+        if action.isCheckable() and name.startswith(_SWITCHES):
+            state = "on" if action.isChecked() else "off"
+            return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
+        return None
+
+    def _acquired_plane(self) -> str:
+        """Return the plane in which the images were acquired; "" for an oblique or unknown one."""
+        image = self._workspace.acquired
+        given = image.get("ImageOrientationPatient").split("\\") if image is not None else []
+        if len(given) != 6:
+            return ""
+        row, column = np.array(given[:3], float), np.array(given[3:], float)
+        across = np.abs(np.cross(row, column))
+        planes = ("sagittal", "coronal", "axial")
+        return planes[int(across.argmax())] if across.max() > _UPRIGHT else ""
+
+    def _action(self, name: str) -> Any:
+        return self._window.actions_.shortcuts_.actions[name]
+
+    def _trigger(self, name: str) -> None:
+        self._action(name).trigger()
+
+
+def _preset(name: str, presets: Iterable[Window]) -> Window | None:
+    """Return the preset with a name, by its words in either language."""
+    wanted = set(words_of(name.casefold())) - {"window", "fenster"}
+    for window in presets:
+        known = {
+            *words_of(window.explanation.casefold()),
+            *words_of(tr(window.explanation).casefold()),
+        }
+        if wanted and wanted <= known:
+            return window
+    return None
+
+
+def _first(study: Any, shown: Instance | None) -> Instance:
+    """Return the shown image if it is of a study, else the study's first image."""
+    images: list[Series] = [one for one in study.series if one.content is Content.IMAGE]
+    if shown is not None and any(shown in one.instances for one in images):
+        return shown
+    return (images or study.series)[0].instances[0]
+
+
+def _alike(prior: Instance, current: Instance, study: Any) -> Instance:
+    """Return the prior's image with the view and description of the current one, if it has one."""
+    images = [one for one in study.series if one.content is Content.IMAGE]
+    for keyword in ("ViewPosition", "SeriesDescription"):
+        wanted = current.get(keyword)
+        for series in images:
+            for one in series.instances[:50] if wanted else ():
+                if one.get(keyword) == wanted:
+                    return one
+    return prior

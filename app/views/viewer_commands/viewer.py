@@ -1,0 +1,289 @@
+"""Carries out the assistant's commands in the window; see `tools.api.Viewer`.
+
+Commands arrive on the threads of tool calls and run on the GUI thread. What a run changed in the
+view is one step on the undo stack, together with the marks that it made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from PySide6.QtCore import QObject, QTimer
+
+from app.errors import Cancelled, SightlineError, unexpected
+from app.log import get_logger
+from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
+from app.tools.viewer import reading
+from app.tools.viewer import tools as named
+from app.tools.viewer.commands import ASKED, CLOSING
+from app.views.background import gui_calls
+from app.views.translation import tr
+from app.views.viewer_commands.finding_commands import FindingCommands, NamedFindings
+from app.views.viewer_commands.shown import ShownState, Told
+from app.views.viewer_commands.view_commands import Area, ViewCommands
+from app.workspace.annotations import Command
+from app.workspace.workspace import Shown
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+_POLL_MS = 15
+_WARM_MS = 3000
+"""After the window is made: then the first image is shown."""
+_LONGEST_S = 20.0
+"""How long a picture is awaited; after that the command counts as done."""
+
+_log = get_logger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the viewports show, and which part of each image (None: fitted)."""
+
+    shown: Shown
+    areas: tuple[Area | None, ...]
+
+
+class ViewerCommands(QObject):
+    """The window as the assistant's tools work it; implements `tools.api.Viewer`.
+
+    Args:
+        caught_up: Returns whether the results of earlier calls are on the images.
+    """
+
+    def __init__(self, window: MainWindow, caught_up: Callable[[], bool] = lambda: True) -> None:
+        super().__init__(window)
+        self._caught_up = caught_up
+        self._window = window
+        self._workspace = window.workspace
+        self._runs: dict[str, set[str]] = {}
+        """The studies that each run has brought into view."""
+        self._closed = False
+        window.closing.connect(self._close)
+        self.shown = ShownState(window)
+        findings = NamedFindings(window, self.shown)
+        self._findings = FindingCommands(window, self.shown, findings)
+        self._views = ViewCommands(window, self.shown, findings, self._when_shown)
+        self._do = {**self._views.by_name, **self._findings.by_name}
+        gui_calls()  # made here, on the GUI thread
+        QTimer.singleShot(_WARM_MS, self, _warm)
+
+    def _close(self) -> None:
+        self._closed = True
+
+    def state(self) -> JsonDict:
+        """Return what is shown; see `tools.api.Viewer`."""
+        return self.shown.state()
+
+    def pictures(self) -> tuple[ViewPicture, ...]:
+        """Return what is shown as pictures; see `tools.api.Viewer`."""
+        return self.shown.pictures()
+
+    # Threads
+
+    def do(self, command: str, arguments: JsonDict, context: ToolContext) -> ViewerAnswer:
+        """Run a command on the GUI thread, and wait until its picture is there."""
+        question = partial(self._question, command, dict(arguments), context)
+        title, exact = self._answer(context, lambda answer: answer.set_result(question()))
+        if title and not context.confirm(title, tr("The assistant wants to do this.")):
+            raise ToolFailed("you did not want this")
+        return self._answer(context, partial(self._begin, command, exact, context))
+
+    def _answer(self, context: ToolContext, begin: Callable[[Future[T]], object]) -> T:
+        """Return the answer that a function gives on the GUI thread, now or later."""
+        answer: Future[T] = Future()
+        gui_calls().send(partial(self._guarded, begin, context, answer))
+        while True:
+            context.cancel.check()
+            try:
+                return answer.result(timeout=0.1)
+            except NotYet:
+                if self._closed:
+                    raise ToolFailed("the window was closed") from None
+
+    def _guarded(
+        self, begin: Callable[[Future[T]], object], context: ToolContext, answer: Future[T]
+    ) -> None:
+        """Call a function on the GUI thread, once the results of earlier calls are shown."""
+        if self._closed:
+            answer.set_exception(ToolFailed("the window was closed"))
+        elif context.cancel.cancelled:
+            answer.set_exception(Cancelled())
+        elif not self._caught_up():
+            again = partial(self._guarded, begin, context, answer)
+            QTimer.singleShot(_POLL_MS, self, again)
+        else:
+            try:
+                begin(answer)
+            except SightlineError as error:
+                answer.set_exception(error)
+            except Exception as error:  # a defect here must not hold up the run
+                _log.exception("a command of the assistant failed")
+                answer.set_exception(unexpected(error))
+
+    def _question(
+        self, command: str, arguments: JsonDict, context: ToolContext
+    ) -> tuple[str, JsonDict]:
+        """Return what the user is asked before a command, and what exactly it then does.
+
+        A language model has its own mind, so it is asked about all that accepts, rejects, takes
+        back or opens a dialogue. What nothing brings back is asked about whoever wants it.
+        """
+        self._check_study(command, arguments, context)
+        by_model = context.model is not None
+        if command == named.FINDINGS:
+            action = arguments["action"]
+            if action == "delete" or (by_model and action in ("accept", "reject")):
+                return self._findings.question(arguments)
+        if command == named.COMMAND:
+            name = str(arguments["command"])
+            if name in CLOSING or (by_model and name in ASKED):
+                about, title = self._about(name), self._views.usable(name)
+                title += f": “{about.label}”" if isinstance(about, Command) else ""
+                return f"{title}?", {**arguments, "about": about}
+        return "", arguments
+
+    def _about(self, name: str) -> object:
+        """Return what a command of the menus would be done to."""
+        commands = self._workspace.commands
+        if name in ("undo", "redo"):
+            return commands.undo_step if name == "undo" else commands.redo_step
+        return self.shown.study_uid(self._workspace.viewport)
+
+    def _begin(
+        self,
+        command: str,
+        arguments: JsonDict,
+        context: ToolContext,
+        answer: Future[ViewerAnswer],
+    ) -> None:
+        self._check_study(command, arguments, context)
+        if command == named.STATE:
+            answer.set_result(ViewerAnswer("What is shown.", self.shown.state(self._mine(context))))
+            return
+        if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
+            raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
+        before, told, seen = self._view(), self.shown.told(), self._studies_shown()
+        with self._workspace.commands.of_run(context.run_id):
+            made = self._do[command](arguments, context)
+        self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
+        stepless = arguments.get("command") in ("undo", "redo")
+        self._when_shown(partial(self._finish, before, told, made, stepless, context, answer))
+
+    # Whose study
+
+    def _mine(self, context: ToolContext) -> set[str]:
+        """Return the studies that a run may work on: that asked about, and what it has shown."""
+        asked = next(iter(context.images.instances().values()), None)
+        mine = {self._workspace.study_uid_of(asked.sop_instance_uid)} if asked else set[str]()
+        mine |= self._runs.get(context.run_id, set())
+        if mine & self._studies_shown():  # its priors beside it, too
+            for one in self._workspace.studies.all:
+                if one.uid in mine:
+                    mine = mine | {other.uid for other in self.shown.of_patient(one)}
+        return mine - {""}
+
+    def _check_study(self, command: str, arguments: JsonDict, context: ToolContext) -> None:
+        """Leave alone what the user reads meanwhile, if it is not what they asked about.
+
+        Raises:
+            ToolFailed: The viewports that the command is about show another study.
+        """
+        if command == named.STATE or not (mine := self._mine(context)):
+            return
+        try:
+            frames = self.shown.frames(str(arguments.get("viewport", "")))
+        except ToolRetry:  # the command says so, or makes the viewport
+            frames = self.shown.frames("")
+        touched = {self.shown.study_uid(frame.viewport) for frame in frames} - {""}
+        if not touched <= mine or not (touched or self._studies_shown() & mine):
+            raise ToolFailed(
+                "another study is shown now, and stays as it is",
+                remedy="Show the study that you asked about, and ask again.",
+            )
+
+    def _studies_shown(self) -> set[str]:
+        visible = self._workspace.layout.visible
+        return {self.shown.study_uid(viewport) for viewport in visible} - {""}
+
+    def _finish(
+        self,
+        before: _View,
+        told: Told,
+        made: ViewerAnswer | None,
+        stepless: bool,
+        context: ToolContext,
+        answer: Future[ViewerAnswer],
+    ) -> None:
+        after, commands = self._view(), self._workspace.commands
+        if not stepless and before != after:
+            step = Command(
+                tr("Change what is shown"),
+                partial(self._show_view, after),
+                partial(self._show_view, before),
+            )
+            with commands.of_run(context.run_id):
+                commands.push(step)
+        if not stepless:
+            commands.join_run(context.run_id, tr("What the assistant did"))
+        if made is None:
+            state = self.shown.state(self._mine(context))
+            made = ViewerAnswer(self.shown.change(told), {"viewports": state["viewports"]})
+        answer.set_result(made)
+
+    def end_run(self, run_id: str) -> None:
+        """Join what a run did to one step, with the findings that came after its last command."""
+        if run_id in self._runs:
+            del self._runs[run_id]
+            self._workspace.commands.join_run(run_id, tr("What the assistant did"))
+
+    def _when_shown(self, then: Callable[[], object], left: float = _LONGEST_S) -> None:
+        """Call a function once nothing that is visible waits for pixels."""
+        if self._closed:
+            return
+        frames = self._window.viewports.frames
+        visible = [one for one in frames if one.viewport in self._workspace.layout.visible]
+        busy = any(one.canvas.busy or one.planes.busy for one in visible)
+        missing = len(visible) < len(self._workspace.layout.visible)
+        if (busy or missing) and left > 0:
+            left -= _POLL_MS / 1000
+            QTimer.singleShot(_POLL_MS, self, partial(self._when_shown, then, left))
+        else:
+            then()
+
+    # View
+
+    def _view(self) -> _View:
+        shown = self._workspace.arrangement()
+        area = self._window.viewports
+        made = {frame.viewport: frame for frame in area.frames}
+        areas = (
+            made[one].canvas.view_area if one in made else None for one in shown.screen.viewports
+        )
+        return _View(shown, tuple(areas))
+
+    def _show_view(self, view: _View) -> None:
+        now = self._view()
+        if now == view or not self._workspace.show_again(view.shown):
+            return
+        self._when_shown(partial(self._zoom_as, view))
+
+    def _zoom_as(self, view: _View) -> None:
+        for viewport, area in zip(view.shown.screen.viewports, view.areas, strict=False):
+            canvas = self._window.viewports.frame_of(viewport).canvas
+            if area is None:
+                canvas.fit()
+            else:
+                canvas.zoom_to(area)
+
+
+def _warm() -> None:
+    """Make the patterns of commands ready, so that the first one need not wait a second."""
+    threading.Thread(target=reading.warm, name="patterns", daemon=True).start()

@@ -1,0 +1,176 @@
+""" "This", "here" and "the one on the right" mean what the user pointed at; what a model sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.workspace import drawing
+from app.workspace.annotations import Annotation
+from app.workspace.layout import LAYOUTS
+from tests.gui.viewer_scenes import Room
+from tests.gui.viewer_support import WaitUntil
+
+pytestmark = pytest.mark.gui
+
+
+@pytest.fixture
+def room(
+    request: pytest.FixtureRequest,
+    qapp: QApplication,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Room]:
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    made = Room(request.param, tmp_path, wait_until)
+    made.begin({})
+    yield made
+    made.close()
+
+
+def click(room: Room, number: int, x: float, y: float) -> None:
+    """Click a pixel of the image in a viewport, by the mouse."""
+    viewport = room.workspace.layout.viewports[number]
+    canvas = room.window.viewports.frame_of(viewport).canvas
+    at = canvas.to_widget(x, y).toPoint()
+    QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
+
+
+def inverted(room: Room) -> list[bool]:
+    return [one.display.invert for one in room.workspace.layout.screen.viewports]
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_with_two_viewports_this_one_is_the_one_that_was_clicked(room: Room):
+    click(room, 1, 100, 100)
+    room.ask("invert this one")
+    assert inverted(room) == [False, True]
+    room.ask("invert the one on the left")
+    assert inverted(room) == [True, True]
+    click(room, 1, 120, 90)
+    room.ask("mark this here")
+    marks = room.workspace.annotations.all()
+    assert [drawing.points_of(one.finding)[0] for one in marks] == [
+        pytest.approx((120, 90), abs=1.5)
+    ]
+    (acquired,) = {one.finding.image.sop_instance_uid for one in marks}
+    shown = room.workspace.layout.viewports[1].acquired
+    assert shown is not None
+    assert acquired == shown.sop_instance_uid
+    room.ask("invert both")
+    assert inverted(room) == [False, False]
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_with_four_viewports_a_place_that_two_have_is_asked_back(room: Room):
+    layout = room.workspace.layout
+    layout.arrange(LAYOUTS["2x2"])
+    series = room.workspace.studies.all[0].series[1].instances
+    for viewport, instance in zip(layout.viewports, series[4:8], strict=True):
+        viewport.show(instance)
+    room.settle()
+    click(room, 0, 100, 100)
+    room.ask("invert the one on the right")
+    assert inverted(room) == [False] * 4
+    assert "viewport 2 or 4" in room.said
+    room.ask("invert the bottom right one")
+    assert inverted(room) == [False, False, False, True]
+    click(room, 1, 100, 100)
+    room.ask("invert the one on the right")
+    assert inverted(room) == [False, True, False, True]
+    room.ask("invert viewport 3")
+    assert inverted(room) == [False, True, True, True]
+    click(room, 0, 60, 70)
+    room.ask("zoom in here")
+    canvas = room.window.viewports.frame_of(layout.viewports[0]).canvas
+    middle = canvas.to_image(canvas.viewport().rect().center().toPointF())
+    assert (middle.x(), middle.y()) == pytest.approx((60, 70), abs=3)
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_a_picture_of_a_viewport_has_window_and_marks_and_no_text_of_a_person(room: Room):
+    window, annotations = room.window, room.workspace.annotations
+    viewer = room.program.viewer
+    assert viewer is not None
+    (bare,) = viewer.pictures()
+    plain = bare.draw()
+    room.ask("window 4000 width 2000 level")
+    click(room, 0, 150, 170)
+    annotations.set_visible([one.finding.id for one in annotations.all()], False)
+    (shown,) = viewer.pictures()
+    without = shown.draw()
+    annotations.set_visible(["id-C"], True)
+    (shown,) = viewer.pictures()
+    with_box = shown.draw()
+    assert with_box.shape == without.shape
+    # The box around pixels (60, 80) to (84, 104) is there, and nothing else changed far from it.
+    canvas, density = window.canvas, window.canvas.devicePixelRatioF()
+    one = canvas.to_widget(60, 80) * density
+    changed = np.argwhere((with_box != without).any(2))
+    assert len(changed) > 100
+    near = changed[
+        (changed[:, 0] > one.y() - 40) & (changed[:, 1] > one.x() - 40) & (changed[:, 1] < 400)
+    ]
+    assert len(near) > 100
+    assert (plain != without).any()
+    for text in ("Doe", "4711", "1960", "2024"):
+        assert text not in shown.caption
+    assert "x 150, y 170" in shown.caption
+    assert "patient's R at the left edge, patient's L at the right edge" in shown.caption
+    assert "center 4000" not in bare.caption
+    # A label that a person wrote is not drawn, whatever it says; a tool's own is.
+    box = next(one.finding for one in annotations.all() if one.finding.id == "id-C")
+    assert canvas.frame is not None
+    mine = drawing.draw(drawing.BOX, canvas.frame, [(60, 80), (84, 104)])
+    tools = replace(box, provenance=replace(box.provenance, run_id="0" * 32))
+    for made, same in ((mine, True), (tools, False)):
+        drawn: list[NDArray[np.uint8]] = []
+        for label in ("Frau Doe, Zimmer 7", "x"):
+            annotations.forget([one.finding.id for one in annotations.all()])
+            item = Annotation(replace(made, id="made", label=label), 0, tint="#ff0000")
+            annotations.put_all([item], "put")
+            drawn.append(viewer.pictures()[0].draw())
+        assert bool((drawn[0] == drawn[1]).all()) is same
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_the_active_viewport_comes_first_and_each_says_where_it_stands(room: Room):
+    click(room, 1, 100, 100)
+    viewer = room.program.viewer
+    assert viewer is not None
+    right, left = viewer.pictures()
+    assert right.caption.startswith("Viewport 2 of 2 (right), active, as the user sees it: image-1")
+    assert left.caption.startswith("Viewport 1 of 2 (left), as the user sees it: image-2")
+    assert right.image != left.image
+    question = room.program.question("what is this?", room.workspace.open_images(), room.thread)
+    assert [one.image_id for one in question.views] == ["image-1", "image-2"]
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_back_to_axials_is_back_to_the_images_with_their_numbers_and_marks(room: Room):
+    room.ask("coronal")
+    assert room.window.planes.plane.value == "coronal"
+    room.ask("back to axials")
+    assert room.window.planes.plane.value == "acquired"
+    assert room.window.canvas.scroller.place == (19, 40)
+    assert room.said.startswith("As acquired. Image 20 of 40")
+    room.ask("hide the masks")
+    assert room.workspace.commands.undo_label == "Hide findings"
+    room.ask("undo")
+    assert room.said.startswith("Undone: “Hide findings”")
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_a_prior_that_is_shown_is_said_to_be(room: Room):
+    room.ask("open the prior")
+    assert room.said == "The prior is in viewport 2 already [1]."
+    assert room.workspace.layout.viewports.index(room.workspace.viewport) == 1
