@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from app.agent.llm.openai_model import OpenAIModel
 from app.agent.report_wording import reworded
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Box, State
-from app.imaging.reports.checks import check_report
+from app.imaging.reports.checks import Fault, check_report
 from app.imaging.reports.report_draft import Sentence
 from app.imaging.reports.written_report import report_text
 from app.imaging.types import Spacing, SpacingSource
@@ -154,6 +155,19 @@ def test_a_struck_sentence_of_several_findings_keeps_what_still_stands(tmp_path:
     impression = report.draft.section("impression")
     assert impression.sentences == (Sentence("Nodule.", ("nodule",)),)
     assert report.checks == ()
+
+
+def test_an_earlier_study_that_is_opened_later_is_added_to_the_comparison(tmp_path: Path) -> None:
+    workspace, report = opened(tmp_path)
+    report.edit("impression", [Sentence("Mine.", ("nodule",))])
+    then = study(instance("0.1", StudyDate="20230102"), uid="old", title="CT before")
+    workspace.add(found(replace(then, date="20230102")))
+    workspace.show_image(frame("1.1").ref)
+    assert [one.fault for one in report.checks if one.fault is Fault.UNCOMPARED]
+    report.add_missing()
+    told = [one.text for one in report.draft.section("comparison").sentences]
+    assert told == ["CT before of 2023-01-02."]
+    assert Fault.UNCOMPARED not in [one.fault for one in report.checks]
 
 
 DRAWN = {

@@ -537,15 +537,15 @@ def test_a_film_that_alone_looks_mirrored_is_not_laid_on_the_other(
     two.open(chest(heart=1.2))
     found_on(two.bench, 0, ("nodule", square((60.0, 60.0), 12.0)))
     found_on(two.bench, 1, ("nodule", square((60.0, 60.0), 24.0)))
-    admit = image_suitability.admit
+    check = image_suitability.check
 
     def with_doubt(snapshot: Any, *given: Any, **more: Any) -> Any:
-        seen = admit(snapshot, *given, **more)
+        seen = check(snapshot, *given, **more)
         if snapshot.instance.path.stem in doubted:
             seen = replace(seen, warnings=(*seen.warnings, MIRRORED_NOTE))
         return seen
 
-    monkeypatch.setattr(image_suitability, "admit", with_doubt)
+    monkeypatch.setattr(image_suitability, "check", with_doubt)
     result = two.run()
     rows = rows_of(result)
     paired = "nodule 1, longer side" in rows
@@ -685,6 +685,27 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
         told = [(one.name, one.value, one.units) for one in finding.measurements]
         assert told == [*own, *earlier]
         assert [bool(one.date) for one in finding.measurements] == [False] * len(own) + [True]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "states"),
+    [
+        ("left pleural effusion", "nodule", ["gone", "new"]),
+        ("left pleural effusion", "Effusion", ["smaller"]),
+        ("Marked region", "nodule", ["smaller"]),  # what nobody has named may be the same
+    ],
+)
+def test_different_findings_in_one_place_are_no_pair(
+    two: Pair, before: str, now: str, states: list[str]
+):
+    """A new nodule in the place of an old effusion is new, and no effusion that shrank."""
+    drawn = chest()
+    two.open(drawn)
+    two.open(drawn)
+    found_on(two.bench, 0, (before, square((60.0, 60.0), 40.0)))
+    found_on(two.bench, 1, (now, square((60.0, 60.0), 20.0)))
+    rows = [row for row in two.run().output["rows"] if "longer" in row["what"]]
+    assert sorted(row["state"] for row in rows) == states
 
 
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
