@@ -73,7 +73,7 @@ class CommandStack:
         while count and self._done[count - 1].run_id == run_id:
             count -= 1
         steps = self._done[count:]
-        if not run_id or not steps:
+        if not run_id or len(steps) < 2:
             return
 
         def do() -> None:

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from app.agent.answers.items import items_of
 from app.agent.events import RunFinished, Side, TextDelta, ToolFinished, ToolsDisagree, ToolStarted
+from app.views.chat.widgets import WrappedText
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened
 
 pytestmark = pytest.mark.gui
@@ -67,6 +68,46 @@ def test_each_side_leads_to_its_result_and_to_its_finding(chat: Chat, wait_until
     report = chat.run.cards["c3"]
     QTest.mouseClick(card.citations[2], LEFT)
     assert report.property("cited") is True
+
+
+def test_a_side_never_shows_another_finding_and_who_cannot_decide_is_listed(
+    chat: Chat, wait_until: Wait
+):
+    """The classifier drew a map of Mass only; the ratio's widths are what its side rests on."""
+    open_image(chat.workspace)
+    mass, width = finding("Mass"), finding("Heart width")
+    ask(chat, wait_until)
+    for number, tool, findings, output in (
+        (1, "chest_xray_classifier", [mass], {"Cardiomegaly": 0.9}),
+        (2, "cardiothoracic_ratio", [width], {"ratio": 0.41}),
+        (3, "llava_med_qa", [], {"answer": "The heart is normal."}),
+    ):
+        call_id = f"c{number}"
+        chat.runner.say(ToolStarted, call_id=call_id, tool=tool, arguments={})
+        ended = {"call_id": call_id, "tool": tool, "status": "ok", "summary": "A result."}
+        items = items_of(findings, output)
+        chat.runner.say(
+            ToolFinished, **ended, findings=findings, evidence=number, items=items, output=output
+        )
+    sides = [
+        Side(tool="chest_xray_classifier", says="chest_xray_classifier says yes (score 0.90)",
+             evidence=1, items=["1.2"]),
+        Side(tool="llava_med_qa", says="llava_med_qa says no (“The heart is normal.”)", evidence=3),
+        Side(tool="cardiothoracic_ratio", evidence=2,
+             says="cardiothoracic_ratio cannot decide (0.41, not reliable on this film)"),
+    ]  # fmt: skip
+    found = ToolsDisagree(about="an enlarged heart", sides=sides)
+    chat.runner.say(TextDelta, text="Look.")
+    chat.runner.say(RunFinished, answer="Look.", cited=[1, 2, 3], disagreements=[found])
+    wait_until(lambda: chat.run.ended)
+    (card,) = chat.run.disagreements
+    assert [button.text() for button in card.citations] == ["[1]", "[3]", "[2]"]
+    assert [chip.finding.id for chip in card.chips] == [width.id]
+    told = " ".join(one.full for one in card.findChildren(WrappedText))
+    assert "cannot decide (0.41, not reliable on this film)" in told
+    wait_until(card.chips[0].isVisible)
+    QTest.mouseClick(card.chips[0], LEFT)
+    assert chat.workspace.annotations.selected == width.id
 
 
 def test_where_tools_agree_there_is_no_card(chat: Chat, wait_until: Wait):

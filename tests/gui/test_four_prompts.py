@@ -82,7 +82,9 @@ class Chat:
 
     @property
     def drawn(self) -> list[Finding]:
-        return [item.finding for item in self.window.canvas.annotation_items()]
+        """What the last run drew: marks of earlier ones are kept with the study."""
+        there = (item.finding for item in self.window.canvas.annotation_items())
+        return [one for one in there if one.provenance.run_id == self.events[-1].run_id]
 
 
 @pytest.fixture
@@ -154,7 +156,7 @@ def test_prompt_3_draws_the_box_on_the_film(chat: Callable[..., Chat], scripted:
     assert found.label == seed.PHRASE
     titles = [item.title for item in _artifacts(shown) if item.role == "show"]
     assert titles == ["Assistant: \u201cGrounded Finding\u201d"]
-    assert scripted or "box from" in answer
+    assert scripted or "box on the patient's left, lower third of the film, from (" in answer
 
 
 @pytest.mark.parametrize("empty", [True, False], ids=["nothing open", "beside a study"])

@@ -228,3 +228,25 @@ def test_another_patients_study_is_neither_changed_nor_told_of(room: Room, tmp_p
     assert isinstance(left, ToolResult)
     assert "Secret" not in str(left.output)
     assert "window" not in left.output["viewports"][1]
+
+
+def test_a_yes_to_close_closes_the_study_that_was_asked_about_and_no_other(
+    room: Room, tmp_path: Path
+):
+    model = Attacker(room, tmp_path)
+    model.answer = lambda: False
+    assert isinstance(model.call("viewer_command", command="close study"), ToolFailed)
+    assert len(room.workspace.studies.all) == 1
+    model.answer = lambda: True
+    model.call("viewer_command", command="close study")
+    room.wait(lambda: not room.workspace.studies.all)
+    assert model.questions == ["Close study?"] * 2
+
+
+def test_nobody_is_asked_about_what_cannot_be_done_now(room: Room, tmp_path: Path):
+    model = Attacker(room, tmp_path)
+    for command in ("undo", "redo", "close patient record"):
+        answer = model.call("viewer_command", command=command)
+        assert isinstance(answer, ToolFailed)
+        assert "cannot be used now" in str(answer)
+    assert model.questions == []

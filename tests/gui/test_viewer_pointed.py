@@ -125,6 +125,7 @@ def test_a_picture_of_a_viewport_has_window_and_marks_and_no_text_of_a_person(ro
     for text in ("Doe", "4711", "1960", "2024"):
         assert text not in shown.caption
     assert "x 150, y 170" in shown.caption
+    assert "patient's R at the left edge, patient's L at the right edge" in shown.caption
     assert "center 4000" not in bare.caption
     # A label that a person wrote is not drawn, whatever it says; a tool's own is.
     box = next(one.finding for one in annotations.all() if one.finding.id == "id-C")
@@ -152,3 +153,24 @@ def test_the_active_viewport_comes_first_and_each_says_where_it_stands(room: Roo
     assert right.image != left.image
     question = room.program.question("what is this?", room.workspace.open_images(), room.thread)
     assert [one.image_id for one in question.views] == ["image-1", "image-2"]
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_back_to_axials_is_back_to_the_images_with_their_numbers_and_marks(room: Room):
+    room.ask("coronal")
+    assert room.window.planes.plane.value == "coronal"
+    room.ask("back to axials")
+    assert room.window.planes.plane.value == "acquired"
+    assert room.window.canvas.scroller.place == (19, 40)
+    assert room.said.startswith("As acquired. Image 20 of 40")
+    room.ask("hide the masks")
+    assert room.workspace.commands.undo_label == "Hide findings"
+    room.ask("undo")
+    assert room.said.startswith("Undone: “Hide findings”")
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_a_prior_that_is_shown_is_said_to_be(room: Room):
+    room.ask("open the prior")
+    assert room.said == "The prior is in viewport 2 already [1]."
+    assert room.workspace.layout.viewports.index(room.workspace.viewport) == 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from app.agent.answers.evidence import NOT_LOOKED_FOR, cite
 from app.agent.answers.german import in_german
-from app.agent.answers.result_summaries import name_of_tool
+from app.agent.answers.result_summaries import name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
@@ -142,11 +142,11 @@ def _side(text: str, item: LoggedCall, label: str) -> Side:
     )
 
 
-def _disagreement_text(found: Sequence[ToolsDisagree]) -> str:
+def _disagreement_text(found: Sequence[ToolsDisagree], plans: Plans) -> str:
     """Return a paragraph on contradictions; "" for none."""
     lines = [
         f"- on {one.about}{f' in {one.image}' if one.image else ''}: "
-        f"{'; '.join(cite(side.says, side.evidence) for side in one.sides)}."
+        f"{'; '.join(cite(with_names(side.says, plans), side.evidence) for side in one.sides)}."
         for one in found
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
@@ -260,7 +260,7 @@ def answer_footer(
         by_rules=director.by_rules,
     )
     told = (
-        _disagreement_text(disagreements(concerned, plans)),
+        _disagreement_text(disagreements(concerned, plans), plans),
         not_looked_for(director, plans),
         image_warnings(concerned, plans, answer),
     )

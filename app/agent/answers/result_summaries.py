@@ -116,7 +116,7 @@ def name_of_tool(tool: str, plans: Plans) -> str:
     return plans.wording(tool).title or words[:1].upper() + words[1:]
 
 
-def _with_names(text: str, plans: Plans) -> str:
+def with_names(text: str, plans: Plans) -> str:
     """Return a text with what people call the packs' tools in place of their names."""
     titles = {wording.tool: wording.title for wording in plans.wordings() if wording.title}
     return re.sub(r"\w+", lambda found: titles.get(found[0], found[0]), text)
@@ -129,7 +129,7 @@ def _impossible(skipped: Sequence[Skipped], told: AnswerContext, plans: Plans) -
         if wording.tool in why and wording.kinds & told.kinds:
             reason = why[wording.tool]
             if subject := wording.subject(told.targets):
-                return {_cannot(subject, _sentence(_with_names(reason, plans))): reason}
+                return {_cannot(subject, _sentence(with_names(reason, plans))): reason}
     return {}
 
 
@@ -189,7 +189,7 @@ def _blocks(
     ]
     lines += [
         f"- **{_joined(group)}** {'was' if len(group) == 1 else 'were'} not run: "
-        f"{_with_names(_sentence(why), plans)}"
+        f"{with_names(_sentence(why), plans)}"
         for why, group in _by_reason(
             (item.reason, name_of_tool(item.tool, plans)) for item in skipped
         )
@@ -200,7 +200,7 @@ def _blocks(
         blocks.append("\n".join([f"**Models not installed** ({_WHERE})", *dict.fromkeys(lacking)]))
     blocks += _warnings(results, [*direct.values(), *before, *blocks], plans)
     if notes:
-        about = [f"- {_with_names(note, plans)}" for note in dict.fromkeys(notes)]
+        about = [f"- {with_names(note, plans)}" for note in dict.fromkeys(notes)]
         blocks.append("\n".join(["**About the steps**", *about]))
     return blocks
 

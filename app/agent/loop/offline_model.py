@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from app.agent.answers.german import in_german
 from app.agent.answers.result_summaries import Skipped, write_summary
@@ -26,6 +27,8 @@ from app.agent.planning import BlockedStep, Intent, Planner, Reply, Step, ToolPl
 from app.agent.repeated_calls import NAME as REPEATED
 from app.tools.pack_plan import NO_PLANS, Plans
 
+_LONGEST = 60
+"""Characters of a step's arguments in the plan."""
 _CALL_ID = re.compile(rf"{BY_RULE}(\d+)-.*")
 
 
@@ -113,6 +116,20 @@ def step_number(call_id: str) -> int:
     """Return the number of the planner's step that a call is for; 0 for other calls."""
     match = _CALL_ID.fullmatch(call_id)
     return int(match[1]) if match else 0
+
+
+def _told(step: Step) -> str:
+    """Return why a step runs and with what, so that the user can tell two of one tool apart."""
+    values: list[str] = []
+    for name, value in step.arguments.items():
+        items = cast("list[object]", value) if isinstance(value, list) else [value]
+        if not name.endswith(("path", "paths", "id")) and all(type(one) is str for one in items):
+            values += filter(None, map(str, items))
+        elif type(value) in (int, float):
+            values.append(f"{name.replace('_', ' ')} {value}")
+    told = ", ".join(values)
+    told = told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    return ": ".join(filter(None, (step.why, told)))
 
 
 IN_PLACE = (
@@ -234,7 +251,7 @@ class RuleAnswers:
         if not isinstance(plan, ToolPlan):
             return self._say(plan.text)
         if plan.steps:
-            told = tuple((step.tool, step.skip or step.why) for step in plan.steps)
+            told = tuple((step.tool, step.skip or _told(step)) for step in plan.steps)
             self.announce(Plan(told, tuple(step.after() for step in plan.steps)))
         while True:
             await self.ready()

@@ -342,7 +342,8 @@ class ToolCalls:
             if self.director.asked_in_german:
                 for step in steps:
                     why, colon, given = step["why"].partition(": ")
-                    step["why"] = f"{in_german(why)}{colon}{given}"
+                    names = ", ".join(map(in_german, given.split(", ")))
+                    step["why"] = f"{in_german(why)}{colon}{names}"
             self.emitter.emit(
                 PlanUpdated,
                 steps=steps,

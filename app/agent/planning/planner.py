@@ -45,7 +45,7 @@ from app.agent.planning.word_matches import pack_words
 from app.agent.repeated_calls import NAME as REPEATED
 from app.records.types import NoRecords, Records
 from app.tools.api import Approval, Resource, Tool, ToolSpec
-from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken, SpokenCall
+from app.tools.pack_plan import NO_PLANS, Accepts, Plans, QuestionKind, Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Planner:
         outline = self._interpret(OUTLINE.format(name=missing), scene).plan if missing else None
         steps = [*outline.steps] if isinstance(outline, ToolPlan) else []
         steps += [
-            Step(call.tool, dict(call.arguments), _told(scene.plans.rule(call.tool).why, call))
+            Step(call.tool, dict(call.arguments), scene.plans.rule(call.tool).why)
             for call in spoken.calls
         ]
         plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
@@ -190,16 +190,6 @@ def _spoken(question: str, scene: Scene) -> Spoken | None:
         if found is not None and all(call.tool in scene.tools for call in found.calls):
             return found
     return None
-
-
-def _told(why: str, call: SpokenCall) -> str:
-    """Return what a command does and with which arguments, so that the user can tell two apart."""
-    values = (
-        str(value) if isinstance(value, str) else f"{name} {value}".replace("_", " ")
-        for name, value in call.arguments.items()
-    )
-    told = ", ".join(filter(None, values))
-    return f"{why}: {told}" if told else why
 
 
 def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ from app.tools.chest import comparison, image_suitability, organs
 from app.tools.chest.classifier import MODEL as CLASSIFIER
 from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
 from app.tools.chest.comparison import Corners, Row, XRay
+from app.tools.chest.contradictions import topics_in
 from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.model_pictures import MIRRORED_NOTE, Hanging, model_pixels
 from app.tools.chest.model_results import labelled_findings, with_warnings
@@ -396,7 +398,10 @@ def _margin(image: ComparedImage) -> float:
 def _paired_regions(
     current: ComparedImage, prior: ComparedImage, alignment: Alignment, context: ToolContext
 ) -> tuple[list[Row], tuple[Finding, ...]]:
-    """Return the rows of regions paired by their place, and each one's place on the other image."""
+    """Return the rows of regions paired by their place, and each one's place on the other image.
+
+    Regions of findings that are surely different ("nodule", "effusion") are no pair.
+    """
     regions = _regions(current), _regions(prior)
     if alignment.problem or not any(regions):
         return [], ()
@@ -404,7 +409,13 @@ def _paired_regions(
     to_current: NDArray[np.float64] = np.linalg.inv(alignment.to_prior).astype(np.float64)
     corners = [comparison.moved_box(box, to_current) for box in then]
     placed = [comparison.bounds(one) for one in corners]
-    pairs = comparison.match_boxes(now, placed, _margin(current))
+    kinds = [[topics_in(one.name) for one in side] for side in regions]
+    apart = {
+        (i, j)
+        for (i, one), (j, other) in product(enumerate(kinds[0]), enumerate(kinds[1]))
+        if one and other and one.isdisjoint(other)
+    }
+    pairs = comparison.match_boxes(now, placed, _margin(current), apart)
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
     against = comparison.length_reasons(
         current.xray, prior.xray, alignment.degrees, alignment.scale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -289,7 +289,10 @@ def _score_rows(current: XRay, prior: XRay) -> list[Row]:
 
 
 def match_boxes(
-    current: Sequence[Corners], prior: Sequence[Corners], margin: float = 0.0
+    current: Sequence[Corners],
+    prior: Sequence[Corners],
+    margin: float = 0.0,
+    apart: Collection[tuple[int, int]] = (),
 ) -> list[tuple[int | None, int | None]]:
     """Pair overlapping boxes of two images; all boxes are in pixels of the current image.
 
@@ -297,6 +300,7 @@ def match_boxes(
         current: Boxes on the current image.
         prior: Boxes on the prior image.
         margin: Pixels by which each box is widened on every side, for the registration's error.
+        apart: Pairs of indices (current, prior) of boxes that are never paired.
 
     Returns:
         Pairs of indices (current, prior) of boxes with an intersection over union above 0.1, or of
@@ -312,7 +316,7 @@ def match_boxes(
     left, right = set(range(len(current))), set(range(len(prior)))
     for overlap, i, j in overlaps:
         held = _held(current[i], prior[j]) >= 0.5
-        if (overlap > 0.1 or held) and i in left and j in right:
+        if (overlap > 0.1 or held) and i in left and j in right and (i, j) not in apart:
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)

@@ -80,6 +80,12 @@ TOPICS = (
     ),
 )
 
+
+def topics_in(text: str) -> frozenset[str]:
+    """Return the names of the topics that a text mentions."""
+    return frozenset(one.name for one in TOPICS if re.search(one.words, text, re.IGNORECASE))
+
+
 _LABELS = {topic.name: topic.label for topic in TOPICS}
 
 _SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")

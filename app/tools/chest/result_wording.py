@@ -198,7 +198,11 @@ def _training(metadata: Data) -> list[Sentence]:
     """Return what the network of the outlines learnt from, if that is a reason for doubt."""
     if "embedded network" not in str(metadata.get("model")):
         return []
-    return [Sentence("The network learnt from synthetic films only.", cites=False)]
+    return [
+        Sentence(
+            "The outlines are by a network that learnt from synthetic films only.", cites=False
+        )
+    ]
 
 
 def _outlines(output: Data, metadata: Data) -> list[Sentence]:

@@ -254,7 +254,7 @@ class PlanLineView(QWidget):
                 self.edits[kind] = button
             buttons = QWidget()
             row(*self.edits.values(), spacing=0, parent=buttons)
-            self._grid.addWidget(buttons, 0, 3, Qt.AlignmentFlag.AlignTop)
+            self._grid.addWidget(buttons, 0, 3, 2, 1, Qt.AlignmentFlag.AlignTop)
             buttons.show()  # now, not with the next event: Tab goes to them
         for kind, button in self.edits.items():
             button.setVisible(bool(kinds))

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
 from app.imaging.findings import Finding
-from app.imaging.types import Instance, Study
+from app.imaging.types import Plane, Study
 from app.tools.api import JsonDict, ToolFailed, ToolRetry, ViewPicture
 from app.views import wording
+from app.views.canvas import corner_text
 from app.views.canvas.annotated_render import Look
 from app.views.canvas.canvas import Canvas
 from app.views.pictures.picture_source import PictureSource, source_of
@@ -120,20 +121,21 @@ class ShownState:
         made = {frame.viewport: frame for frame in self._window.viewports.frames}
         for number, viewport in enumerate(viewports, 1):
             if (frame := made.get(viewport)) is not None and frame.canvas.picture is not None:
-                words = self._words(frame, frame.canvas.picture.job.instance)
+                words = self._words(frame)
                 told |= {(number, about): text for about, text in words.items()}
         return told
 
-    def _words(self, frame: ViewportFrame, image: Instance) -> dict[str, str]:
+    def _words(self, frame: ViewportFrame) -> dict[str, str]:
         canvas, words = frame.canvas, dict[str, str]()
         acquired = frame.viewport.acquired
         study = self._workspace.studies.study_of(acquired) if acquired is not None else None
         if study is not None and len(self.of_patient(study)) > 1:
             words["study"] = "current study" if study is self.newest() else "prior study"
-        series = self._workspace.studies.series_of(image)
+        series = self._workspace.studies.series_of(acquired) if acquired is not None else None
         if series is not None and series.number:
             words["series"] = f"series {series.number}"
-        words["plane"] = f"{frame.planes.plane.value} plane"
+        plane = frame.planes.plane
+        words["plane"] = "as acquired" if plane is Plane.ACQUIRED else f"{plane.value} plane"
         place, count = canvas.scroller.place
         words["image"] = f"image {place + 1} of {count}"
         if (window := canvas.shown_window) is not None:
@@ -291,6 +293,12 @@ class ShownState:
             parts.append("black and white exchanged by the user")
         if turned := canvas.model.display.turn_text:
             parts.append(turned.lower())
+        if canvas.frame is not None:
+            sides = corner_text.side_letters(canvas.frame, canvas.model.display)
+            each = ("left", sides.left), ("right", sides.right), ("top", sides.top)
+            parts += [
+                f"patient's {told} at the {edge} edge" for edge, told in each if _is_code(told)
+            ]
         rect = QRectF(canvas.viewport().rect())
         one, other = canvas.to_image(rect.topLeft()), canvas.to_image(rect.bottomRight())
         xs, ys = sorted((one.x(), other.x())), sorted((one.y(), other.y()))
@@ -313,6 +321,11 @@ def shown_canvas(frame: ViewportFrame) -> Canvas:
     if frame.canvas.picture is None:
         raise ToolFailed("no image is shown", remedy="Open an image first.")
     return frame.canvas
+
+
+def _is_code(directions: str) -> bool:
+    """Return whether a text of a file is nothing but letters of the patient's directions."""
+    return 0 < len(directions) <= 3 and {*directions} <= {*"RLAPHF"}
 
 
 def _third(place: float, first: str, last: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
+_UPRIGHT = 0.99
+"""Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
 """What is shown around a finding that is zoomed to, as a fraction of its size."""
 _AROUND = 0.125
@@ -158,15 +161,19 @@ class ViewCommands:
         x, y, _ = plane.point(shown.columns / 2, shown.rows / 2)
         return x, y, float(height)
 
-    def _show(self, arguments: JsonDict, _context: ToolContext) -> None:
+    def _show(self, arguments: JsonDict, _context: ToolContext) -> ViewerAnswer | None:
         what, where = str(arguments["what"]).casefold().strip(), str(arguments.get("viewport", ""))
         if what in ("next series", "previous series"):
             self._window.viewports.active.canvas.setFocus()
             self._window.study_list.step(1 if what.startswith("next") else -1)
-            return
+            return None
         wanted = self._image_named(what)
-        if what.startswith("prior") and not where and self._hang_beside(what, wanted):
-            return
+        if what.startswith("prior") and not where:
+            if (number := self._number_of(wanted)) is not None:
+                return ViewerAnswer(f"The prior is in viewport {number} already.", {})
+            if len(self._workspace.layout.screen.viewports) == 1:
+                self._hang_prior(what)
+                return None
         if where in ("left", "right") and len(self._workspace.layout.screen.viewports) == 1:
             shown = self._workspace.viewport.instance
             self._workspace.layout.arrange(LAYOUTS["1x2"])
@@ -174,20 +181,17 @@ class ViewCommands:
                 self._workspace.layout.screen.viewports[-1].show(shown)
         for frame in self._shown.frames(where):
             frame.viewport.show(wanted)
+        return None
 
-    def _hang_beside(self, what: str, prior: Instance) -> bool:
-        """Show a prior beside what is read, unless the user has laid out several viewports."""
-        workspace = self._workspace
-        study = workspace.studies.study_of(prior)
-        for viewport in workspace.layout.screen.visible:
-            image = viewport.acquired
-            if image is not None and workspace.studies.study_of(image) is study:
-                workspace.layout.activate(viewport)
-                return True
-        if len(workspace.layout.screen.viewports) > 1:
-            return False
-        self._hang_prior(what)
-        return True
+    def _number_of(self, image: Instance) -> int | None:
+        """Return the number of the viewport that shows an image's study, which is activated."""
+        layout = self._workspace.layout
+        uid = self._workspace.study_uid_of(image.sop_instance_uid)
+        for number, viewport in enumerate(layout.screen.viewports, 1):
+            if self._shown.study_uid(viewport) == uid and viewport in layout.screen.visible:
+                layout.activate(viewport)
+                return number
+        return None
 
     def _image_named(self, what: str) -> Instance:
         """Return the first image of what a text names.
@@ -349,18 +353,26 @@ class ViewCommands:
             layout.activate(active)
         return answer
 
-    def title(self, name: str) -> str:
-        """Return the text of a command in the menus."""
-        return self._action(COMMANDS[name]).text().replace("&", "").rstrip("…")
+    def usable(self, name: str) -> str:
+        """Return the text of a command in the menus.
 
-    def _menu(self, name: str) -> ViewerAnswer | None:
+        Raises:
+            ToolFailed: It cannot be used now, or would open a dialogue over an open one.
+        """
         action = self._action(COMMANDS[name])
-        text = self.title(name)
+        text = action.text().replace("&", "").rstrip("…")
         if not action.isEnabled():
             raise ToolFailed(f"“{text}” cannot be used now")
+        if action.text().endswith("…") and QApplication.activeModalWidget() is not None:
+            raise ToolFailed("a dialogue is open", remedy="Close it, then ask again.")
+        return text
+
+    def _menu(self, name: str) -> ViewerAnswer | None:
+        if name.startswith("plane ") and name.removeprefix("plane ") == self._acquired_plane():
+            name = "plane as acquired"  # with its marks, and the series' own numbers
+        action = self._action(COMMANDS[name])
+        text = self.usable(name)
         if action.text().endswith("…"):
-            if QApplication.activeModalWidget() is not None:
-                raise ToolFailed("a dialogue is open", remedy="Close it, then ask again.")
             QTimer.singleShot(0, self._window, action.trigger)  # a dialogue may hold its caller
             return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
         if name in ("undo", "redo"):
@@ -383,6 +395,17 @@ class ViewCommands:
             state = "on" if action.isChecked() else "off"
             return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
         return None
+
+    def _acquired_plane(self) -> str:
+        """Return the plane in which the images were acquired; "" for an oblique or unknown one."""
+        image = self._workspace.acquired
+        given = image.get("ImageOrientationPatient").split("\\") if image is not None else []
+        if len(given) != 6:
+            return ""
+        row, column = np.array(given[:3], float), np.array(given[3:], float)
+        across = np.abs(np.cross(row, column))
+        planes = ("sagittal", "coronal", "axial")
+        return planes[int(across.argmax())] if across.max() > _UPRIGHT else ""
 
     def _action(self, name: str) -> Any:
         return self._window.actions_.shortcuts_.actions[name]

@@ -145,7 +145,7 @@ class ViewerCommands(QObject):
         if command == named.COMMAND:
             name = str(arguments["command"])
             if name in CLOSING or (by_model and name in ASKED):
-                about, title = self._about(name), self._views.title(name)
+                about, title = self._about(name), self._views.usable(name)
                 title += f": “{about.label}”" if isinstance(about, Command) else ""
                 return f"{title}?", {**arguments, "about": about}
         return "", arguments
@@ -168,7 +168,7 @@ class ViewerCommands(QObject):
         if command == named.STATE:
             answer.set_result(ViewerAnswer("What is shown.", self.shown.state(self._mine(context))))
             return
-        if "about" in arguments and arguments["about"] is not self._about(arguments["command"]):
+        if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
         before, told, seen = self._view(), self.shown.told(), self._studies_shown()
         with self._workspace.commands.of_run(context.run_id):

@@ -71,9 +71,9 @@ def test_it_is_told_behind_a_models_answer_with_the_numbers_of_the_results(tmp_p
     answer = events[-1].answer
     assert answer.startswith("All agree that it is normal.")
     assert (
-        "**The tools disagree:**\n- on pleural effusion: chest_xray_classifier says yes" in answer
+        "**The tools disagree:**\n- on pleural effusion: Chest findings says yes" in answer
     )
-    assert "0.5) [1]; chest_xray_report_generator says no (“No pleural effusion.”) [2]" in answer
+    assert "0.5) [1]; Draft report says no (“No pleural effusion.”) [2]" in answer
     assert events[-1].cited == [1, 2]
     shown = "".join(event.text for event in events if event.kind == "text_delta")
     assert "The tools disagree" in shown
@@ -95,7 +95,7 @@ def test_it_is_an_object_of_the_event_with_each_side_and_what_it_rests_on(tmp_pa
 def test_the_offline_planner_tells_it_too(tmp_path: Path):
     question = "Run chest_xray_classifier, then chest_xray_report_generator on the same image."
     events = play(tmp_path, OfflineModel(PLANS), tools(), question)
-    assert "- on pleural effusion: chest_xray_classifier says yes" in events[-1].answer
+    assert "- on pleural effusion: Chest findings says yes" in events[-1].answer
 
 
 def test_where_they_agree_or_speak_of_other_images_nothing_is_said(tmp_path: Path):
@@ -150,8 +150,8 @@ ASKED = (CLASSIFY, "An effusion [1]."), (REPORT, "No effusion [2].")
 
 def test_what_an_earlier_question_found_is_held_against_what_a_later_one_finds(tmp_path: Path):
     said = later(tmp_path, *ASKED)
-    assert "**The tools disagree:**\n- on pleural effusion: chest_xray_classifier" in said
-    assert "0.5) [1]; chest_xray_report_generator says no (“No pleural effusion.”) [2]" in said
+    assert "**The tools disagree:**\n- on pleural effusion: Chest findings" in said
+    assert "0.5) [1]; Draft report says no (“No pleural effusion.”) [2]" in said
 
 
 @pytest.mark.parametrize("said", ["Yes, an effusion [1].", "No, as the report says [2].", "Yes."])
@@ -172,7 +172,7 @@ def test_what_was_found_on_another_image_contradicts_nothing(tmp_path: Path):
 
 def test_on_which_image_they_disagree_is_told_where_another_is_shown(tmp_path: Path):
     said = later(tmp_path, *ASKED, ([], "An effusion [1]."), notes=(OTHER, DICOM_NOTE))
-    assert "- on pleural effusion in RG1.dcm: chest_xray_classifier says yes" in said
+    assert "- on pleural effusion in RG1.dcm: Chest findings says yes" in said
 
 
 def test_what_an_earlier_answer_said_of_no_image_is_no_side(tmp_path: Path):

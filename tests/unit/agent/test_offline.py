@@ -70,6 +70,7 @@ def test_prompt_1_chains_real_outputs_in_the_order_asked(tmp_path: Path):
     assert streamed == answer
     plans = [event.steps for event in events if event.kind == "plan_updated"]
     assert [step["state"] for step in plans[0]] == ["pending"] * 5
+    assert plans[0][2]["why"] == "as you asked: Left Lung, Right Lung, Heart"
     assert [s["state"] for s in plans[-1]] == ["done", "done", "done", "skipped", "done"]
 
 

@@ -687,6 +687,27 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
         assert [bool(one.date) for one in finding.measurements] == [False] * len(own) + [True]
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "states"),
+    [
+        ("left pleural effusion", "nodule", ["gone", "new"]),
+        ("left pleural effusion", "Effusion", ["smaller"]),
+        ("Marked region", "nodule", ["smaller"]),  # what nobody has named may be the same
+    ],
+)
+def test_different_findings_in_one_place_are_no_pair(
+    two: Pair, before: str, now: str, states: list[str]
+):
+    """A new nodule in the place of an old effusion is new, and no effusion that shrank."""
+    drawn = chest()
+    two.open(drawn)
+    two.open(drawn)
+    found_on(two.bench, 0, (before, square((60.0, 60.0), 40.0)))
+    found_on(two.bench, 1, (now, square((60.0, 60.0), 20.0)))
+    rows = [row for row in two.run().output["rows"] if "longer" in row["what"]]
+    assert sorted(row["state"] for row in rows) == states
+
+
 def test_a_mask_is_compared_by_the_box_around_it(two: Pair):
     now = chest()
     two.open(now)
