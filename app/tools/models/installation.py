@@ -281,9 +281,9 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
         return
     if host is None or not is_installed("torch"):
         raise SightlineError(
-            "whether the model can load this file cannot be checked here",
+            "whether the model can load this file cannot be checked without the AI packages",
             subject=str(path),
-            remedy=f"The check needs the AI packages. {how_to_add()}",
+            remedy=how_to_add(),
         )
     payload = {**InstalledModel(card, path, "").payload("cpu"), "weights": str(path)}
     host.call(card.check, payload, cancel=CancelToken(), timeout_s=_LOAD_TIMEOUT_S)
