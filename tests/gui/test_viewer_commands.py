@@ -384,7 +384,9 @@ def test_a_prior_of_the_same_modality_is_hung_and_an_image_is_shown_by_its_uid(
         done: list[str] = []
         given = layout.spec.Input.model_validate({"layout": "prior"})
         _in_thread(room, layout, given, context, done)
-        assert [one.acquired for one in workspace.layout.screen.viewports][1] in series.instances
+        hung = workspace.layout.screen.viewports[1].acquired
+        assert hung is not None
+        assert hung in series.instances
         last = series.instances[-1]
         wanted = {"what": last.sop_instance_uid, "viewport": "right"}
         _in_thread(room, show, show.spec.Input.model_validate(wanted), context, done)
