@@ -125,6 +125,17 @@ def test_of_an_image_that_no_tool_is_for_it_is_said_once_and_no_model_is_offered
     assert ended.missing == []
 
 
+def test_a_question_back_has_no_list_of_what_was_not_looked_for(tmp_path: Path):
+    plans = load_packs([]).plans
+    notes = (DICOM_NOTE, {**DICOM_NOTE, "id": "image-2", "path": "/studies/prior.dcm"})
+    question = "What is abnormal in both films, and where?"
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    answer = asyncio.run(collect(loop, asked))[-1].answer
+    assert "Name the image" in answer
+    assert "Not looked for" not in answer
+
+
 def test_what_do_you_see_begins_with_what_is_not_known_and_ends_with_the_file(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "What do you see?")[-1].answer
     assert answer.startswith("**I cannot say what is abnormal, or that nothing is:** the model")
