@@ -70,9 +70,7 @@ def test_it_is_told_behind_a_models_answer_with_the_numbers_of_the_results(tmp_p
     events = scripted(tmp_path, both(), tools())
     answer = events[-1].answer
     assert answer.startswith("All agree that it is normal.")
-    assert (
-        "**The tools disagree:**\n- on pleural effusion: Chest findings says yes" in answer
-    )
+    assert "**The tools disagree:**\n- on pleural effusion: Chest findings says yes" in answer
     assert "0.5) [1]; Draft report says no (“No pleural effusion.”) [2]" in answer
     assert events[-1].cited == [1, 2]
     shown = "".join(event.text for event in events if event.kind == "text_delta")
