@@ -2587,7 +2587,6 @@
         </message>
         <message>
             <location filename="../../app/agent/request.py" />
-            <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>Choose a folder with free space that you may write to.</source>
             <translation>Wählen Sie einen Ordner mit freiem Platz, in den Sie schreiben dürfen.</translation>
@@ -5648,7 +5647,6 @@
             <translation>es kann nicht geschrieben werden ({0})</translation>
         </message>
         <message>
-            <location filename="../../app/views/audit/audit_window.py" />
             <location filename="../../app/views/pictures/picture_files.py" />
             <location filename="../../app/views/results/exporting.py" />
             <source>it cannot be written ({strerror})</source>

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
@@ -302,3 +302,30 @@ def test_a_formula_is_shown_in_characters(chat: Chat, wait_until: Wait):
         "So D = 2TP/(2TP+FP+FN) costs $5 and $10.\nA = π r²"
     )
     assert chat.run.answers[0].text == text
+
+
+def test_scrolling_to_the_top_shows_what_was_said_earlier(chat: Chat, wait_until: Wait):
+    """Page by page to the first question, without a click on "Show earlier messages"."""
+    pairs = [(f"question {n}", "word " * 200) for n in range(30)]
+    show(chat, wait_until, past(chat.store, *pairs))
+    view = chat.dock.conversation
+    wait_until(lambda: view.verticalScrollBar().maximum() > 1000)
+    assert len(view.runs) == 20
+    middle = view.viewport().rect().center()
+
+    def up() -> bool:
+        wheel(view.viewport(), middle)
+        return len(view.runs) == 30
+
+    wait_until(up)
+    assert questions(chat)[0] == "question 0"
+    wait_until(lambda: view._older.isHidden())
+
+
+def wheel(view: QWidget, place: QPoint) -> None:
+    """Turn the wheel up by two notches."""
+    none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    where = QPointF(place), QPointF(view.mapToGlobal(place))
+    phase = Qt.ScrollPhase.NoScrollPhase
+    event = QWheelEvent(*where, QPoint(), QPoint(0, 240), *none, phase, False)
+    QCoreApplication.sendEvent(view, event)

@@ -73,7 +73,7 @@ _CONSTANT = re.compile(
 """What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
-_ITEM = re.compile(r"[ \t>#*-]*\d{1,3}[.)](?!\d)")
+_ITEM = re.compile(r"\A[ \t>#*-]*\d{1,3}[.)](?!\d)")
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
@@ -327,7 +327,7 @@ class Claims:
         parts = self._parts(sentence, every)
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
-        figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain, 0, 12))
+        figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
         figures = "" if general else in_digits(figures, _statement_words(self._plans))
@@ -539,7 +539,7 @@ class Claims:
     def _of_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
         figures = in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
-        figures = _blanked(figures, _ITEM.finditer(figures, 0, 12))
+        figures = _blanked(figures, _ITEM.finditer(figures))
         befores = [
             figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
         ]
@@ -693,7 +693,8 @@ class Claims:
         yield from self._finding(words, cited)
         for index in sorted(subjects_in(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
-            shown = [number for number in cited or self._results if self._shows(number, index)]
+            numbers = cited or self._spoken_of(words)
+            shown = [number for number in numbers if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
                 yield f"result {_listed(cited)} cannot show this"
@@ -715,11 +716,17 @@ class Claims:
             for place in found.positions
         }
         for place, key in findings_in(words).items():
-            numbers = cited or self._results
+            numbers = cited or self._spoken_of(words)
             if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+
+    def _spoken_of(self, words: str) -> Iterable[int]:
+        """Return the results that a sentence without citations may rest on."""
+        if max(self._images_named(words), default=(0, True))[1]:
+            return self._results
+        return [number for number in self._results if number not in self._elsewhere]
 
     def _speaks_of(self, number: int, concept: str) -> bool:
         """Return whether a result names a finding, or judges an organ; see `findings_in`."""

@@ -44,11 +44,17 @@ _LEVELS = {
     )
 }
 _GRADES = {
-    "high": r"high|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
-    "low": r"low|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig|hypo\w+(?:a?emia|ämie)",
-    "normal": r"normal\w*|within (?:the )?(?:normal |reference )?(?:limits|range)|im normbereich",
+    "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
+    "low": r"low|below normal|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig"
+    r"|hypo\w+(?:a?emia|ämie)",
+    "normal": r"(?<!below )(?<!above )normal\w*|im normbereich"
+    r"|within (?:the )?(?:normal |reference )?(?:limits|range)",
 }
 _GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
+_SIZES = {
+    "small": re.compile(r"\b(?:small|tiny|minimal|mild|discrete|klein\w*|gering\w*)\b", re.I),
+    "large": re.compile(r"\b(?:large|big|massive|severe|marked|groß\w*|ausgedehnt\w*)\b", re.I),
+}
 _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
@@ -330,7 +336,11 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
     for clause in _parts(sentence):
         if why := _side_against(clause, told, both=cited):
             return why
-    if cited and (why := _level_against(sentence, told) or _grade_against(sentence, told)):
+    if cited and (
+        why := _level_against(sentence, told)
+        or _grade_against(sentence, told)
+        or _size_against(sentence, told)
+    ):
         return why
     if _HEDGED.search(sentence):
         return ""
@@ -410,7 +420,11 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return the flag of a value that a sentence calls high, low or normal, and that is not."""
     part = _row(sentence)
     said = {grade for grade, pattern in _GRADE.items() if pattern.search(sentence)}
-    if len(said) != 1 or part.denied - {_ABNORMAL}:
+    if len(said) != 1:
+        return ""
+    words = _GRADES[next(iter(said))]
+    denied = bool(re.search(rf"\b(?:not|nicht|no)\s+(?:\w+\s+)?(?:{words})\b", sentence, re.I))
+    if part.denied - {_ABNORMAL} and not denied:
         return ""
     graded = [
         (
@@ -424,9 +438,24 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
         if (found := _FLAG.search(fact.text))
     ]
     alike = [one for one in graded if one[0] == max(one[0] for one in graded) > 0]
-    if not alike or said & {grade for _, _, grade, _ in alike}:
+    agrees = bool(said & {grade for _, _, grade, _ in alike})
+    if not alike or agrees != denied or (denied and len(alike) > 1):
         return ""
     return f"result {alike[0][1]} says: {alike[0][3].text[:90]}"
+
+
+def _size_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call small, if a sentence calls it large, or the other way."""
+    part, said = _row(sentence), _sizes_of(sentence)
+    findings = {word for word in part.words if word[0] == "F"}
+    sized = [(n, fact) for n, fact in told if findings & fact.words and _sizes_of(fact.text)]
+    if not said or any(said & _sizes_of(fact.text) for _, fact in sized):
+        return ""
+    return next((f"result {number} says: {fact.text[:90]}" for number, fact in sized), "")
+
+
+def _sizes_of(text: str) -> set[str]:
+    return {size for size, pattern in _SIZES.items() if pattern.search(text)}
 
 
 def order_against(sentence: str, items: Mapping[str, str]) -> str:

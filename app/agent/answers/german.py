@@ -78,7 +78,7 @@ def _plain_number(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    pattern: re.Pattern[str]
+    pattern: str  # compiled when a text has all its pieces: few of them are ever needed
     pieces: tuple[str, ...]  # the text between the slots
     slots: tuple[tuple[str, str], ...]  # kind and number, in the order of the English
     german: str
@@ -97,6 +97,11 @@ def _words() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
     read = tomllib.loads((resources_dir() / "words" / "german_words.toml").read_text("utf-8"))
     words = {language: frozenset(text.split()) for language, text in read["words"].items()}
     return words, {key.casefold(): text for key, text in read["names"].items()}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL)
 
 
 @cache
@@ -127,8 +132,7 @@ def _table() -> _Texts:
         parts = [re.escape(pieces[0])]
         for (kind, _), piece in zip(slots, pieces[1:], strict=True):
             parts += [_PATTERNS.get(kind, "(.+?)"), re.escape(piece)]
-        pattern = re.compile("".join(parts), re.DOTALL)
-        found.templates.append(_Template(pattern, pieces, tuple(slots), german))
+        found.templates.append(_Template("".join(parts), pieces, tuple(slots), german))
     return found
 
 
@@ -187,7 +191,7 @@ def _known(text: str, depth: int = 0) -> str | None:
         listed = depth and "; " in text and not any("; " in piece for piece in one.pieces)
         if listed or not all(piece in text for piece in one.pieces):
             continue  # of a list each item is looked up
-        found = one.pattern.fullmatch(text)
+        found = _compiled(one.pattern).fullmatch(text)
         if found is not None and _fits(one, found):
             inside = {
                 f"{{{kind}{key}}}": part if kind in _KEPT else _inside(part, depth + 1)

@@ -141,13 +141,19 @@ def _sum(group: Sequence[Statement]) -> Statement:
 def _alone(finding: Finding) -> Statement:
     out: list[str] = shipped_table("report", "measures")["left_out"]
     told = [one for one in measurements_of(finding) if one.name.lower() not in out]
-    paired = finding.rests_on[0] if any(one.date for one in told) and finding.rests_on else ""
     return Statement(
         (finding,),
-        paired or finding.label or (finding.code.meaning if finding.code else "") or "Finding",
+        label_of(finding),
         tuple(told[:_MOST_VALUES]),
         finding.approximate,
     )
+
+
+def label_of(finding: Finding) -> str:
+    """Return what a report calls a finding; a pair with another study by the paired region."""
+    if finding.rests_on and any(one.date for one in finding.measurements):
+        return finding.rests_on[0]
+    return finding.label or (finding.code.meaning if finding.code else "") or "Finding"
 
 
 def figure(value: float, units: str) -> str:

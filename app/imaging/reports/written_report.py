@@ -22,7 +22,7 @@ from app.imaging.reports.report_draft import (
     is_struck,
     standing,
 )
-from app.imaging.reports.sentences import date_text, name_in, text
+from app.imaging.reports.sentences import date_text, label_of, name_in, text
 from app.imaging.types import Instance
 from app.paths import shipped_table
 
@@ -185,7 +185,7 @@ def _sources(findings: Sequence[Finding], language: str) -> list[str]:
         if tool and origin.model:
             tool = f"{tool} ({origin.model})"
         reviewer = one.reviewer if tool else ""
-        made.setdefault((tool, reviewer), []).append(name_in(language, one.label))
+        made.setdefault((tool, reviewer), []).append(name_in(language, label_of(one)))
     lines: list[str] = []
     for (tool, reviewer), labels in made.items():
         key = "by_hand" if not tool else "found_by" if reviewer else "found_by_nobody"

@@ -243,6 +243,8 @@ class Conversation(QScrollArea):
         at_end = value >= self.verticalScrollBar().maximum() - _NEAR_END
         self._follow = FollowMode.END if at_end else FollowMode.OFF
         self._update_jump()
+        if value == 0 and not at_end and not self._older.isHidden():  # the reader is at the top
+            self.older_wanted.emit()
 
     def _steer(self) -> None:
         """Scroll to where following leads."""

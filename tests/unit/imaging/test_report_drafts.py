@@ -268,6 +268,7 @@ def test_what_was_paired_with_an_earlier_study_is_comparison(language: str, told
     assert "Prior" not in str(draft.sections)
     accepted = {one.id: one for one in (own, pair)}
     assert check_report(draft, SUBJECT, accepted) == ()
+    assert "Prior" not in report_text(written_report(draft, SUBJECT, accepted))
     wrong = draft.with_sentences("comparison", [Sentence(told.replace("16", "19"), (pair.id,))])
     found = [one for one in check_report(wrong, SUBJECT, accepted) if one.fault is Fault.NUMBER]
     assert [(one.section, one.finding) for one in found] == [("comparison", pair.id)]

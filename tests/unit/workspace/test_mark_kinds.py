@@ -263,37 +263,3 @@ def test_a_section_s_mark_has_the_mean_of_the_image_that_it_is_shown_on():
     assert "HU" not in here.description
     assert figures(made)["Mean"] != 3.5
     assert figures(here)["Area"] == pytest.approx(figures(made)["Area"])
-
-
-def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
-    first, second, localizer = (
-        Instance(Path(uid), uid, "dicom", *size)
-        for uid, size in (("1.2", (60, 100)), ("1.3", (60, 100)), ("1.4", (120, 200)))
-    )
-    workspace = Workspace()
-    series = Series("1.1", "", "CR", 1, (first, second, localizer))
-    workspace.add(ScanResult((Study("1", "", "", "", "", (series,)),), ()))
-    line = drawing.draw(drawing.RULER, FRAME, [(10, 10), (60, 10)])
-    workspace.annotations.put(line, "Measure")
-    workspace.calibrate(line, FRAME, 100.0, series=True)
-    beside = replace(FRAME, ref=ImageRef("1.3", 0, "sha"))
-    assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
-    large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
-    assert workspace.scaled(localizer, large) is large
-
-
-def test_a_known_length_of_the_series_is_not_that_of_an_image_of_another_size():
-    first, second, localizer = (
-        Instance(Path(uid), uid, "dicom", *size)
-        for uid, size in (("1.2", (60, 100)), ("1.3", (60, 100)), ("1.4", (120, 200)))
-    )
-    workspace = Workspace()
-    series = Series("1.1", "", "CR", 1, (first, second, localizer))
-    workspace.add(ScanResult((Study("1", "", "", "", "", (series,)),), ()))
-    line = drawing.draw(drawing.RULER, FRAME, [(10, 10), (60, 10)])
-    workspace.annotations.put(line, "Measure")
-    workspace.calibrate(line, FRAME, 100.0, series=True)
-    beside = replace(FRAME, ref=ImageRef("1.3", 0, "sha"))
-    assert workspace.scaled(second, beside).spacing.source is SpacingSource.MANUAL
-    large = Frame(np.zeros((120, 200), np.int16), ImageRef("1.4", 0, "sha"), spacing=TALL)
-    assert workspace.scaled(localizer, large) is large
