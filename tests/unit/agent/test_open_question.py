@@ -163,6 +163,29 @@ def test_an_earlier_film_of_the_patient_that_is_open_is_spoken_of(
     assert ("earlier film of this patient is open (image-2, 30 days before)" in answer) == told
 
 
+@pytest.mark.parametrize(
+    ("question", "days", "said"),
+    [
+        ("Is there a prior?", 30, "Yes, the latest is image-2, taken 30 days before."),
+        ("Any previous films?", 30, "Yes, the latest is image-2, taken 30 days before."),
+        ("Are there any priors?", None, "No prior of this patient is open."),
+        ("Gibt es eine Voraufnahme?", 30, "Ja, die letzte ist image-2, 30 Tage zuvor."),
+        ("Gibt es Voraufnahmen?", None, "Keine Voraufnahme dieses Patienten ist geöffnet."),
+    ],
+)
+def test_whether_there_is_a_prior_is_answered(
+    tmp_path: Path, question: str, days: int | None, said: str
+):
+    other = {**DICOM_NOTE, "id": "image-2", "path": "/studies/prior.dcm"}
+    notes = (DICOM_NOTE, other | ({"days_before_current": days} if days else {"patient": 2}))
+    plans = load_packs([]).plans
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    events = asyncio.run(collect(loop, asked))
+    assert events[-1].answer.startswith(said)
+    assert not [event for event in events if event.kind == "tool_started"]
+
+
 def test_a_german_question_is_answered_in_german(tmp_path: Path):
     events = ask(tmp_path, without_models(), "Was ist hier auffällig, und wo?")
     answer = events[-1].answer
