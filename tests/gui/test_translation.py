@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.agent.answers.german import is_german
+from app.agent.events import ToolFinished, ToolStarted
 from app.agent.llm.probe import Probe
 from app.agent.messages import Picture
 from app.agent.planning import Planner, Scene, ToolPlan, schema_of
@@ -60,7 +61,7 @@ from app.workspace.hanging import PRIOR_IS_OPEN, Arrangement, Hung
 from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
 from installer.translations import read_ts
-from tests.gui.chat_support import opened
+from tests.gui.chat_support import ask, opened
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
 from tests.routing.table import SCENES
 from tests.unit.imaging.test_stacks import told
@@ -329,6 +330,37 @@ def test_what_the_chat_offers_to_ask_is_asked_in_german(german: None, tmp_path: 
             assert asked != meant
             assert is_german([asked])
             assert planned(asked) == planned(meant)
+
+
+def test_a_card_says_in_german_why_a_tool_failed_and_what_it_warns_of(
+    german: None, tmp_path: Path, wait_until: WaitUntil
+):
+    for chat in opened(tmp_path):
+        ask(chat, wait_until, "Is the heart enlarged?")
+        said = {
+            "a": {"status": "failed", "error": "no patient's record is open", "summary": ""},
+            "b": {
+                "status": "ok",
+                "summary": "Record of Ann Lee (born 1950-02-03): no notes.",
+                "output": {"warnings": ["the heart was not found"]},
+            },
+        }
+        for call, fields in said.items():
+            chat.runner.say(ToolStarted, call_id=call, tool="t", arguments={})
+            chat.runner.say(ToolFinished, call_id=call, tool="t", **fields)
+        wait_until(lambda chat=chat: [c.running for c in chat.run.cards.values()] == [False] * 2)
+        failed, done = chat.run.cards["a"], chat.run.cards["b"]
+        shown = (failed.error, done.warning, done.summary)
+        german_texts = [
+            "keine Patientenakte ist offen",
+            "⚠ das Herz wurde nicht gefunden",
+            "Akte von Ann Lee (geboren 1950-02-03): keine Notizen.",
+        ]
+        for one, text in zip(shown, german_texts, strict=True):
+            assert one is not None
+            wait_until(lambda one=one, text=text: one.plain() == text)
+        chat.runner.finish("Fertig.")
+        wait_until(lambda chat=chat: chat.run.ended and chat.dock.is_idle())
 
 
 def no_model(_choice: object) -> NoReturn:

@@ -36,7 +36,7 @@ from app.views.layouts import Flow, column, icon_row, row
 from app.views.plain_text import one_line
 from app.views.text_view import TextView, literal_view
 from app.views.theme import SPACE, THEME, restyle
-from app.views.translation import tr, tr_n, tr_report, translatable
+from app.views.translation import language, tr, tr_n, tr_report, translatable
 from app.views.widgets import IconLabel, label, plain_tip
 from app.views.wording import PackTexts, words_of
 
@@ -113,6 +113,7 @@ class ToolCard(QFrame):
         self.error: TextView | None = None
         self.reason: TextView | None = None  # why it was not run
         self.warning: TextView | None = None
+        self._warned: list[str] = []  # its lines in English
         self._name()
 
     @property
@@ -204,28 +205,52 @@ class ToolCard(QFrame):
             self.summary.hide()
             self._details.add(tr("Summary"), self.summary.plain, "muted")
         if self.warning is not None:
-            lines = self.warning.plain().split("\n")
             text = answer.casefold()
             left = [
-                line
-                for line in lines
-                if not set() < _figures_in(line) <= said
-                and line.removeprefix("⚠ ").casefold() not in text
+                one
+                for one in self._warned
+                if not set() < _figures_in(one) <= said and one.casefold() not in text
             ]
             self._show_warnings(left)
-            if left and is_german([answer]):  # it repeats them in German
-                self._tools.background.submit(
-                    lambda: [in_german(line.removeprefix("⚠ ")) for line in left],
-                    lambda told: self._show_warnings(_not_in(told, text)),
-                    lambda _error: None,
-                )
+            if left:
+                self._in_german(left, self._show_warnings, text, always=is_german([answer]))
         for chip in self.chips:
             chip.set_brief()
 
-    def _show_warnings(self, lines: Sequence[str]) -> None:
-        if isValid(self) and self.warning is not None:
-            self.warning.set_plain("\n".join(lines))
-            self.warning.setVisible(bool(lines))
+    def _show_warnings(self, warned: Sequence[str]) -> None:
+        if self.warning is not None:
+            self.warning.set_plain("\n".join(f"⚠ {one}" for one in warned))
+            self.warning.setVisible(bool(warned))
+
+    def _in_german(
+        self,
+        texts: Sequence[str],
+        show: Callable[[list[str]], object],
+        answer: str = "",
+        *,
+        always: bool = False,
+    ) -> None:
+        """Show what a tool said in German, in a German window or `always`.
+
+        What an `answer` (in lower case) repeats is left out.
+        """
+        if not always and language() != "de":
+            return
+
+        def work() -> list[str]:
+            told = [in_german(one) for one in texts]
+            return [one for one in told if one.rstrip(".").casefold() not in answer or not answer]
+
+        def take(told: list[str]) -> None:
+            if isValid(self):
+                show(told)
+
+        self._tools.background.submit(work, take, lambda _error: None)
+
+    def _show_german(self, view: TextView) -> TextView:
+        """Have the text of a view shown in German, in a German window; return the view."""
+        self._in_german([view.plain()], lambda told: view.set_plain(told[0]))
+        return view
 
     def finish(self, event: ToolFinished) -> None:
         self.status = "refused" if event.refused else event.status
@@ -271,17 +296,19 @@ class ToolCard(QFrame):
         parts: list[QWidget] = []
         if event.refused:
             self.reason = _text(self._tools.texts.with_titles(event.refused, (self.tool,)), "muted")
-            parts.append(self.reason)
+            parts.append(self._show_german(self.reason))
         elif event.status == "failed":
             reason = for_people(event.error) or event.summary or tr("It failed without a reason.")
             short = missing_models.without_commands(reason)
             self.error = _text(missing_models.without_files(short), "error")
-            parts.append(self.error)
+            parts.append(self._show_german(self.error))
         elif event.status == "ok":
             warned = _warnings(event.output, event.metadata)
             parts.extend(self._summary(event, _without_warnings(event.summary, warned)))
             if warned:
+                self._warned = warned
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
+                self._in_german(warned, self._show_warnings)
                 parts.append(self.warning)
             parts.extend(self._results(event))
         parts.extend(self._missing(event))
@@ -310,6 +337,7 @@ class ToolCard(QFrame):
         """Return widgets for the summary and the pictures; a single picture stands beside it."""
         if text:
             self.summary = _text(text, "muted")
+            self._show_german(self.summary)
         pictures = self._pictures(event)
         if self.summary is None or len(pictures) != 1:
             parts: list[QWidget] = [self.summary] if self.summary is not None else []
@@ -538,11 +566,6 @@ def _pairs(output: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _figures_in(text: str) -> set[str]:
     """Return the numbers in a text, without spaces and commas between thousands."""
     return set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"(?<=\d)[,\u2009](?=\d{3})", "", text)))
-
-
-def _not_in(told: Sequence[str], answer: str) -> list[str]:
-    """Return German warnings that an answer (in lower case) does not repeat, as lines."""
-    return [f"⚠ {one}" for one in told if one.rstrip(".").casefold() not in answer]
 
 
 def _warnings(*parts: Mapping[str, Any]) -> list[str]:
