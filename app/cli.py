@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _escape_unprintable()
     try:
         log.set_up(paths.log_dir())
+        paths.add_pack_folders()
         command = arguments[0] if arguments else ""
         if command in _COMMANDS:
             return _COMMANDS[command](arguments[1:])
@@ -122,6 +123,11 @@ def _add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
+def _version() -> str:
+    built = paths.build_facts()
+    return f"sightline {__version__}" + (f" ({', '.join(built.values())})" if built else "")
+
+
 def _view(argv: list[str]) -> int:
     parser = _Parser(
         prog="sightline",
@@ -142,7 +148,7 @@ def _view(argv: list[str]) -> int:
         help="save the window once all that was asked for is shown, then exit (needs no display)",
     )
     _add_force(parser)
-    parser.add_argument("--version", action="version", version=f"sightline {__version__}")
+    parser.add_argument("--version", action="version", version=_version())
     options = parser.parse_args(argv)
     from app.wiring import ViewRequest, view
 

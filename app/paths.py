@@ -6,9 +6,11 @@ The environment variable SIGHTLINE_HOME puts all folders in one place, for tests
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import tomllib
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,16 @@ def resources_dir() -> Path:
     if frozen:
         return Path(frozen) / "resources"
     return Path(__file__).resolve().parent.parent / "resources"
+
+
+def build_facts() -> dict[str, str]:
+    """Return the packaged program's version, flavour, commit and date; {} when run from source."""
+    path = resources_dir() / "build.json"
+    if not path.is_file():
+        return {}
+    facts = json.loads(path.read_text("utf-8"))
+    date = datetime.fromtimestamp(facts["time"], UTC).date().isoformat()
+    return {"flavour": facts["flavour"], "commit": facts["commit"][:12], "date": date}
 
 
 @cache
@@ -108,6 +120,14 @@ def models_dir() -> Path:
     """Return the folder for installed models: $SIGHTLINE_MODELS, or `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
+
+
+def add_pack_folders() -> None:
+    """Let Python find tool packs of others in the site's folder `packs` and in the user's.
+
+    They are installed there with `pip install --target`; a packaged program has no other place.
+    """
+    sys.path += [str(folder / "packs") for folder in (_site_dir(), data_dir())]
 
 
 def sessions_dir() -> Path:

@@ -1,11 +1,15 @@
-"""Sets Sightline up in this folder and starts it, or tests it. Needs Python and nothing else.
+"""Sets Sightline up in this folder and starts, tests or packages it. Needs Python and nothing else.
 
     python3 installer/bootstrap.py run [--viewer-only] [--] [ARGS]
     python3 installer/bootstrap.py test [--all] [PYTEST ARGS]
+    python3 installer/bootstrap.py package [--viewer-only] [--out DIR] [--sign KEY] [--bundle DIR]
 
 `run` makes .venv with the locked packages, then starts `python -m app ARGS`; where ARGS name
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
+
+On Linux without an NVIDIA driver, torch goes without its CUDA libraries (4.1 GiB), and gets them
+once a driver is there. SIGHTLINE_TORCH=cuda or SIGHTLINE_TORCH=cpu in the environment decides it.
 
 `test` adds the test tools, then runs ruff, the tests that measure how quickly a window answers, one
 by one with nothing beside them, and all others on all cores, with pyright and import-linter beside
@@ -13,6 +17,8 @@ them. Slow tests (over about 5 s, or against rare faults) are left out: `--all` 
 on the tests, and a second pass of what windows draw where there is no screen. Windows open on
 displays of their own (Xvfb on Linux), one for each process. With PYTEST ARGS the checks run first,
 then one pytest session with these arguments. Every step runs, whatever became of the one before it.
+
+`package` makes what a workstation gets, for the system that it runs on; see installer/package.py.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -72,7 +78,7 @@ LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one of the two commands and return the exit code."""
+    """Run one of the commands and return the exit code."""
     command, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     console = Console()
     try:
@@ -80,6 +86,8 @@ def main(arguments: Sequence[str]) -> int:
             return run(rest, console)
         if command == "test":
             return test(rest, console)
+        if command == "package":
+            return package(rest, console)
     except SetupError as error:
         console.problem(error)
         return 1
@@ -222,6 +230,17 @@ def test(pytest_arguments: list[str], console: Console) -> int:
             step("pytest", ["-m", "pytest", *pytest_arguments], variables)
     console.say(", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items()))
     return 1 if any(results.values()) else 0
+
+
+def package(arguments: list[str], console: Console) -> int:
+    """Set up with PyInstaller, make the package, and return the exit code."""
+    environment = Environment(REPO, console)
+    # Libraries of this system that Qt needs go into the package.
+    needs = [*system.DRAWING, *system.WINDOW, system.OBJDUMP]
+    system.provide([system.venv_need(), *needs], console)
+    environment.ensure(["viewer", "ai", "package"])
+    command = [str(environment.python), "-P", str(REPO / "installer" / "package.py"), *arguments]
+    return subprocess.run(command, cwd=REPO, check=False).returncode
 
 
 def sessions_of(processes: int, *, slow: bool) -> tuple[list[str], list[str]]:

@@ -18,11 +18,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from installer import pip_runner
+from installer import cpu_torch, pip_runner
 from installer.console import Console, SetupError
 
 # Packages installed one at a time: each is large, so a break costs no more than one of them.
@@ -34,8 +34,8 @@ BATCH = 12
 INTERPRETER = (
     "import sys; print(sys.implementation.cache_tag, getattr(sys, 'abiflags', ''), sys.platform)"
 )
-# What a lock file says of the space that its set takes.
-SPACE = re.compile(r"^# Takes ([\d.]+) GiB", re.MULTILINE)
+# What a lock file says of the space that its set takes, and torch's CUDA libraries beside it.
+SPACE = re.compile(r"^# Takes ([\d.]+) GiB(?:.*, and ([\d.]+) GiB for CUDA)?", re.MULTILINE)
 
 
 class Environment:
@@ -65,9 +65,15 @@ class Environment:
     def ready(self, sets: Sequence[str]) -> bool:
         """Return whether the stamp lists these sets as they are locked, with this interpreter."""
         stamp = _read_json(self._stamp)
-        wanted = {name: self._digest(name) for name in sets}
         complete = stamp.get("complete")
-        if not isinstance(complete, dict) or not wanted.items() <= complete.items():
+        if not isinstance(complete, dict):
+            return False
+        told = cpu_torch.cuda_wanted()
+        fitting = [
+            {name: self._digest(name, cuda=cuda) for name in sets}
+            for cuda in ((False, True) if told is None else (told,))
+        ]
+        if not any(wanted.items() <= complete.items() for wanted in fitting):
             return False
         kind = self._interpreter()
         return kind is not None and kind == stamp.get("python")
@@ -88,22 +94,32 @@ class Environment:
                 return False
             self._stamp.unlink(missing_ok=True)
             self._make(handle)
-            self._fill(sets, handle)
+            cuda = self._fill(sets, handle)
             self._add_repo_to_path()
             self._add_command()
-            complete = {name: self._digest(name) for name in sets}
+            complete = {name: self._digest(name, cuda=cuda) for name in sets}
             stamp = {"python": self._interpreter(), "complete": complete}
             _write_json(self._stamp, stamp)
         return True
 
-    def _digest(self, name: str) -> str:
-        return hashlib.sha256((self._locks / f"{name}.txt").read_bytes()).hexdigest()
+    def _digest(self, name: str, *, cuda: bool) -> str:
+        """Return what the stamp says of a set, installed with torch's CUDA libraries or not."""
+        path = self._locks / f"{name}.txt"
+        content = path.read_bytes()
+        if not cuda and any(map(cpu_torch.PACKAGES.match, read_locks([path]))):
+            content += b"# without CUDA\n"
+        return hashlib.sha256(content).hexdigest()
 
-    def _space(self, name: str) -> float:
-        """Return the GiB that a set takes according to its lock file, or 0 if it says nothing."""
+    def _space(self, name: str, *, cuda: bool = False) -> float:
+        """Return the GiB that a set takes according to its lock file, or 0 if it says nothing.
+
+        Args:
+            name: The set.
+            cuda: Whether torch's CUDA libraries are meant, and not all others.
+        """
         path = self._locks / f"{name}.txt"
         said = SPACE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
-        return float(said[1]) if said else 0.0
+        return float(said[1 + cuda] or 0) if said else 0.0
 
     def _interpreter(self) -> str | None:
         """Return the kind of the environment's interpreter, or None if it does not run."""
@@ -155,16 +171,55 @@ class Environment:
         self._console.say(f"{self.folder} was not made by this bootstrap: moved to {aside.name}")
         self.folder.rename(aside)
 
-    def _fill(self, sets: Sequence[str], handle: int) -> None:
-        """Install, in batches, every locked package that the ledger does not list."""
+    def _fill(self, sets: Sequence[str], handle: int) -> bool:
+        """Install, in batches, every locked package that the ledger does not list.
+
+        Returns:
+            Whether torch has its CUDA libraries (for sets without torch: would get them).
+        """
         locks = [self._locks / f"{name}.txt" for name in ("pip", *sets)]
         wanted = pip_runner.applicable(self.python, read_locks(locks))
         installed = self._installed()
-        self._remove(installed)
+        locked = read_locks(sorted(self._locks.glob("*.txt")))
+        self._remove(installed, installed.keys() - locked.keys(), "not locked any more")
+        cuda = cpu_torch.cuda_wanted()
+        if cuda is None:  # Nothing asks for them, but those that are there stay.
+            cuda = any(map(cpu_torch.PACKAGES.match, installed))
+        if "torch" in wanted:
+            self._tell_of_cuda(sets, installed, wanted, cuda=cuda)
+            if not cuda:
+                left_out = set(filter(cpu_torch.PACKAGES.match, wanted))
+                self._remove(installed, installed.keys() & left_out, f"{cpu_torch.VARIABLE}=cpu")
+                wanted = {name: wanted[name] for name in wanted if name not in left_out}
+        self._install(sets, wanted, installed, handle)
+        if "torch" in wanted:
+            cpu_torch.remove_stand_ins(self._packages())
+            if not cuda:
+                cpu_torch.stand_ins(self._packages())
+        return cuda
+
+    def _tell_of_cuda(
+        self, sets: Sequence[str], installed: dict[str, str], wanted: dict[str, str], *, cuda: bool
+    ) -> None:
+        """Say what becomes of torch's CUDA libraries, if that changes anything."""
+        space = sum(self._space(name, cuda=True) for name in sets)
+        concerned = set(filter(cpu_torch.PACKAGES.match, wanted))
+        what = f"NVIDIA's CUDA libraries and triton ({space:.1f} GiB)"
+        if not cuda and concerned and ("torch" not in installed or concerned & installed.keys()):
+            told = os.environ.get(cpu_torch.VARIABLE)
+            why = f"{cpu_torch.VARIABLE}={told}" if told else "this machine has no NVIDIA driver"
+            self._console.say(f"{why}: leaving out {what}; torch will use the CPU")
+        elif cuda and "torch" in installed and concerned - installed.keys():
+            self._console.say(f"adding {what} for torch; {cpu_torch.VARIABLE}=cpu does without")
+
+    def _install(
+        self, sets: Sequence[str], wanted: dict[str, str], installed: dict[str, str], handle: int
+    ) -> None:
+        """Install what is wanted and not installed as locked; keep the ledger."""
         missing = [n for n, entry in wanted.items() if installed.get(n) != _digest_of(entry)]
         if not missing:
             return
-        self._check_space(sum(map(self._space, sets)) * len(missing) / len(wanted))
+        self._check_space(self._needed_space(sets, wanted, missing))
         pip = pip_runner.Pip(self.python, self.folder, self._console, handle)
         done = len(wanted) - len(missing)
         self._console.say(f"installing {len(missing)} of {len(wanted)} locked packages")
@@ -176,13 +231,26 @@ class Environment:
             installed.update({name: _digest_of(wanted[name]) for name in batch})
             self._write_installed(installed)
 
-    def _remove(self, installed: dict[str, str]) -> None:
-        """Uninstall packages that this bootstrap installed and no set locks any more."""
-        locked = read_locks(sorted(self._locks.glob("*.txt")))
-        gone = sorted(installed.keys() - locked.keys())
+    def _needed_space(
+        self, sets: Sequence[str], wanted: Iterable[str], missing: Iterable[str]
+    ) -> float:
+        """Return the GiB for what is missing, by the sets' sizes and its share of them."""
+        needed = 0.0
+        # CUDA's few packages apart: they take half of the space.
+        for cuda in (False, True):
+            of, lack = (
+                sum(bool(cpu_torch.PACKAGES.match(name)) is cuda for name in names)
+                for names in (wanted, missing)
+            )
+            needed += sum(self._space(name, cuda=cuda) for name in sets) * lack / (of or 1)
+        return needed
+
+    def _remove(self, installed: dict[str, str], names: Iterable[str], why: str) -> None:
+        """Uninstall packages that this bootstrap installed."""
+        gone = sorted(names)
         if not gone:
             return
-        self._console.say(f"removing {', '.join(gone)}: not locked any more")
+        self._console.say(f"removing {', '.join(gone)}: {why}")
         pip_runner.uninstall(self.python, gone)
         for name in gone:
             del installed[name]
@@ -197,10 +265,14 @@ class Environment:
         content = {"python": self._interpreter(), "packages": packages}
         _write_json(self._ledger, content)
 
+    def _packages(self) -> Path:
+        """Return the folder of the installed packages."""
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(pip_runner.ask(self.python, code))
+
     def _add_repo_to_path(self) -> None:
         """Make `app` importable from any folder, by a relative path: the copy can be moved."""
-        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        packages = Path(pip_runner.ask(self.python, code))
+        packages = self._packages()
         line = os.path.relpath(self.repo, packages) + "\n"
         (packages / "sightline.pth").write_text(line, encoding="utf-8")
 

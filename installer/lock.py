@@ -4,9 +4,9 @@
 
 Needs `uv` (from the package registry) and the network. One universal resolution covers Linux
 x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets
-that are installed on top of each other: `viewer`, `ai` and `test` each hold only what the ones
-before do not. `test` also holds the group `test-models`, without what it depends on. `pip` holds
-the pip that installs them.
+that are installed on top of each other: `viewer`, `ai`, `test` and `package` each hold only what
+the ones before do not. `test` also holds the group `test-models`, without what it depends on. `pip`
+holds the pip that installs them.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ SETS = {
     "viewer": ["pyproject.toml"],
     "ai": ["pyproject.toml", *EXTRAS],
     "test": ["pyproject.toml", *EXTRAS, "--group", "test"],
+    "package": ["pyproject.toml", *EXTRAS, "--group", "test", "--group", "package"],
 }
 # Added to a set as they are, whatever they depend on.
 ALONE = {"test": ["--group", "test-models", "--no-deps"]}
 # Every pair must find a wheel for every package. macOS 14 is the oldest that torch is built for.
 PLATFORMS = ("x86_64-manylinux_2_34", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# Space needed, in GiB, as measured on Linux x86-64 (where torch brings its CUDA libraries): what is
-# installed, and the largest download on top.
-SPACE = {"viewer": 1.8, "ai": 7.9, "test": 0.7}
+# Space needed, in GiB, as measured on Linux x86-64: what is installed, and the largest download on
+# top; and torch's CUDA libraries, which are left out on machines without an NVIDIA driver.
+SPACE = {"viewer": 1.8, "ai": 2.8, "test": 0.7, "package": 0.1}
+CUDA_SPACE = {"ai": 4.1}
 # The exact versions that the bootstrap's own pip has been tried with need not follow the app's.
 PIP_REQUIREMENT = "pip>=26"
 
@@ -71,7 +73,8 @@ def write_set(name: str, lines: list[str]) -> None:
             raise SystemExit(f"lock.py: an address got into the lock: {entry[:100]}")
     header = f"# The '{name}' set. Written by installer/lock.py from pyproject.toml; do not edit.\n"
     if name in SPACE:
-        header += f"# Takes {SPACE[name]} GiB of disk while it is installed.\n"
+        more = f", and {CUDA_SPACE[name]} GiB for CUDA" if name in CUDA_SPACE else ""
+        header += f"# Takes {SPACE[name]} GiB of disk while it is installed{more}.\n"
     target = FOLDER / f"{name}.txt"
     partial = target.with_suffix(".partial")
     partial.write_text(header + "\n".join(lines) + "\n", encoding="utf-8", newline="\n")
@@ -106,7 +109,7 @@ def main() -> int:
         if not options.upgrade:
             old = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
             whole.write_text("\n".join(old), encoding="utf-8")
-        compile_lock(options.uv, SETS["test"], whole, None)
+        compile_lock(options.uv, SETS["package"], whole, None)
         seen: set[str] = set()
         for name, arguments in SETS.items():
             part = Path(scratch) / f"{name}.txt"

@@ -64,9 +64,11 @@ TRACER = Need("strace", "strace", "strace")
 """Shows a test from outside that no connection is made; without it that test skips."""
 BUBBLEWRAP = Need("bwrap", "bubblewrap", "bubblewrap")
 """One of the two sandboxes for generated code; without it its tests skip."""
+OBJDUMP = Need("objdump", "binutils", "binutils")
+"""PyInstaller reads libraries with it."""
 TITLES = (Need("xprop", "x11-utils", "xprop"), Need("xwininfo", "x11-utils", "xwininfo"))
 """Read the titles of windows for a test; without them that test skips."""
-PROGRAMS = (SCREENLESS_X, WITNESS, VALIDATOR, TRACER, BUBBLEWRAP, *TITLES)
+PROGRAMS = (SCREENLESS_X, WITNESS, VALIDATOR, TRACER, BUBBLEWRAP, OBJDUMP, *TITLES)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 

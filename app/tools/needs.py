@@ -25,19 +25,23 @@ def is_installed(package: str) -> bool:
 
 def missing_package(feature: str, package: str) -> ToolFailed:
     """Return the error that `feature` ("Chest segmentation") needs a package, with instructions."""
+    return ToolFailed(
+        f"{feature} needs the Python package {package}, which is not installed",
+        remedy=how_to_add(),
+    )
+
+
+def how_to_add() -> str:
+    """Return how a user gets the AI packages."""
     if getattr(sys, "frozen", False):
-        remedy = (
+        return (
             "This build of Sightline is the viewer without the AI packages: "
             "install the full build, or run Sightline from its source folder with "
             "`python3 installer/bootstrap.py run`."
         )
-    else:
-        remedy = (
-            "Start it once with `python3 installer/bootstrap.py run` without --viewer-only: that "
-            "adds the AI packages. In an environment of your own: `pip install 'sightline[ai]'`."
-        )
-    return ToolFailed(
-        f"{feature} needs the Python package {package}, which is not installed", remedy=remedy
+    return (
+        "Start it once with `python3 installer/bootstrap.py run` without --viewer-only: that "
+        "adds the AI packages. In an environment of your own: `pip install 'sightline[ai]'`."
     )
 
 

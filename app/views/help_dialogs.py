@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QGridLayout, QScrollArea, QVBoxLayout, QW
 
 from app import __version__
 from app.imaging.processes.confinement import can_confine
-from app.paths import shipped_table
+from app.paths import build_facts, shipped_table
 from app.views.layouts import LayoutPart, column, row
 from app.views.theme import SPACE
 from app.views.translation import tr
@@ -31,9 +31,11 @@ _HELP_HEIGHT = 640  # px, as the smallest screens have; what is more is scrolled
 
 def about(parent: QWidget) -> QDialog:
     """Return the about dialog."""
+    built = ", ".join(build_facts().values())
+    version = f"{__version__} ({built})" if built else __version__
     words = column(
         label("Sightline", "heading"),
-        label(tr("Version {version}").format(version=__version__), "muted"),
+        label(tr("Version {version}").format(version=version), "muted"),
         spacing=2,
     )
     warning = tr(

@@ -12810,11 +12810,6 @@
             <translation>die Einträge des Bundles sind keine Liste</translation>
         </message>
         <message>
-            <location filename="../../app/tools/models/installation.py" />
-            <source>The check needs the AI packages: see `python3 installer/bootstrap.py run`.</source>
-            <translation>Die Prüfung braucht die KI-Pakete: siehe `python3 installer/bootstrap.py run`.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>The chosen model needs none.</source>
             <translation>Das gewählte Modell braucht keinen.</translation>
@@ -15633,8 +15628,8 @@
         </message>
         <message>
             <location filename="../../app/tools/models/installation.py" />
-            <source>whether the model can load this file cannot be checked here</source>
-            <translation>ob das Modell diese Datei laden kann, lässt sich hier nicht prüfen</translation>
+            <source>whether the model can load this file cannot be checked without the AI packages</source>
+            <translation>ohne die KI-Pakete lässt sich nicht prüfen, ob das Modell diese Datei laden kann</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/plan.py" />

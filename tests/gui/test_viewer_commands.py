@@ -359,6 +359,43 @@ def test_a_run_in_the_background_leaves_the_study_alone_that_is_read_meanwhile(
         room.close()
 
 
+def test_a_prior_of_the_same_modality_is_hung_and_an_image_is_shown_by_its_uid(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    """A later study of another modality is no prior to compare with."""
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        workspace = room.workspace
+        images = RunImages(workspace.open_images(), tmp_path, room.program.decoder, ())
+        context = room.program.tool_context("run", "call", images, tmp_path)
+        context = replace(context, viewer=room.program.viewer)
+        current, prior = sorted(workspace.studies.all, key=lambda one: one.date, reverse=True)
+        (series,) = [one for one in prior.series if one.instances][:1]
+        ultrasound = replace(prior, series=(replace(series, modality="US", instances=()),))
+        monkeypatch.setattr(type(workspace), "priors", lambda _self, study: (
+            [ultrasound, prior] if study is current else []
+        ))  # fmt: skip
+        layout, show = (
+            next(one for one in TOOLS if one.spec.name == name)
+            for name in ("viewer_layout", "viewer_show")
+        )
+        done: list[str] = []
+        given = layout.spec.Input.model_validate({"layout": "prior"})
+        _in_thread(room, layout, given, context, done)
+        hung = workspace.layout.screen.viewports[1].acquired
+        assert hung is not None
+        assert hung in series.instances
+        last = series.instances[-1]
+        wanted = {"what": last.sop_instance_uid, "viewport": "right"}
+        _in_thread(room, show, show.spec.Input.model_validate(wanted), context, done)
+        assert done == ["viewer_layout", "viewer_show"]
+        assert workspace.layout.screen.viewports[1].acquired is last
+    finally:
+        room.close()
+
+
 def test_what_is_shown_is_told_and_changes_with_it(
     qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):

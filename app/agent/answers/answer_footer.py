@@ -21,7 +21,7 @@ from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
 from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
-from app.agent.planning import Intent
+from app.agent.planning import Intent, ToolPlan
 from app.agent.request import RunRequest
 from app.tools.pack_plan import Accepts, PackPlan, Plans
 from app.tools.result_wording import (
@@ -279,6 +279,8 @@ def told_disagreements(
 def not_looked_for(director: Director, plans: Plans) -> str:
     """Return a paragraph on what the question covers and no tool looked for; "" if none."""
     intent = director.intent
+    if director.by_rules and not isinstance(intent.plan, ToolPlan):
+        return ""  # nothing was looked for at all, and the answer says why
     results = [call_result_of(item) for item in director.record.of_this_run() if item.message.ok]
     ran = frozenset(item.tool for item in results)
     scene, kinds = intent.scene, frozenset(intent.kinds)

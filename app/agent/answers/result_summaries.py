@@ -80,7 +80,7 @@ def write_summary(
     blocks += _notable(results, plans)
     if "explicit" not in topics:  # what is about the file or the display comes last
         direct = {id(results[number]): text for number, text in direct.items()}
-        results = sorted(results, key=lambda item: plans.wording(item.tool).aside)
+        results = sorted(results, key=lambda item: plans.wording(_inner_tool(item)).aside)
         direct = {n: direct[id(item)] for n, item in enumerate(results) if id(item) in direct}
     reasons = [*impossible.values()]
     left = [
@@ -120,6 +120,11 @@ def with_names(text: str, plans: Plans) -> str:
     """Return a text with what people call the packs' tools in place of their names."""
     titles = {wording.tool: wording.title for wording in plans.wordings() if wording.title}
     return re.sub(r"\w+", lambda found: titles.get(found[0], found[0]), text)
+
+
+def _inner_tool(message: Message) -> str:
+    """Return the tool that gave a result, on each of several images or on one."""
+    return str(message.output.get("tool") or message.tool)
 
 
 def _impossible(skipped: Sequence[Skipped], told: AnswerContext, plans: Plans) -> dict[str, str]:

@@ -101,7 +101,10 @@ _WHAT_IS = Vocabulary(
     ]
 )
 _INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
-_STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
+_STATES_TEXT = """
+    wrong abnormal normal visible seen present suspicious shown open broken
+    auffaellig unauffaellig krankhaft pathologisch verdaechtig sichtbar gebrochen
+"""
 _TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "briefly", "kurz"))
 _STATES = frozenset(_STATES_TEXT.split())
 _LIGHT = DETERMINERS | question_words("light")

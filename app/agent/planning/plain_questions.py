@@ -63,6 +63,27 @@ _SUMMARY = (
 )
 
 
+_PRIOR = r"(?:prior|previous|earlier|older|old)"
+_IS_THERE_A_PRIOR = (
+    rf"(?:is|are)\s+there\s+(?:an?\s+|any\s+)?(?:{_PRIOR}s?|{_PRIOR}\s+\w+)(?:\s+open|\s+here)?|"
+    rf"(?:any|have\s+(?:you|we)\s+(?:an?|any))\s+(?:{_PRIOR}s?|{_PRIOR}\s+\w+)|"
+    r"gibt\s+es\s+(?:eine\s+)?(?:voraufnahmen?|voruntersuchung(?:en)?)"
+)
+
+
+def prior_text(scene: Scene) -> str:
+    """Return whether an earlier image of the patient is open, and which is the latest."""
+    days = [
+        (int(note["days_before_current"]), str(note.get("id")))
+        for note in scene.images
+        if note.get("days_before_current")
+    ]
+    if not days:
+        return "No prior of this patient is open. Open the prior as well."
+    when, name = min(days)
+    return f"Yes, the latest is {name}, taken {when} days before. Ask “Compare with the prior”."
+
+
 def plan_plain_question(
     question: str,
     scene: Scene,
@@ -84,6 +105,8 @@ def plan_plain_question(
     said = question.strip()
     if re.fullmatch(rf"(?:{_ABILITIES})\W*", said, re.IGNORECASE):
         return Reply(help_text(scene), certain=True)
+    if scene.images and re.fullmatch(rf"(?:{_IS_THERE_A_PRIOR})\W*", said, re.IGNORECASE):
+        return Reply(prior_text(scene), certain=True)
     if not (asked.wanted or asked.absent):
         if helped := re.search(rf"(?<!\w)(?:{_HELP})(?!\w)", question, re.IGNORECASE):
             besides = (t for t in reading.tokens if not helped.start() <= t.start < helped.end())

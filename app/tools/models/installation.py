@@ -50,7 +50,7 @@ from app.tools.models.status import (
     utc_now,
     verified_state,
 )
-from app.tools.needs import is_installed
+from app.tools.needs import how_to_add, is_installed
 
 _LOAD_TIMEOUT_S = 300.0
 _TRIED_BELOW = 2_000_000_000  # bytes; loading larger models to check them takes minutes
@@ -281,9 +281,9 @@ def check_loads(card: ModelCard, path: Path, host: ModelHost | None) -> None:
         return
     if host is None or not is_installed("torch"):
         raise SightlineError(
-            "whether the model can load this file cannot be checked here",
+            "whether the model can load this file cannot be checked without the AI packages",
             subject=str(path),
-            remedy="The check needs the AI packages: see `python3 installer/bootstrap.py run`.",
+            remedy=how_to_add(),
         )
     payload = {**InstalledModel(card, path, "").payload("cpu"), "weights": str(path)}
     host.call(card.check, payload, cancel=CancelToken(), timeout_s=_LOAD_TIMEOUT_S)
@@ -309,7 +309,7 @@ def self_check(place: ModelPaths, host: ModelHost | None, cancel: CancelToken | 
         )
     model = installed_model(place)
     if host is None or model is None or not all(map(is_installed, place.card.packages)):
-        return "not run: it needs the AI packages (`python3 installer/bootstrap.py run`)"
+        return f"not run: it needs the AI packages. {how_to_add()}"
     about = {"file": str(path), "expected": dict(check.expected), "tolerance": check.tolerance}
     payload = {**model.payload("cpu"), **about}
     try:

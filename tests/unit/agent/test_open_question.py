@@ -125,6 +125,17 @@ def test_of_an_image_that_no_tool_is_for_it_is_said_once_and_no_model_is_offered
     assert ended.missing == []
 
 
+def test_a_question_back_has_no_list_of_what_was_not_looked_for(tmp_path: Path):
+    plans = load_packs([]).plans
+    notes = (DICOM_NOTE, {**DICOM_NOTE, "id": "image-2", "path": "/studies/prior.dcm"})
+    question = "What is abnormal in both films, and where?"
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    answer = asyncio.run(collect(loop, asked))[-1].answer
+    assert "Name the image" in answer
+    assert "Not looked for" not in answer
+
+
 def test_what_do_you_see_begins_with_what_is_not_known_and_ends_with_the_file(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "What do you see?")[-1].answer
     assert answer.startswith("**I cannot say what is abnormal, or that nothing is:** the model")
@@ -150,6 +161,29 @@ def test_an_earlier_film_of_the_patient_that_is_open_is_spoken_of(
     loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
     answer = asyncio.run(collect(loop, asked))[-1].answer
     assert ("earlier film of this patient is open (image-2, 30 days before)" in answer) == told
+
+
+@pytest.mark.parametrize(
+    ("question", "days", "said"),
+    [
+        ("Is there a prior?", 30, "Yes, the latest is image-2, taken 30 days before."),
+        ("Any previous films?", 30, "Yes, the latest is image-2, taken 30 days before."),
+        ("Are there any priors?", None, "No prior of this patient is open."),
+        ("Gibt es eine Voraufnahme?", 30, "Ja, die letzte ist image-2, 30 Tage zuvor."),
+        ("Gibt es Voraufnahmen?", None, "Keine Voraufnahme dieses Patienten ist geöffnet."),
+    ],
+)
+def test_whether_there_is_a_prior_is_answered(
+    tmp_path: Path, question: str, days: int | None, said: str
+):
+    other = {**DICOM_NOTE, "id": "image-2", "path": "/studies/prior.dcm"}
+    notes = (DICOM_NOTE, other | ({"days_before_current": days} if days else {"patient": 2}))
+    plans = load_packs([]).plans
+    asked = request(tmp_path, question=question, models_dir=tmp_path, notes=notes)
+    loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
+    events = asyncio.run(collect(loop, asked))
+    assert events[-1].answer.startswith(said)
+    assert not [event for event in events if event.kind == "tool_started"]
 
 
 def test_a_german_question_is_answered_in_german(tmp_path: Path):

@@ -135,7 +135,7 @@ def test_weights_of_ones_own_come_in_if_asked_for_and_the_model_can_load_them(tm
     source.write_bytes(b"worse")
     with pytest.raises(ToolFailed, match="another model"):
         install(made, source, "test-net", unpublished=True, host=FakeHost(broken))
-    with pytest.raises(SightlineError, match="cannot be checked here"):
+    with pytest.raises(SightlineError, match="cannot be checked without the AI packages"):
         install(made, source, "test-net", unpublished=True)
     assert installed(made) == {"test-net.pt": b"mine"}
 

