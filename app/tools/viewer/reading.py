@@ -84,6 +84,7 @@ _OF_SHOWN = re.compile(r"(?:this|that|it|das|es|dies\w*)\b")
 _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
+_DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?n?\b")
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
 _SIDE = rf"(?:{_DOWN} {_ACROSS}|{_ACROSS}|{_DOWN})"
@@ -251,13 +252,18 @@ def is_of_view(text: str) -> bool:
 
 
 def read(text: str) -> Spoken | None:
-    """Return the commands in a text, and what else it says; None if it has no command."""
+    """Return the commands in a text, and what else it says; None if it has no command.
+
+    There are no calls if all that it says is not to give one: "don't invert it".
+    """
     if len(text) > _LONGEST:
         return None
     folded = " ".join(text.casefold().translate(_FOLDED).split())
     folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
         return _spoken([found], [], folded)
+    if _is_declined(folded):
+        return Spoken((), "")
     calls: list[tuple[SpokenCall, ...]] = []
     rest: list[str] = []
     for clause in _SPLIT.split(folded):
@@ -284,6 +290,12 @@ def read(text: str) -> Spoken | None:
     return _spoken(calls, rest, folded) if calls else None
 
 
+def _is_declined(text: str) -> bool:
+    """Return whether a text only says that one command is not to be carried out."""
+    without, denied = _DECLINES.subn(" ", text)
+    return denied == 1 and "?" not in text and _clause(" ".join(without.split())) is not None
+
+
 def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
     """Return the commands; None where somebody may only ask: "accept the effusion?"."""
     made = tuple(call for part in calls for call in part)
@@ -293,9 +305,7 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
 
 
-def _of_what_was_named(
-    calls: tuple[SpokenCall, ...], before: list[str]
-) -> tuple[SpokenCall, ...]:
+def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tuple[SpokenCall, ...]:
     """Return commands about "it" with what the last of `before` names, which is taken off there.
 
     "I agree with the effusion, accept it" accepts the effusion, whichever finding is selected.
