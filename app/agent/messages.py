@@ -27,9 +27,12 @@ def has_subject(question: str) -> bool:
     return _EMPTY.fullmatch(question) is None
 
 
+_FOR_MODELS = re.compile(rf"{re.escape(MEND)}|\bDo not call it again\b|\bGo on without it\b")
+
+
 def for_people(error: str) -> str:
-    """Return an error's text up to the sentence `MEND`; the rest is only for the language model."""
-    return error.partition(MEND)[0].rstrip()
+    """Return an error's text up to what is only for the language model: `MEND`, "Go on ..."."""
+    return _FOR_MODELS.split(error, maxsplit=1)[0].rstrip()
 
 
 class ToolCall(BaseModel):

@@ -74,6 +74,10 @@ class Planner:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
+        if not spoken.calls:
+            read = self._interpret(question, scene)
+            done = isinstance(read.plan, ToolPlan)
+            return read if done else replace(read, plan=Reply("Nothing was changed."))
         if any(map(scene.is_missing, spoken.names)):
             other = self._interpret(question, scene)
             if isinstance(other.plan, ToolPlan):

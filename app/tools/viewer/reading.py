@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from app.paths import resources_dir
-from app.tools.finding_names import HERE, SELECTED, is_near, known_words
+from app.tools.finding_names import HERE, SELECTED, is_near, known_words, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.viewer import tools as named
 
@@ -71,9 +71,20 @@ _SHOWN = (
     r"|ansicht|viewer|fenster|serie|studie)"
 )
 _HERE = re.compile(
-    rf" (?:here|hier|(?:on|in|for|to|auf|im|bei|fuer) (?:this|that|dies\w*)(?: {_SHOWN})?)$"
+    rf" (?:here|hier|there|da|dort|davon"
+    rf"|(?:on|in|for|to|of|from|auf|im|bei|fuer|von) (?:this|that|it|dies\w*)(?: {_SHOWN})?)$"
 )
 """Words for the viewport that the user clicked last, which is the active one."""
+_REASON = re.compile(
+    r"[ ,]+(?:because|since|weil|denn|so (?:that )?(?:i|we|you) can|damit (?:ich|wir|man)|um) .*$"
+)
+"""Words after a command that say why: "reject the nodule because it's a nipple"."""
+_NAMED = re.compile(r"\b(?:(?:left|right|linken?|rechten?|linker|rechter) )?[a-z]{3,}\b")
+_OF_SHOWN = re.compile(r"(?:this|that|it|das|es|dies\w*)\b")
+_DENIES = re.compile(
+    r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
+)
+_DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?n?\b")
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
 _SIDE = rf"(?:{_DOWN} {_ACROSS}|{_ACROSS}|{_DOWN})"
@@ -241,20 +252,25 @@ def is_of_view(text: str) -> bool:
 
 
 def read(text: str) -> Spoken | None:
-    """Return the commands in a text, and what else it says; None if it has no command."""
+    """Return the commands in a text, and what else it says; None if it has no command.
+
+    There are no calls if all that it says is not to give one: "don't invert it".
+    """
     if len(text) > _LONGEST:
         return None
     folded = " ".join(text.casefold().translate(_FOLDED).split())
     folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
         return _spoken([found], [], folded)
+    if _is_declined(folded):
+        return Spoken((), "")
     calls: list[tuple[SpokenCall, ...]] = []
     rest: list[str] = []
     for clause in _SPLIT.split(folded):
         if not _stripped(clause):
             continue
         if (found := _clause(clause)) is not None:
-            calls.append(found)
+            calls.append(_of_what_was_named(found, rest))
             continue
         parts = [part for part in _AND.split(clause) if part]
         each = [_clause(part) for part in parts]
@@ -262,12 +278,22 @@ def read(text: str) -> Spoken | None:
             calls += [one for one in each if one]
         elif len(parts) > 1 and any(map(_stands_alone, each)):
             # "zoom to the heart and tell me whether it is enlarged"
-            calls += [one for one in each if one and _stands_alone(one)]
-            left = [part for part, one in zip(parts, each, strict=True) if not _stands_alone(one)]
-            rest.append(" and ".join(left))
+            left: list[str] = []
+            for part, one in zip(parts, each, strict=True):
+                if one and _stands_alone(one):
+                    calls.append(_of_what_was_named(one, left))
+                else:
+                    left.append(part)
+            rest += [" and ".join(left)] if left else []
         else:
             rest.append(clause)
     return _spoken(calls, rest, folded) if calls else None
+
+
+def _is_declined(text: str) -> bool:
+    """Return whether a text only says that one command is not to be carried out."""
+    without, denied = _DECLINES.subn(" ", text)
+    return denied == 1 and "?" not in text and _clause(" ".join(without.split())) is not None
 
 
 def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
@@ -277,6 +303,26 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     if asks and any(call.tool == named.FINDINGS for call in made):
         return None
     return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
+
+
+def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tuple[SpokenCall, ...]:
+    """Return commands about "it" with what the last of `before` names, which is taken off there.
+
+    "I agree with the effusion, accept it" accepts the effusion, whichever finding is selected.
+    """
+    if not before or any(call.arguments.get("which") != "selected" for call in calls):
+        return calls
+    names = _NAMED.findall(before[-1])
+    said = [one for one in names if words_of(one) and set(words_of(one)) <= known_words()]
+    if len(said) != 1 or _OF_SHOWN.match(before[-1]):
+        return calls
+    if _DENIES.search(before[-1]) and not _LEADING.sub("", before[-1]).startswith(said[0]):
+        return calls  # "don't reject the effusion, ..."; but "the effusion is not real, reject it"
+    before.pop()
+    return tuple(
+        replace(call, arguments={**call.arguments, "which": said[0]}, names=(said[0],))
+        for call in calls
+    )
 
 
 def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
@@ -343,6 +389,7 @@ def _variants(clause: str) -> Iterator[str]:
         yield words
         yield _BACK.sub("", words)
     yield from (_HERE.sub("", words) for words in (plain, corrected))
+    yield from (_REASON.sub("", words) for words in (plain, corrected))
 
 
 def _stripped(clause: str) -> str:

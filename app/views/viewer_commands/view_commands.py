@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
+_THIN = frozenset(("thin", "thinner", "thinnest", "duenn", "duenne", "duennen", "dünne", "dünnen"))
 _UPRIGHT = 0.99
 """Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
@@ -221,10 +222,14 @@ class ViewCommands:
                 return one.instance
         every = [one for one in (study.series if study is not None else ()) if one.instances]
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]
-        words = set(words_of(what))
+        thin, words = set(what.split()) & _THIN, set(words_of(what)) - _THIN
         found = found or [
-            one for one in every if words and words <= set(words_of(one.description.casefold()))
+            one
+            for one in every
+            if (words or thin) and words <= set(words_of(one.description.casefold()))
         ]
+        if thin:
+            found.sort(key=lambda one: float(one.instances[0].get("SliceThickness") or "inf"))
         if not found:
             listed = ", ".join(str(one.number) for one in every)
             raise ToolRetry(

@@ -1,0 +1,51 @@
+"""How the viewer's commands are read: what "it" means, reasons, and what is not to be done."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.agent.messages import for_people
+from app.tools.viewer.reading import read
+
+
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [
+        ("I agree with the effusion, accept it", "effusion"),
+        ("Der rechte Herd ist die Mamille, verwirf ihn", "rechte herd"),
+        ("the effusion is not real, reject it", "effusion"),
+        ("reject the nodule because it's a nipple", "nodule"),
+        ("this looks like a mass, reject it", "selected"),
+        ("that is no effusion, reject it", "selected"),
+        ("don't reject the effusion, accept it", "selected"),
+    ],
+)
+def test_it_is_the_finding_that_was_named_before(text: str, which: str):
+    spoken = read(text)
+    assert spoken is not None
+    (call,) = spoken.calls
+    assert call.arguments["which"] == which
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["don't invert it", "bitte nicht zoomen", "Do not show the prior", "lösche den Herd nicht"],
+)
+def test_what_is_not_to_be_done_is_no_call(text: str):
+    spoken = read(text)
+    assert spoken is not None
+    assert spoken.calls == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["is it not inverted?", "why not zoom?", "not enlarged", "no effusion", "take me seriously"],
+)
+def test_other_sentences_are_not_read(text: str):
+    assert read(text) is None
+
+
+def test_what_is_meant_for_a_model_is_not_told_to_people():
+    told = "Not allowed. Do not call it again like this. Go on without it, or say why."
+    assert for_people(told) == "Not allowed."
+    assert for_people("Go on without it.") == ""
