@@ -24,7 +24,8 @@ _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
 
 _COURTESY = """
-    hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please|pls|plz|bitte|jetzt|dann|und|mal
+    hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
+    |pls|plz|bitte|jetzt|dann|und|mal
     |also|kindly|just
     |go ahead and|can you|could you|would you|will you|can we|could we|can i (?:see|have|get)
     |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
