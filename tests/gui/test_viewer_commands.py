@@ -421,6 +421,9 @@ def test_what_is_shown_is_told_and_changes_with_it(
         assert selected == ["Nodule"]
         assert "Doe" not in str(state)
         assert "4711" not in str(state)
+        for _ in range(2):
+            room.ask("un-invert it")
+            assert room.window.canvas.model.display.invert is False
     finally:
         room.close()
 

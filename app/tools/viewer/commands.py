@@ -10,6 +10,7 @@ from __future__ import annotations
 
 COMMANDS: dict[str, str] = {
     "invert": "invert",
+    "not inverted": "invert",
     "reset view": "reset",
     "fit to window": "fit",
     "actual pixels": "one_to_one",

@@ -24,7 +24,8 @@ _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
 
 _COURTESY = """
-    hey|hi|ok|okay|now|so|again|nochmal|noch mal|then|and|please|pls|plz|bitte|jetzt|dann|und|mal
+    hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
+    |pls|plz|bitte|jetzt|dann|und|mal
     |also|kindly|just
     |go ahead and|can you|could you|would you|will you|can we|could we|can i (?:see|have|get)
     |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
@@ -84,6 +85,7 @@ _OF_SHOWN = re.compile(r"(?:this|that|it|das|es|dies\w*)\b")
 _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
+_TOO = re.compile(r"\b(?:too|zu) (?:bright|light|dark|hell|dunkel)\b")
 _DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?n?\b")
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
@@ -298,7 +300,10 @@ def _is_declined(text: str) -> bool:
 
 def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
     """Return the commands; None where somebody may only ask: "accept the effusion?"."""
-    made = tuple(call for part in calls for call in part)
+    every = [call for part in calls for call in part]
+    # "It is too dark, make it brighter" says it twice.
+    twice = len(every) == 2 and "change" in every[0].arguments and _TOO.search(text)
+    made = tuple(every[:1] if twice and every[0] == every[1] else every)
     asks = "?" in text and not _POLITE.match(text)
     if asks and any(call.tool == named.FINDINGS for call in made):
         return None
@@ -472,6 +477,8 @@ def _name(text: str) -> str:
 
 def _which(text: str) -> str:
     """Return which findings are meant: a group of them, the selected one, or a name."""
+    if re.fullmatch("all of (?:them|these|those)|them all|sie alle|alle davon", text):
+        return "all"
     bare = _TRAILING.sub("", _LEADING.sub("", text))
     if bare in _SELECTED and text not in ("all", "alle"):
         return "selected"

@@ -389,6 +389,9 @@ class ViewCommands:
         if name.startswith("unlink"):
             if action.isChecked():
                 action.trigger()
+        elif name == "not inverted":
+            if self._workspace.layout.active.display.invert:
+                action.trigger()
         elif name.startswith(("panel ", "plane ", "link ", "channels", "reference")):
             if not (action.isCheckable() and action.isChecked()):
                 action.trigger()

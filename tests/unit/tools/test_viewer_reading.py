@@ -27,6 +27,17 @@ def test_it_is_the_finding_that_was_named_before(text: str, which: str):
     assert call.arguments["which"] == which
 
 
+def test_the_same_said_twice_is_done_once():
+    spoken = read("this is too dark, brighten it up a bit")
+    assert spoken is not None
+    (call,) = spoken.calls
+    assert call.arguments == {"change": "brighter"}
+    assert spoken.rest == ""
+    twice = read("brighter, brighter")
+    assert twice is not None
+    assert len(twice.calls) == 2
+
+
 @pytest.mark.parametrize(
     "text",
     ["don't invert it", "bitte nicht zoomen", "Do not show the prior", "lösche den Herd nicht"],
@@ -39,7 +50,26 @@ def test_what_is_not_to_be_done_is_no_call(text: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["is it not inverted?", "why not zoom?", "not enlarged", "no effusion", "take me seriously"],
+    [
+        "is it not inverted?",
+        "why not zoom?",
+        "not enlarged",
+        "no effusion",
+        "take me seriously",
+        "what did the old film show on the right?",
+        "old left rib fracture",
+        "neue rechte Raumforderung",
+        "zur Anamnese",
+        "is there an old fracture? show it",
+        "too bright to be bone",
+        "is the lung too dark?",
+        "slice seven shows a nodule",
+        "show both lungs",
+        "the nodule is benign. remove it?",
+        "should I accept the effusion?",
+        "let the film speak",
+        "lass die Lunge laufen",
+    ],
 )
 def test_other_sentences_are_not_read(text: str):
     assert read(text) is None
