@@ -6,5 +6,5 @@
 set -eu
 [ $# -ge 1 ] || { sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 debootstrap --variant=minbase \
-    --include=libgl1,libegl1,fontconfig,fonts-dejavu-core,ca-certificates "$1" "${2:-bookworm}"
+    --include=libgl1,libegl1,fontconfig,fonts-dejavu-core,ca-certificates "${2:-bookworm}" "$1"
 if ls "$1"/usr/bin/python3* >/dev/null 2>&1; then echo "bare_root.sh: Python is in it" >&2; exit 1; fi
