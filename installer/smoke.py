@@ -83,7 +83,7 @@ class Place:
         if self.root:
             box = [bwrap, "--die-with-parent", "--unshare-all", "--uid", "1000", "--gid", "1000"]
             box += ["--ro-bind", str(self.root), "/", "--proc", "/proc", "--dev", "/dev"]
-            box += ["--tmpfs", "/tmp", "--tmpfs", "/opt"]
+            box += ["--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/opt"]
         else:
             box += ["--dev-bind", "/", "/"]
         box += ["--ro-bind", str(self.dist), str(self.inside)]
