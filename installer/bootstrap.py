@@ -184,7 +184,7 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     lacking = system.provide(needs, console)
     witnesses = [system.WITNESS, system.VALIDATOR, system.TRACER, *system.TITLES]
     system.provide([*witnesses, system.BUBBLEWRAP], console)
-    environment.ensure(["viewer", "ai", "test"])
+    environment.ensure(["viewer", "ai", "test", "package"])
     python = str(environment.python)
     fast = {
         "ruff check": ["-m", "ruff", "check", "."],

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -250,52 +251,52 @@ def _write_licences(target: Path, names: Iterable[str], packages: dict[str, str]
 def licence(found: importlib.metadata.Distribution) -> str:
     """Return what a distribution says of its licence, in a line."""
     stated = found.metadata
-    named = stated.get("License-Expression") or ""
+    named = ", ".join(stated.get_all("License-Expression") or [])
     classifiers = [
         c.split(" :: ")[-1] for c in stated.get_all("Classifier") or [] if "License" in c
     ]
-    whole = (stated.get("License") or "").strip().partition("\n")[0]
+    whole = "".join(stated.get_all("License") or []).strip().partition("\n")[0]
     return named or ", ".join(classifiers) or whole or "see its folder"
 
 
 def list_of_contents(names: Iterable[str], packages: dict[str, str], facts: dict[str, Any]) -> str:
     """Return the software bill of materials, as CycloneDX 1.6 in JSON."""
-    from cyclonedx.model.bom import Bom
-    from cyclonedx.model.component import Component, ComponentType
-    from cyclonedx.model.license import DisjunctiveLicense
-    from cyclonedx.output.json import JsonV1Dot6
-    from packageurl import PackageURL
+    model, part = import_module("cyclonedx.model.bom"), import_module("cyclonedx.model.component")
+    terms_of: Any = import_module("cyclonedx.model.license").DisjunctiveLicense
+    address_of: Any = import_module("packageurl").PackageURL
+    component: Any = part.Component
 
     title, version = "sightline", str(facts["version"])
     # It misses what depends on what; the lock files have that.
     warnings.filterwarnings("ignore", message=".*no defined dependencies", category=UserWarning)
-    bom = Bom()
+    bom: Any = model.Bom()
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(facts, sort_keys=True))
     bom.metadata.timestamp = datetime.fromtimestamp(int(facts["time"]), UTC)
-    bom.metadata.component = Component(
-        name=title, version=version, type=ComponentType.APPLICATION, bom_ref=title
+    bom.metadata.component = component(
+        name=title, version=version, type=part.ComponentType.APPLICATION, bom_ref=title
     )
     python = sys.version.split()[0]
-    bom.components.add(Component(name="python", version=python, bom_ref=f"python@{python}"))
+    bom.components.add(component(name="python", version=python, bom_ref=f"python@{python}"))
     for name in names:
         found = importlib.metadata.distribution(name)
-        address = PackageURL("pypi", name=_normal(found.name), version=found.version)
+        address = address_of("pypi", name=_normal(found.name), version=found.version)
         terms = licence(found)
         bom.components.add(
-            Component(
+            component(
                 name=found.name,
                 version=found.version,
                 purl=address,
                 bom_ref=str(address),
-                licenses=[DisjunctiveLicense(name=terms)],
+                licenses=[terms_of(name=terms)],
             )
         )
     for name, package in packages.items():
-        address = PackageURL("deb", "debian", name, package)
+        address = address_of("deb", "debian", name, package)
         bom.components.add(
-            Component(name=name, version=package, purl=address, bom_ref=str(address))
+            component(name=name, version=package, purl=address, bom_ref=str(address))
         )
-    return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
+    written: Any = import_module("cyclonedx.output.json").JsonV1Dot6(bom)
+    return str(written.output_as_string(indent=1)) + "\n"
 
 
 def system_name() -> str:

@@ -89,8 +89,12 @@ def _debian(folder: Path, out: Path, time: int) -> Path:
         shutil.copy(folder / "share" / source, root / place / source)
     (root / "usr" / "bin").mkdir()
     (root / "usr" / "bin" / "sightline").symlink_to("/opt/sightline/sightline")
+    for path in (root, *root.rglob("*")):  # whoever made them may keep files from others
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     control = root / "DEBIAN"
     control.mkdir()
+    control.chmod(0o755)
     size = sum(path.lstat().st_size for path in program.rglob("*")) // 1024
     text = CONTROL.format(
         version=__version__, architecture=_architecture(), size=size, libc=_libc()

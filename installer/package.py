@@ -87,7 +87,7 @@ def make(name: str, out: Path, key: str, console: Console) -> list[Path]:
     elif sys.platform == "darwin":
         made = macos_packages.make(work / "Sightline.app", folder, out, key, console)
     else:
-        made = linux_packages.make(folder, out, facts["time"])
+        made = linux_packages.make(folder, out, int(facts["time"]))
     shutil.rmtree(work)
     write_sums(out, made)
     return [folder, *made, out / "SHA256SUMS"]

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -423,7 +423,7 @@ def make_compressed(folder: Path) -> dict[str, Path]:
     for syntax, data in coded.items():
         image = pydicom.dcmread(source)
         image.file_meta.TransferSyntaxUID = UID(syntax)
-        image.PixelData = encapsulate([data])
+        image.PixelData = encapsulate([bytes(data)])
         image["PixelData"].is_undefined_length = True
         written[syntax] = folder / f"{syntax}.dcm"
         image.save_as(written[syntax])
@@ -530,7 +530,7 @@ def make_pack(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def x_server() -> Iterator[str]:
+def x_server() -> Generator[str]:
     """Run an X server without a screen and yield its display."""
     reading, writing = os.pipe()
     command = [

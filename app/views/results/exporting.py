@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QFileDialog
 
@@ -83,7 +83,7 @@ def write_result(
     what: str,
     audit: AuditLog | None,
     opened: Sequence[Path] = (),
-    **facts: int,
+    **facts: Any,
 ) -> None:
     """Write a file and record it; the user has been asked whether to replace one. Not on the GUI.
 

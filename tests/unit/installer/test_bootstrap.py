@@ -71,6 +71,7 @@ def copy(tmp_path: Path, wheels: Path, entries: dict[str, str], template: Path) 
     """A miniature working copy whose environment has pip, so that tests need not wait for it."""
     made = TinyCopy(tmp_path / "copy", wheels)
     made.lock(**{name: entries[name] for name in ("pip", "viewer", "ai", "test")})
+    made.lock(package="")
     shutil.copytree(template, made.venv, symlinks=True, copy_function=_copied)
     made.stamp.unlink()
     return made

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 
 from app.tools.chest import thorax_net  # noqa: E402
 from app.tools.chest.ctr_geometry import measure  # noqa: E402
+from app.tools.chest.model_pictures import NEGATIVE_NOTE  # noqa: E402
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet  # noqa: E402
 from tests.support import thorax_cases as cases  # noqa: E402
 
@@ -208,7 +209,8 @@ def test_inverted_polarity_is_told_and_undone(net: ThoraxNet, films: list[Film])
         upright, flipped = (thorax_net.segment(p, net) for p in (pixels, 1 - pixels))
         assert not upright.inverted
         assert flipped.inverted
-        assert any("inverted" in note for note in flipped.warnings)
+        assert NEGATIVE_NOTE in flipped.warnings
+        assert NEGATIVE_NOTE not in upright.warnings
         assert dice(upright.masks["Right Lung"], flipped.masks["Right Lung"]) > 0.95
 
 
