@@ -131,6 +131,7 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
         case "slice" | "frame":
             return now.place + 1 == value
         case "series":
+            assert workspace.acquired is not None
             series = workspace.studies.series_of(workspace.acquired)
             return series is not None and series.number == value
         case "plane":

@@ -27,7 +27,8 @@ _COURTESY = """
     hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
     |also|kindly|just
-    |go ahead and|can you|could you|would you|will you|can we|could we|can i (?:see|have|get)
+    |i only need|i just need|go ahead and|can you|could you|would you|will you|can we|could we
+    |can i (?:see|have|get)
     |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
     |i'd like|i would like to|i would like|id like|i wanna|let us|let's|lets|let me|for me|us
     |kannst du|kannst|koenntest du|koennen sie|koennten sie|koennen wir|koennte ich|kann ich
@@ -81,7 +82,9 @@ _REASON = re.compile(
 )
 """Words after a command that say why: "reject the nodule because it's a nipple"."""
 _NAMED = re.compile(r"\b(?:(?:left|right|linken?|rechten?|linker|rechter) )?[a-z]{3,}\b")
-_OF_SHOWN = re.compile(r"(?:this|that|it|das|es|dies\w*)\b")
+_OF_SHOWN = re.compile(
+    r"(?:this|that|it|das|es|dies\w*)(?:'s| (?:is|isn't|looks|seems|was|ist|sieht|scheint|war))\b"
+)
 _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
