@@ -127,7 +127,8 @@ def add_pack_folders() -> None:
 
     They are installed there with `pip install --target`; a packaged program has no other place.
     """
-    sys.path += [str(folder / "packs") for folder in (_site_dir(), data_dir())]
+    folders = (_site_dir() / "packs", data_dir() / "packs")
+    sys.path += [str(folder) for folder in folders if folder.is_dir()]
 
 
 def sessions_dir() -> Path:

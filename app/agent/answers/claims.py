@@ -70,7 +70,7 @@ from app.tools.pack_plan import Plans
 _CONSTANT = re.compile(
     r"[\^_]\s*(?:\{[^{}]*\}|\w)|(?<![\w.,])(?:10|\d)(?![\w.,%]|\s*\\?[,;:]?\s*(?:[cmµ]?m|px|%|\\text))"
 )
-"""What is in a formula and no figure: "^2", "_{max}", the 4 of "4 a b"."""
+"""Digits in a formula that are not results: "^2", "_{max}", the 4 of "4 a b"."""
 _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\d{1,4}))(?!\w)")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"\A[ \t>#*-]*\d{1,3}[.)](?!\d)")

@@ -188,7 +188,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$"
     r"|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
 )
-"""What a full stop ends and no sentence does; "der 7. Tag" is the seventh day in German."""
+"""Text before a full stop that does not end a sentence: "e.g.", German ordinals ("der 7. Tag")."""
 _SENTENCE = re.compile(
     r"(?<=[.!?])(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)[\s*_)\"”]+(?=[^\s\[a-z])|\n+(?=\s*\S)"
 )

@@ -31,7 +31,7 @@ _PHRASES = (
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
 )
-"""What says in several words that something is there or not, and the word for it."""
+"""Phrases that say that something is present or absent, each with the one word it stands for."""
 _PART = r"(?:lobe|zone|field|pole|third|quadrant)s?"
 _LEVELS = {
     level: re.compile(

@@ -52,7 +52,7 @@ class OfflineModel:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a plan is.
+    """The state of a plan that is being carried out.
 
     Attributes:
         calls: The steps to make now, none of which waits for another, by their numbers from 1;

@@ -59,7 +59,7 @@ BLOCKING = frozenset({Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.
 
 
 SINCE = frozenset({Fault.CHANGED, Fault.LATER, Fault.STRUCK})
-"""What a signature does not hold for any more."""
+"""Faults that tell of a change after signing; they end the signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,7 +471,7 @@ def rewording_fault(before: str, after: str, language: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What a sentence tells.
+    """The facts that are read off a sentence.
 
     Attributes:
         places: (series or image, number) in it.

@@ -69,7 +69,7 @@ class Statement:
 
     @property
     def compares(self) -> bool:
-        """Whether it tells a region that was paired with one of another study."""
+        """Whether it compares a region with one of an earlier study."""
         return any(one.date for one in self.measurements)
 
 

@@ -1,4 +1,4 @@
-"""Which table of ratios a text means: by the disease that it asks for, else by the complaint."""
+"""Finds the table of ratios for a text, by the disease that it asks for, else the complaint."""
 
 from __future__ import annotations
 

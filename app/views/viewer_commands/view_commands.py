@@ -35,9 +35,9 @@ _THIN = frozenset(("thin", "thinner", "thinnest", "duenn", "duenne", "duennen", 
 _UPRIGHT = 0.99
 """Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
-"""What is shown around a finding that is zoomed to, as a fraction of its size."""
+"""Margin around a finding that is zoomed to, as a fraction of its size."""
 _AROUND = 0.125
-"""What is shown to each side of a point that is zoomed to, as a fraction of the image."""
+"""Distance from a point that is zoomed to, to each edge, as a fraction of the image."""
 _SWITCHES = ("link ", "unlink", "reference", "panel ", "magnifier", "smooth", "show heat", "full")
 """Commands that switch on or off what `ShownState` has no words for."""
 _DETAILS = {

@@ -1,4 +1,4 @@
-"""Which entries of a patient's record fill which input of the scores.
+"""Finds the entries of a patient's record that fill the inputs of the scores.
 
 The codes are those of `resources/tables/score_codes.toml`.
 """
