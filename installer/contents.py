@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from installer.cpu_torch import of_cuda, stand_ins
+from installer.cpu_torch import of_cuda, remove_device_code, stand_ins
 from installer.environment import read_locks
 
 REPO = Path(__file__).resolve().parents[1]
@@ -103,12 +103,14 @@ def demo_files() -> list[tuple[str, str]]:
     ]
 
 
-# Qt's parts that nothing uses: the GTK theme alone brings 40 libraries of the system.
+# Parts of Qt and torch that nothing uses: the GTK theme alone brings 40 libraries of the system.
 _DROPPED = re.compile(
     r"PySide6/Qt/(translations|qml)/"
     r"|PySide6/Qt/plugins/(networkinformation|tls|qmltooling|virtualkeyboard|position|egldevice)"
     r"|platforms/libq(eglfs|linuxfb|vnc|minimalegl)|plugins/egl|platformthemes/libqgtk3"
     r"|imageformats/libqpdf|platforminputcontexts/libqtvirtualkeyboard"
+    # torch's compiler of message formats; torchvision's codecs, with CUDA's among them.
+    r"|torch/bin/protoc|torchvision/image_|torchvision\.libs/"
 )
 
 
@@ -184,11 +186,19 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
     (folder / "sbom.cdx.json").write_text(
         list_of_contents(held["distributions"], packages, facts), encoding="utf-8"
     )
+    if sys.platform.startswith("linux") and shutil.which("strip"):
+        _strip(folder / "lib")
     torch = find_spec("torch") if facts["flavour"] == "full" else None
     if torch is not None and torch.origin and system_name() == "linux-x86_64":
         stand_ins(Path(torch.origin).parents[1], folder / "lib")
-    if sys.platform.startswith("linux") and shutil.which("strip"):
-        for library in (folder / "lib").glob("libpython*"):  # pyenv's has its debugging symbols
+        remove_device_code(folder / "lib")
+
+
+def _strip(folder: Path) -> None:
+    """Take the symbols for debuggers out of all libraries: 370 MB of the full flavour."""
+    for library in folder.rglob("*.so*"):
+        # Those in NAME.libs were moved about by the makers' tools; strip can spoil them.
+        if library.is_file() and not library.is_symlink() and library.parent.suffix != ".libs":
             subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
 
 

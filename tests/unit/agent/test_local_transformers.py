@@ -23,6 +23,7 @@ from app.agent.llm.local.chat_template import BROKEN, CHATML, MISSING
 from app.agent.llm.local.model import TRANSFORMERS, LocalModel
 from app.agent.llm.local.server_main import EngineFailed, ServerConfig, Serving
 from app.agent.messages import Message
+from tests.support.tiny.local_language_model import build
 
 tokenizers = pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
@@ -37,38 +38,8 @@ LOOK = ToolSchema("look", "Look at it", {"type": "object", "properties": {}})
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama of 40,000 random weights and a tokenizer trained on a few words."""
-    import torch
-
     folder = tmp_path_factory.mktemp("models") / "Tiny-Llama"
-    words = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
-    words.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    words.decoder = tokenizers.decoders.ByteLevel()
-    trainer = tokenizers.trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=["<unk>", "<|im_start|>", "<|im_end|>"],
-        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    words.train_from_iterator(["a chest radiograph of the lungs and the heart"] * 8, trainer)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=words, eos_token="<|im_end|>", unk_token="<unk>"
-    )
-    tokenizer.chat_template = CHATML
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(1)
-    config = transformers.LlamaConfig(
-        vocab_size=400,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=1024,
-        eos_token_id=None,
-        bos_token_id=None,
-    )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    build(folder)
     return folder
 
 
