@@ -157,7 +157,9 @@ def _cut_device_code(path: Path) -> int:
         list(struct.unpack_from(section_form, data, sections_at + 64 * n))
         for n in range(sections_count)
     ]
-    name = data.index(b"\0.nv_fatbin\0", sections[names][4]) + 1 - sections[names][4]
+    name = data.find(b"\0.nv_fatbin\0", sections[names][4]) + 1 - sections[names][4]
+    if name < 0:
+        return 0
     (code,) = (section for section in sections if section[0] == name)
     start = -(-code[4] // _PAGE) * _PAGE
     end = (code[4] + code[5]) // _PAGE * _PAGE
