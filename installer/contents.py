@@ -53,7 +53,13 @@ FLAVOURS = {
     "full": Flavour(
         ("viewer", "ai"),
         (*_VIEWER_METADATA, "diffusers", "torchxrayvision", "anndata", "umap-learn"),
-        ("transformers.models", "diffusers.pipelines.stable_diffusion", "xllamacpp", "torchvision"),
+        (
+            "transformers.models",
+            "diffusers.pipelines.stable_diffusion",
+            "xllamacpp",
+            "torchvision",
+            "torchxrayvision",
+        ),
     ),
 }
 """The two packages: without torch, and with it."""

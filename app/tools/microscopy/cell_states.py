@@ -10,7 +10,6 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -381,9 +380,12 @@ def _write_h5ad(
     """Write an AnnData file: X the embedding, obs the cells, obsm X_umap, uns the parameters."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        import anndata
+        import pandas
+
         # Untyped, since their stubs know fewer types than the libraries take.
-        pd: Any = import_module("pandas")
-        ad: Any = import_module("anndata")
+        pd: Any = pandas
+        ad: Any = anndata
         index = [f"cell-{number}" for number in range(1, len(found.labels) + 1)]
         obs = pd.DataFrame({**payload["obs"], **columns}, index=index)
         obs["cluster"] = pd.Categorical([str(number) for number in found.labels])
