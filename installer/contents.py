@@ -52,7 +52,7 @@ FLAVOURS = {
     "viewer": Flavour(("viewer",), _VIEWER_METADATA),
     "full": Flavour(
         ("viewer", "ai"),
-        (*_VIEWER_METADATA, "diffusers", "torchxrayvision", "anndata", "umap-learn"),
+        (*_VIEWER_METADATA, "diffusers", "requests", "torchxrayvision", "anndata", "umap-learn"),
         (
             "transformers.models",
             "diffusers.pipelines.stable_diffusion",

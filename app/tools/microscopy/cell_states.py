@@ -381,7 +381,7 @@ def _write_h5ad(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import anndata
-        import pandas
+        import pandas  # noqa: ICN001
 
         # Untyped, since their stubs know fewer types than the libraries take.
         pd: Any = pandas
