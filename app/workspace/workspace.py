@@ -73,7 +73,7 @@ class Workspace:
     def __init__(
         self, labels: Sequence[str] = (), titles: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self._titles = titles
+        self.titles = titles
         self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self.studies = Studies()
         self.commands = CommandStack()
@@ -167,7 +167,7 @@ class Workspace:
     def title_of(self, tool: str) -> str:
         """Return the title of a tool's results; if there is none, the tool's name in words."""
         words = tool.replace("_", " ")
-        return self._titles.get(tool) or words[:1].upper() + words[1:]
+        return self.titles.get(tool) or words[:1].upper() + words[1:]
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
         """Add the (possibly still partial) result of a scan and, if `show`, show its first object.
