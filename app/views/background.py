@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
-from app.errors import Cancelled, SightlineError, unexpected
+from app.errors import Cancelled, CancelToken, SightlineError, unexpected
 from app.log import get_logger
-from app.tools.api import CancelToken
 from app.views.wording import error_text
 
 

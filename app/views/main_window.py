@@ -44,7 +44,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.records.record_library import RecordLibrary
-from app.settings import read_regular, set_aside
+from app.user_files import read_regular, set_aside
 from app.views import deidentify_dialog, dicom_export_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
 from app.views.background import Background

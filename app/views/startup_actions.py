@@ -17,7 +17,7 @@ from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
-from app.settings import write_atomic
+from app.user_files import write_atomic
 from app.views.browser.problem_list import by_reason
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from app.agent.events import RunEvent
@@ -41,6 +42,17 @@ _UNSAVED = (
 )
 
 
+_LATER = (
+    "app.views.canvas.colormaps",
+    "app.views.diagnosis.differential_page",
+    "app.views.diagnosis.session_page",
+    "app.views.results.plot_pane",
+    "app.views.results.table_pane",
+    "app.workspace.hanging",
+)
+"""Modules that the window imports when it first needs them, which would make it wait then."""
+
+
 class Preparation:
     """What the assistant needs and takes long: tools, language model, loop. Made on a thread.
 
@@ -58,6 +70,8 @@ class Preparation:
         self._texts = PackTexts(specs, program.registry.plans)
         self._model, self._problem = _model_or_offline(program, llm, base_url)
         self._notices = program.notices()
+        for name in _LATER:
+            import_module(name)
         program.loop(self._model)  # imports what the first question needs
 
     def add_assistant(self, window: MainWindow) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import tempfile
 import threading
@@ -10,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from app import paths
@@ -18,6 +19,7 @@ from app.audit.log import AuditLog, audit_key
 from app.errors import FileProblem, UsageError
 from app.imaging.decode import Decoder
 from app.secrets import Secrets, key_name
+from app.user_files import LARGEST, read_regular
 from app.workspace.record import OpenRecord
 
 if TYPE_CHECKING:
@@ -31,11 +33,12 @@ if TYPE_CHECKING:
     from app.agent.profiles import AgentProfile
     from app.agent.request import Question
     from app.agent.sessions import SessionStore, Thread
+    from app.errors import CancelToken
     from app.imaging.types import Instance
     from app.records.fhir_server import ServerQuery
     from app.records.record_library import OpenedRecord, RecordLibrary
     from app.settings import ModelSettings, Settings
-    from app.tools.api import CancelToken, ToolContext, Viewer
+    from app.tools.api import ToolContext, Viewer
     from app.tools.hosting.host import ProcessHost
     from app.tools.images import OpenImage, RunImages
     from app.tools.mcp.servers import McpServers
@@ -58,6 +61,17 @@ IDENTIFYING_KEYWORDS = (
     "InstitutionName",
 )
 """Keywords of the DICOM attributes whose values are removed from data that is sent."""
+
+
+class Appearance(NamedTuple):
+    """Settings that the first window needs; the defaults are those of `Settings`."""
+
+    language: str = "system"
+    theme: str = "dark"
+    reviewer: str = ""
+
+
+_LANGUAGES, _THEMES = ("system", "en", "de"), ("system", "dark", "light")
 
 
 class Program:
@@ -110,6 +124,19 @@ class Program:
         loaded = settings.load(self.settings_path, self.settings_notices)
         self._configure_secrets(loaded)
         return loaded
+
+    @property
+    def appearance(self) -> Appearance:
+        """What the first window needs of the settings, which are not checked for it."""
+        if "settings" in self.__dict__:
+            return Appearance(self.settings.language, self.settings.theme, self.settings.reviewer)
+        try:
+            data = json.loads(read_regular(self.settings_path, LARGEST).decode("utf-8-sig"))
+            found = Appearance(data["language"], data["theme"], data["reviewer"])
+        except (OSError, ValueError, RecursionError, LookupError, TypeError):
+            return Appearance()
+        known = found.language in _LANGUAGES and found.theme in _THEMES
+        return found if known and isinstance(found.reviewer, str) else Appearance()
 
     def change_settings(self, changed: Settings) -> bool:
         """Replace the current settings, and return whether the new ones could be saved."""
@@ -511,7 +538,8 @@ class Program:
         """Return the context of a tool call outside a run: ids, images, folder, host and device."""
         from app.agent.loop.inner_calls import InnerCallRunner
         from app.agent.policy import Scope
-        from app.tools.api import CancelToken, ToolContext
+        from app.errors import CancelToken
+        from app.tools.api import ToolContext
 
         policy, scope = self.policy(), Scope.for_run(images, (), out_dir)
         return ToolContext(

@@ -79,7 +79,7 @@ def view(request: ViewRequest) -> int:
     if has_files:
         program.decoder.warm()  # workers start while Qt does: the first image shows 0.5 s sooner
     program.note("program_started", version=__version__)
-    application = create_application(language=program.settings.language)
+    application = create_application(language=program.appearance.language)
     window, prepare = first_window(program, request)
     if request.llm is not None or request.base_url:
         window.finish()  # a model that cannot be used ends the program
@@ -146,7 +146,7 @@ def first_window(
         open_settings=open_settings,
         open_audit=open_audit,
         open_models=open_models,
-        language=LanguageSetting(lambda: program.settings.language, program.choose_language),
+        language=LanguageSetting(lambda: program.appearance.language, program.choose_language),
         marks_file=data_dir() / "marks.sqlite",
         record_library=program.record_library,
         finish=lambda: prepare().add_assistant(window),
@@ -193,14 +193,14 @@ def _follow_theme(program: Program, window: MainWindow) -> None:
             tell,
         )
 
-    show_theme(program.settings.theme)
+    show_theme(program.appearance.theme)
     window.theme_chosen.connect(keep)
 
 
 def _record_reviews(program: Program, window: MainWindow) -> None:
     """Record what the user makes of findings, under the name in the settings."""
     annotations = window.workspace.annotations
-    annotations.reviewer = program.settings.reviewer or review.login()
+    annotations.reviewer = program.appearance.reviewer or review.login()
 
     def record(changed: tuple[Finding, ...]) -> None:
         for state in dict.fromkeys(one.state for one in changed):

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from app import paths, settings
-from app.settings import LARGEST, open_regular
+from app.user_files import LARGEST, open_regular
 from app.views import main_window
 from app.views.main_window import MainWindow
 from app.wiring import Program
