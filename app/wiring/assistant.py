@@ -46,6 +46,7 @@ _LATER = (
     "app.views.canvas.colormaps",
     "app.views.diagnosis.differential_page",
     "app.views.diagnosis.session_page",
+    "app.views.histogram_panel",
     "app.views.results.plot_pane",
     "app.views.results.table_pane",
     "app.workspace.hanging",

@@ -204,7 +204,6 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
         frames, place = ((instance, index),), 0
     from app.agent.privacy.burnt_in_text import risk_of
 
-    canvas.to_widget(0, 0)  # pyqtgraph applies a new range only when asked for a place
     viewport = canvas.viewport()
     view = ScreenView(
         canvas.layer.sceneTransform() * canvas.viewportTransform(),
