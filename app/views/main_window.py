@@ -47,7 +47,7 @@ from app.records.record_library import RecordLibrary
 from app.user_files import read_regular, set_aside
 from app.views import deidentify_dialog, dicom_export_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
-from app.views.background import Background
+from app.views.background import Background, create_qt_types
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
 from app.views.browser.layers_panel import LayersPanel
@@ -101,6 +101,7 @@ if TYPE_CHECKING:
 
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
 _PAINT_MS = 50  # after which a window that is shown has been painted
+_SLICE_S = 0.01  # of work on the GUI thread before other events get their turn
 _RECENT_SHOWN = 3  # on the start page; the menu has more
 
 
@@ -345,6 +346,7 @@ class MainWindow(QMainWindow):
             panels["Assistant"] = self._chat
         elif self._finish is not None:
             panels["Assistant"] = starting = EmptyState("message-square", tr("Starting…"), "")
+            starting.setProperty("surface", "panel")
             starting.setMinimumWidth(300)  # as the chat has
         made = WindowDocks(self, self.viewports, panels)
         for shown in (made.titles["Findings"], made.rail.buttons["Findings"]):
@@ -377,10 +379,16 @@ class MainWindow(QMainWindow):
     def finish(self) -> None:
         """Make the rest of the program now, unless that is done."""
         finish, self._finish = self._finish, None
-        if finish is not None:
+        if finish is None:
+            return
+        create_qt_types()  # threads begin that may use them
+        try:
             finish()
-            if self._was_shown:
-                freeze_startup_objects()
+        except BaseException:
+            self._finish = finish
+            raise
+        if self._was_shown:
+            freeze_startup_objects()
 
     def set_chat(self, chat: ChatDock) -> None:
         """Put the chat in its dock, and connect it."""
@@ -830,9 +838,16 @@ class MainWindow(QMainWindow):
             self.canvas.setFocus()
         if not self._was_shown:
             self._was_shown = True
-            QTimer.singleShot(_PAINT_MS, self, self.shown.emit)
+            QTimer.singleShot(_PAINT_MS, self, self._after_painting)
         if self._finish is None:
             freeze_startup_objects()
+
+    def _after_painting(self) -> None:
+        """Do what threads need that are used from now on, then tell that the window is shown."""
+        if create_qt_types(_SLICE_S):
+            self.shown.emit()
+        else:
+            QTimer.singleShot(0, self, self._after_painting)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

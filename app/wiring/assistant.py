@@ -42,7 +42,7 @@ _UNSAVED = (
 )
 
 
-_LATER = (
+_FIRST_USED_LATER = (
     "app.views.canvas.colormaps",
     "app.views.diagnosis.differential_page",
     "app.views.diagnosis.session_page",
@@ -52,6 +52,12 @@ _LATER = (
     "app.workspace.hanging",
 )
 """Modules that the window imports when it first needs them, which would make it wait then."""
+
+
+def import_rest() -> None:
+    """Import what nobody has needed yet, on a thread, so that nobody waits for it later."""
+    for name in _FIRST_USED_LATER:
+        import_module(name)
 
 
 class Preparation:
@@ -71,8 +77,6 @@ class Preparation:
         self._texts = PackTexts(specs, program.registry.plans)
         self._model, self._problem = _model_or_offline(program, llm, base_url)
         self._notices = program.notices()
-        for name in _LATER:
-            import_module(name)
         program.loop(self._model)  # imports what the first question needs
 
     def add_assistant(self, window: MainWindow) -> None:

@@ -71,7 +71,8 @@ class Appearance(NamedTuple):
     reviewer: str = ""
 
 
-_LANGUAGES, _THEMES = ("system", "en", "de"), ("system", "dark", "light")
+USUAL = Appearance()
+LANGUAGES, THEMES = ("system", "en", "de"), ("system", "dark", "light")  # those of `Settings`
 
 
 class Program:
@@ -131,12 +132,12 @@ class Program:
         if "settings" in self.__dict__:
             return Appearance(self.settings.language, self.settings.theme, self.settings.reviewer)
         try:
-            data = json.loads(read_regular(self.settings_path, LARGEST).decode("utf-8-sig"))
-            found = Appearance(data["language"], data["theme"], data["reviewer"])
-        except (OSError, ValueError, RecursionError, LookupError, TypeError):
-            return Appearance()
-        known = found.language in _LANGUAGES and found.theme in _THEMES
-        return found if known and isinstance(found.reviewer, str) else Appearance()
+            data: Any = json.loads(read_regular(self.settings_path, LARGEST).decode("utf-8-sig"))
+            found = {name: data.get(name, usual) for name, usual in USUAL._asdict().items()}
+        except (OSError, ValueError, RecursionError, AttributeError):
+            return USUAL
+        known = found["language"] in LANGUAGES and found["theme"] in THEMES
+        return Appearance(**found) if known and isinstance(found["reviewer"], str) else USUAL
 
     def change_settings(self, changed: Settings) -> bool:
         """Replace the current settings, and return whether the new ones could be saved."""

@@ -84,8 +84,8 @@ def view(request: ViewRequest) -> int:
     if request.llm is not None or request.base_url:
         window.finish()  # a model that cannot be used ends the program
     start_actions(program, window, request)
+    finish_when_shown(window, prepare)
     window.show()
-    window.shown.connect(lambda: window.background.submit(prepare, lambda _done: window.finish()))
     if not has_files:
         window.shown.connect(program.decoder.warm)
     try:
@@ -158,6 +158,20 @@ def first_window(
     _record_reviews(program, window)
     _follow_theme(program, window)
     return window, prepare
+
+
+def finish_when_shown(window: MainWindow, prepare: Callable[[], Preparation]) -> None:
+    """Make the assistant once the window is painted; what takes long is done on a thread."""
+
+    def finish(_prepared: Preparation) -> None:
+        from app.wiring.assistant import import_rest
+
+        window.finish()
+        window.background.submit(import_rest, lambda _none: None)
+
+    window.shown.connect(
+        lambda: window.background.submit(prepare, finish, window.notices.show_error)
+    )
 
 
 def start_actions(program: Program, window: MainWindow, request: ViewRequest) -> None:
