@@ -388,7 +388,7 @@ class MainWindow(QMainWindow):
             self._finish = finish
             raise
         if self._was_shown:
-            freeze_startup_objects()
+            QTimer.singleShot(0, self, freeze_startup_objects)  # a turn of its own: 0.1 s
 
     def set_chat(self, chat: ChatDock) -> None:
         """Put the chat in its dock, and connect it."""
