@@ -32,12 +32,12 @@ from app.agent.answers.evidence import (
 )
 from app.agent.answers.facts import (
     Facts,
+    bears_on,
     concepts_of,
     contradiction,
     facts_of,
     findings_in,
     item_facts,
-    judges,
     miscounted,
     order_against,
     organs_in,
@@ -87,6 +87,25 @@ _NOW = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d])")
+_DAY = re.compile(r"(?<!\d)(?:19|20)\d\d(-?)(?P<month>0[1-9]|1[0-2])\1\d\d(?!\d)")
+_MONTH = re.compile(
+    r"\b(?:Jan(?:uar|uary)?|Feb(?:ruar|ruary)?|March|März|Mar|April|Apr|May|Mai|June?|Juni|July?|"
+    r"Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\b"
+)
+_MONTHS = {
+    name: month
+    for month, names in enumerate(
+        ("Jan", "Feb", "Mar Mär", "Apr", "May Mai", "Jun", "Jul", "Aug", "Sep", "Oct Okt", "Nov", "Dec Dez"),
+        start=1,
+    )
+    for name in names.split()
+}
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
+    r"(?<!is )(?<!are )(?:measured|described|reported|mentioned|noted|scored|flagged))\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that may speak of an earlier image, if they name none."""
 _CHANGE = re.compile(
     r"\b(?:from|then|than|since|both|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
     r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
@@ -122,6 +141,7 @@ _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|
 _REACH = 80  # characters before a figure in which its name may stand
 _MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
+_LEAST = 3  # characters of a tool's word, at most, by which it is not named
 _MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
@@ -234,11 +254,8 @@ class Claims:
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
         self._read: dict[int, Facts] = {}
-        years = {number: self._years(number) for number in self._results}
-        own = [found for number, found in years.items() if number not in self._elsewhere]
-        theirs = [years[number] for number in self._elsewhere]
-        self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
-        self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
+        # Years and months by which the images asked about, and the others, may be spoken of.
+        self._our_times, self._their_times = self._times()
         self._named: dict[int, frozenset[str]] = {}
         self._ours, self._theirs = self._words_of_images()
         # Whether a heading, or the sentence before, speaks of another image than is asked about.
@@ -330,15 +347,18 @@ class Claims:
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
+        counts = "" if general else in_digits(figures, None)
         figures = "" if general else in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        numbers = [*NUMBER.finditer(figures)]
+        numbers = [*NUMBER.finditer(counts)]
         few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
         for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
-            why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
+            told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
+            why = self._figure(before, one, part.known) if told else ""
+            why = why or self._count(one, counts, part.known)
             if why and few and self._is_derived(one, figures, parts):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
@@ -349,14 +369,16 @@ class Claims:
                 yield places[one.end() - 1] + 1, "this date is in no result"
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
+        cited_so_far = set[int]()
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
             self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
+            cited_so_far.update(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
-                told += self._of_words(words, part, right=part.end not in wrong)
+                told += self._of_words(words, part, cited_so_far, right=part.end not in wrong)
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -372,8 +394,13 @@ class Claims:
         """Return the texts of the items that a part of a sentence cites, by their ids."""
         return self._texts_of(key for key in part.ids if "." in key)
 
-    def _of_words(self, words: str, part: _Part, *, right: bool) -> Iterator[str]:
-        """Yield what is wrong with what a part of a sentence says; `right` are its figures."""
+    def _of_words(
+        self, words: str, part: _Part, before: Collection[int], *, right: bool
+    ) -> Iterator[str]:
+        """Yield what is wrong with what a part of a sentence says; `right` are its figures.
+
+        A finding in it may rest on what was cited `before`: "this tumour".
+        """
         items = self._items_of_part(part)
         if against := self._contradiction(words, part, items):
             yield against
@@ -381,7 +408,7 @@ class Claims:
         if right and (found := self._of_item(words, items)):
             yield found
             return
-        yield from self._statement(words, part.known)
+        yield from self._statement(words, part.known, before)
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:
         """Return the parts of a sentence, each up to its citation.
@@ -424,7 +451,8 @@ class Claims:
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                if earlier or (self._carried and not named) or _names(sentence, why):
+                past = not named and (_PAST.search(said) or self._names_tool(number, said))
+                if earlier or (self._carried and not named) or past or _names(sentence, why):
                     self._carried = True
                 else:
                     yield why
@@ -438,22 +466,33 @@ class Claims:
             for one in pattern.finditer(text):
                 if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
                     yield one.start(), other
-        for one in _YEAR.finditer(text):
-            if one[0] in self._their_years | self._our_years:
-                yield one.start(), one[0] in self._their_years
+        for place, time in _times_in(text):
+            if (time in self._their_times) != (time in self._our_times):
+                yield place, time in self._their_times
 
     def _words_of_images(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """Return patterns of the words that mean the images asked about, and the others, only."""
-        notes = self._director.intent.scene.images
-        asked = [i for i in notes if i.get("id") in self._director.intent.images] or notes[:1]
-        own = {str(note.get("modality")) for note in asked}
-        others = {str(note.get("modality")) for note in notes if note not in asked}
+        own, others = ({str(note.get("modality")) for note in notes} for notes in self._images())
 
         def only(kinds: set[str]) -> re.Pattern[str]:
             words = [word for word, every in _MODALITIES.items() if not kinds.isdisjoint(every)]
             return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b", re.IGNORECASE)
 
         return only(own - others), only(others - own)
+
+    def _images(self) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
+        """Return the notes on the images that are asked about, and on the others."""
+        intent = self._director.intent
+        notes = intent.scene.images
+        asked = [note for note in notes if note.get("id") in intent.images] or notes[:1]
+        return asked, [note for note in notes if note not in asked]
+
+    def _names_tool(self, number: int, words: str) -> bool:
+        """Return whether words name a result by its tool, which no image asked about has seen."""
+        tools = {one: set(item.call.name.split("_")) for one, item in self._results.items()}
+        ours = set[str]().union(*(tools[one] for one in tools if one not in self._elsewhere))
+        said = tokens_of(words)
+        return any(one.text in tools[number] - ours and len(one.text) > _LEAST for one in said)
 
     def _numbers_in(self, sentence: str) -> Iterator[int]:
         for found in citations(sentence, self._items):
@@ -468,19 +507,24 @@ class Claims:
     def _of_other_images(self) -> Iterator[tuple[int, str]]:
         """Yield which results are of an image that is not asked about, each with its mark."""
         record, intent = self._director.record, self._director.intent
-        notes = intent.scene.images
-        asked = [note for note in notes if note.get("id") in intent.images] or notes[:1]
-        about = frozenset[str]().union(*(record.sources(note) for note in asked))
+        about = frozenset[str]().union(*(record.sources(note) for note in self._images()[0]))
         concerned = relevant_results(record, intent, (), by_rules=False)
         for number, item in self._results.items():
             if about and item.images and item.sources.isdisjoint(about):
                 image = concerned.other_image_name(item) or "another image"
                 yield number, f"result {number} is of {image}"
 
-    def _years(self, number: int) -> set[str]:
-        """Return the years that a result names, by which an image may be spoken of."""
-        texts = _strings(self._results[number].message.data)
-        return {one[0] for text in texts for one in _YEAR.finditer(text[:_MOST_STRINGS])}
+    def _times(self) -> tuple[set[int], set[int]]:
+        """Return the years and months of the images asked about with their results; and others."""
+        ours, theirs = set[int](), set[int]()
+        notes = self._director.intent.scene.images
+        asked, _ = self._images()
+        every = [(note in asked, note) for note in notes]
+        every += [(n not in self._elsewhere, i.message.data) for n, i in self._results.items()]
+        for own, said in every:
+            times = (_times_in(text[:_MOST_STRINGS]) for text in _strings(said))
+            (ours if own else theirs).update(time for one in times for _, time in one)
+        return ours, theirs
 
     def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the texts of items by their ids; without those that there are not."""
@@ -514,23 +558,25 @@ class Claims:
         return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
-        """Return what the cited item is, if a sentence tells another one of its result instead.
+        """Return what the cited items are, if a sentence tells another one of their result instead.
 
         That is also one of another organ.
         """
-        if len(items) > 1:
-            return ""
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
-        alike = {one: shared(words, told) for one, told in every.items()}
-        own, other = organs_in(text), organs_in(words)
+        alike = shared(words, items.values())
+        others = [shared(words, [told]) for one, told in every.items() if one not in items]
+        own, other = organs_in(" . ".join(items.values())), organs_in(words)
         shown = subjects_in(words, _statement_words(self._plans))
         number = int(key.partition(".")[0])
         doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
         if not re.search(r"\d", words) and doubtful:
             return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
-        if any(alike.values()) and (elsewhere or not alike.get(key)):
+        told = {word for word in alike if word[0].isalpha()}
+        # Its number is told: then only a finding's or an organ's name tells another item.
+        more = [{w for w in one - told if alike == told or w[:1] in "FCO"} for one in others if one >= told]
+        if (elsewhere and alike) or (any(more) if told else not alike and any(others)):
             return f"{key} is {text}"
         return ""
 
@@ -680,7 +726,9 @@ class Claims:
 
     # -- statements
 
-    def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+    def _statement(
+        self, words: str, cited: Sequence[int], before: Collection[int]
+    ) -> Iterator[str]:
         words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
@@ -690,10 +738,10 @@ class Claims:
                 for number in cited
                 if self._results[number].message.output.get("reliable") is False
             )
-        yield from self._finding(words, cited)
+        yield from self._finding(words, cited, before)
         for index in sorted(subjects_in(words, _statement_words(self._plans))):
             statement = self._plans.statements[int(index)]
-            numbers = cited or self._spoken_of(words)
+            numbers = before or self._spoken_of(words)
             shown = [number for number in numbers if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
@@ -707,7 +755,9 @@ class Claims:
         if said and (cited or len(said) == len(against)):
             yield said[0]
 
-    def _finding(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+    def _finding(
+        self, words: str, cited: Sequence[int], before: Collection[int]
+    ) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
         tokens = tokens_of(words)
         by_pack = {
@@ -716,8 +766,8 @@ class Claims:
             for place in found.positions
         }
         for place, key in findings_in(words).items():
-            numbers = cited or self._spoken_of(words)
-            if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
+            numbers = before or self._spoken_of(words)
+            if place in by_pack or any(self._speaks_of(number, key, words) for number in numbers):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
@@ -728,11 +778,10 @@ class Claims:
             return self._results
         return [number for number in self._results if number not in self._elsewhere]
 
-    def _speaks_of(self, number: int, concept: str) -> bool:
+    def _speaks_of(self, number: int, concept: str, words: str) -> bool:
         """Return whether a result names a finding, or judges an organ; see `findings_in`."""
-        if concept not in self._concepts(number):
-            return False
-        return not concept.startswith("O") or judges(self._facts(number), concept)
+        named = concept in self._concepts(number)
+        return named and bears_on(self._facts(number), concept, words)
 
     def _concepts(self, number: int) -> frozenset[str]:
         """Return the findings and organs that a result, or the description of its tool, names."""
@@ -931,6 +980,14 @@ def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
 def _names(sentence: str, why: str) -> bool:
     """Return whether a sentence itself names the image that a mark names."""
     return why.partition(" is of ")[2].casefold() in sentence.casefold()
+
+
+def _times_in(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the years and months (1 to 12) in a text, with their places."""
+    yield from ((one.start(), int(one[0])) for one in _YEAR.finditer(text))
+    yield from ((one.start(), int(one["month"])) for one in _DAY.finditer(text))
+    for one in _MONTH.finditer(text):
+        yield one.start(), _MONTHS[one[0][:3]]
 
 
 def _dates(text: str) -> Iterator[frozenset[int]]:

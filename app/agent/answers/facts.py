@@ -32,17 +32,6 @@ _PHRASES = (
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
 )
 """Phrases that say that something is present or absent, each with the one word it stands for."""
-_PART = r"(?:lobe|zone|field|pole|third|quadrant)s?"
-_LEVELS = {
-    level: re.compile(
-        rf"\b(?:(?:{word})\W{{1,3}}{_PART}|{_PART}\W{{1,3}}(?:{word})|{more})\b", re.I
-    )
-    for level, word, more in (
-        ("upper", "upper|superior", r"apical|(?-i:[RL]UL)|ober(?:lappen|feld|geschoss|pol)\w*"),
-        ("middle", "middle|mid", r"(?-i:RML)|mittel(?:lappen|feld|geschoss)\w*"),
-        ("lower", "lower|inferior", r"basal|(?-i:[RL]LL)|unter(?:lappen|feld|geschoss|pol)\w*"),
-    )
-}
 _GRADES = {
     "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
     "low": r"low|below normal|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig"
@@ -51,10 +40,6 @@ _GRADES = {
     r"|within (?:the )?(?:normal |reference )?(?:limits|range)",
 }
 _GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
-_SIZES = {
-    "small": re.compile(r"\b(?:small|tiny|minimal|mild|discrete|klein\w*|gering\w*)\b", re.I),
-    "large": re.compile(r"\b(?:large|big|massive|severe|marked|groß\w*|ausgedehnt\w*)\b", re.I),
-}
 _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
@@ -88,11 +73,11 @@ _CLAUSE = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")
 _HEDGED = re.compile(
-    r"\b(?:may|might|possibl\w*|probabl\w*|suspect\w*|suspicio\w*|suggest\w*|likely|unlikely|"
-    r"question\w*|whether|if|uncertain|unclear|undecided|borderline|cannot|can['’]?t|could|"
+    r"\b(?:may|might|possibl\w*|suspect\w*|suspicio\w*|"
+    r"question\w*|whether|(?<!as )if|uncertain|unclear|undecided|borderline|cannot|can['’]?t|could|"
     r"versus|vs|doubt\w*|reliab\w*|unreliab\w*|not\s+(?:\w+\s+)?(?:excluded|ruled|decid\w+|sure|"
     r"only|just|looked|assess\w*|examin\w*|check\w*|measur\w*|cover\w*|evaluat\w*|available)|"
-    r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|wahrscheinlich\w*|ob|"
+    r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|ob|"
     r"könnte\w*|kann|nicht\s+(?:\w+\s+)?(?:ausgeschlossen|auszuschließen|sicher|nur|beurteil\w*|"
     r"untersuch\w*|geprüft|gemessen))\b|\?",
     re.IGNORECASE,
@@ -113,8 +98,11 @@ _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
 """Parts of keys whose number counts what the rest names."""
 _ENDINGS = (
     *("ements", "ement", "ments", "ment", "ations", "ation", "ated", "ings", "ing", "ern", "ed"),
-    *("en", "er", "em", "es", "e", "n", "s"),
+    *("ische", "isch", "eal", "ical", "ous", "ien", "ies", "ary", "al", "ic", "ie", "us", "um"),
+    *("en", "er", "em", "es", "y", "e", "n", "s", "a"),
 )
+_SPELT = str.maketrans("kzKZ", "ccCC")
+"""German letters of Latin words, which are compared as the English ones: "Hydrozephalus"."""
 _FALSE = ("no", "none", "absent", "negative", "nein", "kein", "keine", "not found")
 _TRUE = ("yes", "present", "positive", "ja", "vorhanden", "found")
 _THERE = ("present", "detected", "found", "flagged", "positive", "visible", "seen")
@@ -223,14 +211,13 @@ def read(text: str) -> Iterator[Fact]:
     """Yield what a text says, clause by clause."""
     for pattern, word in _PHRASES:
         text = pattern.sub(word, text)
-    general = bool(_HEDGED.search(text) or _GENERAL.search(text))
     at = 0
     for cut in (*_CLAUSE.finditer(text), None):
         clause = text[at : cut.start() if cut else len(text)]
         at = cut.end() if cut else at
         fact = _clause(clause)
         if fact.words or fact.sides:
-            yield replace(fact, asserts=not general)
+            yield replace(fact, asserts=not (_HEDGED.search(clause) or _GENERAL.search(text)))
 
 
 def _about(key: str) -> Fact:
@@ -303,7 +290,7 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
             continue
         if word in _words("VERBS"):
             after_no = False
-        if word in _words("NOT") or word in empty or len(word) < 3:
+        if word in _words("NOT") | empty or len(word) < 3 or word.endswith(("n't", "n’t")):
             continue
         if any(pattern.fullmatch(word) for pattern in _SIDES.values()) or _BOTH.fullmatch(word):
             continue
@@ -313,8 +300,8 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
 
 def stem(word: str) -> str:
     """Return a word without its ending, in lower case and without umlauts."""
-    low = word.casefold().replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
-    low = low.replace("ß", "ss")
+    low = word.casefold().translate(_SPELT).replace("ä", "ae").replace("ö", "oe")
+    low = low.replace("ü", "ue").replace("ß", "ss")
     for _ in range(2):
         ending = next(
             (end for end in _ENDINGS if low.endswith(end) and len(low) - len(end) > 3), ""
@@ -337,21 +324,18 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
         if why := _side_against(clause, told, both=cited):
             return why
     if cited and (
-        why := _level_against(sentence, told)
-        or _grade_against(sentence, told)
-        or _size_against(sentence, told)
+        why := _opposite_against(sentence, told) or _grade_against(sentence, told)
     ):
         return why
-    if _HEDGED.search(sentence):
-        return ""
     figures = _figures(sentence)
-    # A figure alone is told of what is there and of what is not.
-    others = [one for one in told if not any(_near(value, one[1].values) for value in figures)]
     for clause in read(sentence):
+        if not clause.asserts:
+            continue
         tells = clause.denied or _EXISTS.search(sentence if "|" in sentence else clause.text)
-        if why := _denial_against(clause, told if tells else others, cited=cited):
+        # A figure alone is told of what is there and of what is not.
+        if why := _denial_against(clause, told, () if tells else figures, cited=cited):
             return why
-    return _comparison_against(sentence, facts)
+    return "" if _HEDGED.search(sentence) else _comparison_against(sentence, facts)
 
 
 def _parts(sentence: str) -> Iterator[Fact]:
@@ -403,24 +387,61 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
     return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
 
 
-def _level_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return where results say that something lies, if a sentence puts it higher or lower."""
-    said = _levels_of(sentence)
-    placed = [(number, fact) for number, fact in told if _levels_of(fact.text)]
-    if not said or any(said & _levels_of(fact.text) for _, fact in placed):
-        return ""
-    return next((f"result {number} says: {fact.text[:90]}" for number, fact in placed), "")
+def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call large, lower or temporal, and a sentence small, upper or frontal."""
+    for part in re.split(r"[,;:()]", sentence):
+        words = (_row(part).words or _row(sentence).words) - {_ABNORMAL}
+        for group in {group for group, _ in _attributes(part)}:
+            said = {one for one in _attributes(part) if one[0] == group}
+            placed = [
+                (number, fact)
+                for number, fact in told
+                if any(one[0] == group for one in _attributes(fact.text))
+            ]
+            if not any(said & _attributes(fact.text) for _, fact in placed):
+                for number, fact in placed:
+                    if words & fact.words:
+                        return f"result {number} says: {fact.text[:90]}"
+    return ""
 
 
-def _levels_of(text: str) -> set[str]:
-    return {level for level, pattern in _LEVELS.items() if pattern.search(text)}
+def _opposed(text: str, other: str) -> bool:
+    """Return whether two texts name opposites, such as medial and lateral."""
+    said, told = _attributes(text), _attributes(other)
+    groups = {group for group, _ in said} & {group for group, _ in told}
+    return any(not any(one in told for one in said if one[0] == group) for group in groups)
+
+
+@lru_cache(maxsize=1024)
+def _attributes(text: str) -> frozenset[tuple[int, int]]:
+    """Return the attributes that a text names: (group, which of the group's opposites)."""
+    tokens = tokens_of(text.translate(_SPELT))
+    terms = [set(one.positions) for one in _vocabulary().find(tokens) if len(one.positions) > 1]
+    groups = [
+        tuple(map(int, one.owner.split()))
+        for one in _opposites().find(tokens)
+        if not any(term >= set(one.positions) for term in terms)  # "small bowel"
+    ]
+    return frozenset((group, which) for group, which in groups)
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> Vocabulary:
+    return Vocabulary(
+        (f"{group} {which}", word.translate(_SPELT))
+        for group, line in enumerate(word_lists("statements")["OPPOSITES"].splitlines())
+        for which, words in enumerate(line.split("|"))
+        for word in phrases(words)
+    )
 
 
 def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return the flag of a value that a sentence calls high, low or normal, and that is not."""
     part = _row(sentence)
     said = {grade for grade, pattern in _GRADE.items() if pattern.search(sentence)}
-    if len(said) != 1:
+    if not said and any(_judged(word[0])[1] for word in _WORD.finditer(sentence)):
+        said = {"high", "low"}  # "impaired": anything but normal
+    elif len(said) != 1:
         return ""
     words = _GRADES[next(iter(said))]
     denied = bool(re.search(rf"\b(?:not|nicht|no)\s+(?:\w+\s+)?(?:{words})\b", sentence, re.I))
@@ -442,20 +463,6 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     if not alike or agrees != denied or (denied and len(alike) > 1):
         return ""
     return f"result {alike[0][1]} says: {alike[0][3].text[:90]}"
-
-
-def _size_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results call small, if a sentence calls it large, or the other way."""
-    part, said = _row(sentence), _sizes_of(sentence)
-    findings = {word for word in part.words if word[0] == "F"}
-    sized = [(n, fact) for n, fact in told if findings & fact.words and _sizes_of(fact.text)]
-    if not said or any(said & _sizes_of(fact.text) for _, fact in sized):
-        return ""
-    return next((f"result {number} says: {fact.text[:90]}" for number, fact in sized), "")
-
-
-def _sizes_of(text: str) -> set[str]:
-    return {size for size, pattern in _SIZES.items() if pattern.search(text)}
 
 
 def order_against(sentence: str, items: Mapping[str, str]) -> str:
@@ -491,32 +498,42 @@ def _meant(words: str, told: Sequence[tuple[str, Fact]]) -> tuple[str, Fact] | N
     return best[0] if len(best) == 1 else None
 
 
-def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bool) -> str:
+def _denial_against(
+    clause: Fact, told: Sequence[tuple[int, Fact]], figures: Sequence[float], *, cited: bool
+) -> str:
     """Return what results say where a clause denies it, or the other way; "" for nothing.
 
-    Of a cited result it is enough that it judges the same organ.
+    Of a cited result it is enough that it judges the same organ. What has one of the `figures`
+    is not contradicted.
     """
     plain = {word for word in clause.words if not word.startswith("O")}
-    agreed: set[str] = set()
-    against: list[tuple[int, Fact, set[str]]] = []
+    agreed = set[tuple[str, object]]()
+    against: list[tuple[int, Fact, set[tuple[str, object]]]] = []
     for number, fact in told:
         other_side = clause.sides and fact.sides and clause.sides.isdisjoint(fact.sides)
-        if other_side or not fact.asserts:
+        if other_side or not fact.asserts or _opposed(clause.text, fact.text):
             continue
         shared = clause.words & fact.words
         organ = any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
-        if concepts := {word for word in alike if word[0] in "FC"}:
+        if concepts := {word for word in alike if word[0] in "FC"} - _generic():
             alike = concepts  # which is what is there or not, rather than the words around it
-        differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
-        agreed |= alike - differ
+        near = any(_near(value, fact.values) for value in figures)
+        differ = {
+            word
+            for word in alike
+            if not near and (word in clause.denied) != (word in fact.denied)
+        }
+        # "Subdural" is not borne out by what is said of bleeding elsewhere.
+        own = _attributes(clause.text) & _attributes(fact.text)
+        agreed |= {(word, one) for word in alike - differ for one in (*own, None)}
         told_words = clause.words - {_ABNORMAL} or clause.words
         # What the field has a word for is compared wherever it stands.
-        named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
+        named = any(word[0] in "FC" for word in differ - _generic()) or (cited and organ and _ABNORMAL in differ)
         if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
-            against.append((number, fact, differ))
-    for number, fact, differ in against:
-        if differ.isdisjoint(agreed):
+            against.append((number, fact, {(word, one) for word in differ for one in own or (None,)}))
+    for number, fact, differing in against:
+        if differing.isdisjoint(agreed):
             return f"result {number} says: {fact.text[:90]}"
     return ""
 
@@ -569,11 +586,13 @@ def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) ->
     return ""
 
 
-def shared(words: str, item: str) -> int:
-    """Return how much a sentence has of an item's text: words, sides, and its number."""
-    one, other = _row(words), item_facts([item])[0]
-    figures = sum(_near(value, other.values) for value in one.values)
-    return len((one.words & other.words) - {_ABNORMAL}) + figures
+def shared(words: str, items: Iterable[str]) -> frozenset[str]:
+    """Return what a sentence has of the texts of items: words and numbers."""
+    one = _row(words)
+    told = [item_facts([item])[0] for item in items]
+    values = [value for item in told for value in item.values]
+    figures = {f"{value}" for value in one.values if _near(value, values)}
+    return (one.words & _NONE.union(*(item.words for item in told)) - {_ABNORMAL}) | figures
 
 
 def _near(value: float, values: Iterable[float]) -> bool:
@@ -597,9 +616,16 @@ def findings_in(sentence: str) -> dict[int, str]:
     return {place: key for place, key in found if judged or not key.startswith("O")}
 
 
-def judges(facts: Facts, organ: str) -> bool:
-    """Return whether a result says of an organ that it is normal, or not, or may be."""
-    return any({organ, _ABNORMAL} <= fact.words for fact in facts.said)
+def bears_on(facts: Facts, concept: str, words: str) -> bool:
+    """Return whether a result that names a concept says anything of what words say of it.
+
+    Of an organ it must say that it is normal, or not, or may be; and what it says of the medial
+    meniscus bears not on the lateral one.
+    """
+    needed = {concept, _ABNORMAL} if concept.startswith("O") else {concept}
+    told = [fact for fact in facts.said if needed <= fact.words]
+    same = any(not _opposed(words, fact.text) for fact in told)
+    return same or not (told or concept.startswith("O"))
 
 
 def concepts_of(text: str) -> frozenset[str]:
@@ -623,10 +649,16 @@ def _implied() -> Mapping[str, frozenset[str]]:
     return {one[0]: frozenset(one[1:]) for one in named}
 
 
+@lru_cache(maxsize=1)
+def _generic() -> frozenset[str]:
+    """Return the concepts that are always of something: an allergy to latex is not one to wheat."""
+    return frozenset(_concepts_in(word_lists("statements")["GENERIC"]).values())
+
+
 @lru_cache(maxsize=1024)
 def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
-    tokens = tokens_of(text)
+    tokens = tokens_of(text.translate(_SPELT))
     found = _vocabulary().find(tokens)
     whole = [  # what is no part of a longer phrase
         one
@@ -634,18 +666,29 @@ def _concepts_in(text: str) -> Mapping[int, str]:
         if not any(set(one.positions) < set(other.positions) for other in found)
     ]
     ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
-    return {tokens[one.first].start: one.owner for one in ordered}
+    named = {tokens[one.first].start: one.owner for one in ordered}
+    covered = {place for one in whole for place in one.positions if one.owner[0] != "O"}
+    for place, token in enumerate(tokens):
+        if place not in covered and token.text.endswith(_suffixes()):
+            named[token.start] = f"F{stem(token.text)}"
+    return named
 
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> Vocabulary:
     lists = word_lists("statements")
     return Vocabulary(
-        (f"{kind[0]}{number}", word)
+        (f"{kind[0]}{number}", word.translate(_SPELT))
         for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
         for number, line in enumerate(lists[kind].splitlines())
         for word in phrases(line)
     )
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> tuple[str, ...]:
+    """Return endings of names of diseases that the vocabulary need not list."""
+    return tuple(word.translate(_SPELT) for word in phrases(word_lists("statements")["ENDINGS"]))
 
 
 @lru_cache(maxsize=1)

@@ -132,10 +132,11 @@ def rounded(found: re.Match[str], before: str) -> tuple[float, int]:
     return said, decimals
 
 
-def in_digits(text: str, vocabulary: Vocabulary) -> str:
+def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
     """Return a text of the same length with numbers in words as digits, where they count.
 
-    They count before a unit ("ten millimetres") and before a finding ("three small nodules").
+    They count before a unit ("ten millimetres") and before a finding ("three small nodules"), or
+    without a vocabulary before any word.
     Dots in German thousands become commas.
     """
     values = _number_words()
@@ -147,7 +148,7 @@ def in_digits(text: str, vocabulary: Vocabulary) -> str:
         behind = text[found.end() :]
         words = re.match(r"(?:\s+(?!(?:of|in|on|and|is|are)\b)[\w-]+){1,3}", behind)
         counted = words is not None and any(
-            subjects_in(word, vocabulary) for word in words[0].split()
+            vocabulary is None or subjects_in(word, vocabulary) for word in words[0].split()
         )
         if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
             return found[0]
