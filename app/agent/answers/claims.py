@@ -37,7 +37,9 @@ from app.agent.answers.facts import (
     contradiction,
     facts_of,
     findings_in,
+    is_generic,
     item_facts,
+    judged,
     miscounted,
     order_against,
     organs_in,
@@ -52,6 +54,7 @@ from app.agent.answers.figures import (
     figures_in_text,
     in_digits,
     name_and_unit_of,
+    parts_of,
     rounded,
     same_figure,
     subjects_in,
@@ -115,7 +118,7 @@ _CHANGE = re.compile(
 )
 _DERIVED = re.compile(
     rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
-    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b",
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b|\b(?:per|pro)\b",
     re.IGNORECASE,
 )
 """Words of sentences in which a figure may be the sum or the difference of others."""
@@ -166,6 +169,7 @@ _NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNOREC
 _THE = re.compile(
     r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
 )
+_THIS = re.compile(r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I)
 _REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
@@ -408,7 +412,7 @@ class Claims:
         if right and (found := self._of_item(words, items)):
             yield found
             return
-        yield from self._statement(words, part.known, before)
+        yield from self._statement(words, part.known, before, items)
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:
         """Return the parts of a sentence, each up to its citation.
@@ -553,6 +557,8 @@ class Claims:
                 return why
             if why := self._wrong_item(words, items):
                 return why
+        if not part.known and _DECLINED.search(words):
+            return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
         return contradiction(words, facts, cited=bool(part.known))
@@ -595,6 +601,10 @@ class Claims:
             if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
             and not _YEAR.fullmatch(one[0])
         ]
+        parts = parts_of(words)
+        for key, text in items.items():
+            if any(parts.get(whole, part) != part for whole, part in parts_of(text).items()):
+                return f"{key} is {text}"
         own = [one for text in items.values() for one in figures_in_text(text)]
         if not said or not own:
             return ""
@@ -619,7 +629,8 @@ class Claims:
         texts = self._texts_of(key for part in parts for key in part.ids).values()
         known = {one for text in (others, *texts) for one in figures_in_text(text)}
         percent = unit == "%"
-        values = {abs(one.value) for one in known if percent or one.unit == unit}
+        per = re.match(r"\s*(?:per|pro|/)\s", figures[found.end() :]) is not None
+        values = {abs(one.value) for one in known if percent or per or one.unit == unit}
         if not 2 <= len(values) <= _MOST_ADDED:
             return False
         made = {sum(values)} | {
@@ -628,24 +639,24 @@ class Claims:
             for other in values
             if other
         }
-        if percent:
+        if percent or per:
             made |= {
-                100 * one / other for one in values for other in values | {sum(values)} if other
+                (100 if percent else 1) * one / other for one in values for other in values | {sum(values)} if other
             }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
-        if found["unit"] or found["tight_unit"]:
+        if found["unit"] or found["tight_unit"] or _YEAR.fullmatch(found[0]):
             return ""
         behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
-        value, decimals = value_of(found)
-        if behind is None or decimals:
+        value, decimals = rounded(found, figures[: found.start()])
+        if behind is None or decimals > 0:
             return ""
         numbers = cited or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
-        return miscounted(behind[0], value, facts)
+        return miscounted(behind[0], value, facts, decimals)
 
     def _given(self, history: Iterable[Message]) -> Iterator[Figure]:
         """Yield the figures of questions, image notes and failed calls."""
@@ -727,7 +738,11 @@ class Claims:
     # -- statements
 
     def _statement(
-        self, words: str, cited: Sequence[int], before: Collection[int]
+        self,
+        words: str,
+        cited: Sequence[int],
+        before: Collection[int],
+        items: Mapping[str, str],
     ) -> Iterator[str]:
         words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
@@ -739,7 +754,7 @@ class Claims:
                 if self._results[number].message.output.get("reliable") is False
             )
         yield from self._finding(words, cited, before)
-        for index in sorted(subjects_in(words, _statement_words(self._plans))):
+        for index in sorted(self._stated(words, items)):
             statement = self._plans.statements[int(index)]
             numbers = before or self._spoken_of(words)
             shown = [number for number in numbers if self._shows(number, index)]
@@ -764,13 +779,36 @@ class Claims:
             tokens[place].start
             for found in _statement_words(self._plans).find(tokens)
             for place in found.positions
+            if self._plans.statements[int(found.owner)].tools
         }
-        for place, key in findings_in(words).items():
-            numbers = before or self._spoken_of(words)
-            if place in by_pack or any(self._speaks_of(number, key, words) for number in numbers):
+        named = findings_in(words)
+        numbers = before or self._spoken_of(words)
+        for place, key in named.items():
+            # "The tumour" may be one of another result.
+            told = self._results if _THIS.search(words[:place]) else numbers
+            known = any(self._speaks_of(number, key, words) for number in told)
+            if place in by_pack or known or (cited and is_generic(key)):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+        if named and not cited:  # of another organ than any result
+            organs = organs_in(words)
+            if organs and not any(organs & self._concepts(number) for number in numbers):
+                yield self._unsupported()
+
+    def _stated(self, words: str, items: Mapping[str, str]) -> set[str]:
+        """Return the packs' statements that words make, by their places.
+
+        Findings that no pack has a tool for are those of `_finding`, and that a cited item is
+        normal is no statement of a pack.
+        """
+        about = bool(items) and bool(shared(words, items.values()))
+        return {
+            found.owner
+            for found in _statement_words(self._plans).find(tokens_of(words))
+            if self._plans.statements[int(found.owner)].tools
+            and not (about and judged(found.entry))
+        }
 
     def _spoken_of(self, words: str) -> Iterable[int]:
         """Return the results that a sentence without citations may rest on."""

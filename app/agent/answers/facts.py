@@ -33,9 +33,10 @@ _PHRASES = (
 )
 """Phrases that say that something is present or absent, each with the one word it stands for."""
 _GRADES = {
-    "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
+    "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)"
+    r"|\w+(?:cytosis|zytose)",
     "low": r"low|below normal|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig"
-    r"|hypo\w+(?:a?emia|ämie)",
+    r"|hypo\w+(?:a?emia|ämie)|\w+(?:penia|penie)",
     "normal": r"(?<!below )(?<!above )normal\w*|im normbereich"
     r"|within (?:the )?(?:normal |reference )?(?:limits|range)",
 }
@@ -67,7 +68,8 @@ _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
     r"|,\s*(?=(?:and\s+|und\s+)?(?:there\s+(?:is|are)|an?|the|with|small|mild|moderate|large|severe|"
-    r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne)\b)"
+    r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne|which|who|so|because|since|suggesting|"
+    r"indicating|was|weil|da|sodass)\b)"
     r"|\b(?:and|und)\s+(?=(?:there|no|without|kein\w*|ohne|the|der|die|das|es)\b)",
     re.IGNORECASE,
 )
@@ -110,8 +112,18 @@ _IS_THERE = re.compile(
     r"\b(?:found|flagged|present|detected|positive|visible|seen):? (yes|no|true|false)\b",
     re.IGNORECASE,
 )
+_ALLERGY_TO = re.compile(
+    r"\ballerg\w+\W+(?:\w+\s+)?(?:to|against|gegen|auf)\s+((?:(?!(?:is|are|was|ist|war)\b)\w+\s*){1,2})",
+    re.IGNORECASE,
+)
+_ALLERGY_OF = re.compile(r"\b(\w{3,}?)[\s-]?allerg(?:y|ies|ien?)\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"\b(?:count|share|volume|area|diameter|length|width|thickness|size|positive)\b", re.IGNORECASE
+)
+_CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
+_LONG = 6  # letters of a word that compounds are taken apart for
 _MOST = 400  # facts of one result
 _CHARS = 20_000  # of one text
 _ENOUGH = 0.6  # share of a sentence's words that a result must have to contradict it
@@ -188,7 +200,9 @@ def item_facts(texts: Sequence[str]) -> list[Fact]:
             absent = there[1].casefold() in ("no", "false")
             facts.append(replace(row, denied=row.words if absent else _NONE))
         elif row.values:
-            facts.append(replace(row, asserts=bool(row.denied)))
+            # What has a size is there.
+            there = bool(row.denied or (_MEASURED.search(text) and any(row.values)))
+            facts.append(replace(row, asserts=there))
         else:
             facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
     return facts
@@ -324,7 +338,9 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
         if why := _side_against(clause, told, both=cited):
             return why
     if cited and (
-        why := _opposite_against(sentence, told) or _grade_against(sentence, told)
+        why := _opposite_against(sentence, told)
+        or _object_against(sentence, told)
+        or _grade_against(sentence, told)
     ):
         return why
     figures = _figures(sentence)
@@ -435,6 +451,15 @@ def _opposites() -> Vocabulary:
     )
 
 
+def _object_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call an allergy to something else than a sentence does."""
+    of = _objects(sentence)
+    alike = [(n, fact) for n, fact in told if _row(sentence).words & fact.words & _generic()]
+    if not of or any(of & _stems(fact.text) for _, fact in alike) or _row(sentence).denied:
+        return ""
+    return next((f"result {number} says: {fact.text[:90]}" for number, fact in alike), "")
+
+
 def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return the flag of a value that a sentence calls high, low or normal, and that is not."""
     part = _row(sentence)
@@ -503,8 +528,8 @@ def _denial_against(
 ) -> str:
     """Return what results say where a clause denies it, or the other way; "" for nothing.
 
-    Of a cited result it is enough that it judges the same organ. What has one of the `figures`
-    is not contradicted.
+    Of a cited result it is enough that it judges the same organ. With `figures`, a clause tells
+    what was measured rather than that it is there.
     """
     plain = {word for word in clause.words if not word.startswith("O")}
     agreed = set[tuple[str, object]]()
@@ -514,23 +539,28 @@ def _denial_against(
         if other_side or not fact.asserts or _opposed(clause.text, fact.text):
             continue
         shared = clause.words & fact.words
-        organ = any(word.startswith("O") for word in shared)
+        told_words = clause.words - {_ABNORMAL} or clause.words
+        most = len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)
+        organ = most or any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
-        if concepts := {word for word in alike if word[0] in "FC"} - _generic():
+        of = _objects(clause.text)
+        if of and alike & _generic() and of.isdisjoint(_stems(fact.text)):
+            continue
+        if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it
-        near = any(_near(value, fact.values) for value in figures)
+        measured = bool(figures and fact.values)
         differ = {
             word
             for word in alike
-            if not near and (word in clause.denied) != (word in fact.denied)
+            if not measured and (word in clause.denied) != (word in fact.denied)
         }
         # "Subdural" is not borne out by what is said of bleeding elsewhere.
         own = _attributes(clause.text) & _attributes(fact.text)
         agreed |= {(word, one) for word in alike - differ for one in (*own, None)}
-        told_words = clause.words - {_ABNORMAL} or clause.words
+        whole = cited and not figures and fact.words - _sizes() <= clause.words
         # What the field has a word for is compared wherever it stands.
-        named = any(word[0] in "FC" for word in differ - _generic()) or (cited and organ and _ABNORMAL in differ)
-        if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
+        named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
+        if differ and (named or whole or most):
             against.append((number, fact, {(word, one) for word in differ for one in own or (None,)}))
     for number, fact, differing in against:
         if differing.isdisjoint(agreed):
@@ -562,16 +592,20 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
     return ""
 
 
-def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) -> str:
+def miscounted(
+    behind: str, count: float, facts: Sequence[tuple[int, Facts]], decimals: int = 0
+) -> str:
     """Return how many results count of what stands behind a number; "" if it is that number.
 
-    A number of which a result tells anything under these words is not miscounted.
+    A number of which a result tells anything under these words is not miscounted; it is rounded
+    to `decimals`, -2 for hundreds.
     """
     words = _row(behind).words
     if not words:
         return ""
+    slack = 0.5 * 10.0**-decimals if decimals < 0 else 0
     for _, one in facts:
-        told = (fact for fact in one.said if count in fact.values)
+        told = (fact for fact in one.said if any(abs(v - count) <= slack for v in fact.values))
         if any(fact.words & words or not fact.words for fact in told):
             return ""
     for number, one in facts:
@@ -631,7 +665,9 @@ def bears_on(facts: Facts, concept: str, words: str) -> bool:
 def concepts_of(text: str) -> frozenset[str]:
     """Return the findings and organs that a text names, and what they are by definition."""
     named = frozenset(_concepts_in(text).values())
-    return named.union(*(_implied().get(one, _NONE) for one in named))
+    every = named.union(*(_implied().get(one, _NONE) for one in named))
+    cut = any(one.endswith(_CUT) for one in named)
+    return every | frozenset(_concepts_in("surgery").values()) if cut else every
 
 
 def organs_in(text: str) -> set[str]:
@@ -651,8 +687,32 @@ def _implied() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _generic() -> frozenset[str]:
-    """Return the concepts that are always of something: an allergy to latex is not one to wheat."""
+    """Return the concepts that are always of something: an allergy, a treatment."""
     return frozenset(_concepts_in(word_lists("statements")["GENERIC"]).values())
+
+
+def _objects(text: str) -> frozenset[str]:
+    """Return what an allergy that a text tells is to, without the words' endings."""
+    empty = _words("OPEN") | _words("NOISE") | _words("NO") | _words("VERBS")
+    return frozenset(
+        stem(word)
+        for one in _ALLERGY_TO.findall(text) or _ALLERGY_OF.findall(text)
+        for word in one.casefold().split()
+        if word not in empty and not _attributes(word)
+    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word[0]) for word in _WORD.finditer(text))
+
+
+def judged(word: str) -> bool:
+    """Return whether a word alone says that something is normal or not."""
+    return " " not in word and any(_judged(word))
+
+
+def is_generic(concept: str) -> bool:
+    return concept in _generic()
 
 
 @lru_cache(maxsize=1024)
@@ -678,11 +738,23 @@ def _concepts_in(text: str) -> Mapping[int, str]:
 def _vocabulary() -> Vocabulary:
     lists = word_lists("statements")
     return Vocabulary(
-        (f"{kind[0]}{number}", word.translate(_SPELT))
+        (f"{kind[0]}{number}", _within(word) if kind == "FINDINGS" else word.translate(_SPELT))
         for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
         for number, line in enumerate(lists[kind].splitlines())
         for word in phrases(line)
     )
+
+
+@lru_cache(maxsize=1)
+def _sizes() -> frozenset[str]:
+    """Return the words by which items say what they measure."""
+    return frozenset(stem(word) for word in ("count", "share", "volume", "area", "diameter"))
+
+
+def _within(word: str) -> str:
+    """Return a word's entry, by which a long one is also found in compounds: "Rippenfraktur"."""
+    entry = word.translate(_SPELT)
+    return f"*{entry}" if len(entry) > _LONG and entry.endswith("*") and " " not in entry else entry
 
 
 @lru_cache(maxsize=1)

@@ -48,6 +48,7 @@ KINDS = {
     "side": r"says (?:left|right)|^[\d.]+ is .*(?:left|right)",
     "negation": r"says: ",
     "no_evidence": r"no evidence in this session|cannot show this",
+    "order": r"\d[^;]*; .*\d| is a (?:fall|rise)",
     "other_image": r" is of ",
 }
 
