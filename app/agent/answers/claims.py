@@ -98,7 +98,20 @@ _MONTH = re.compile(
 _MONTHS = {
     name: month
     for month, names in enumerate(
-        ("Jan", "Feb", "Mar Mär", "Apr", "May Mai", "Jun", "Jul", "Aug", "Sep", "Oct Okt", "Nov", "Dec Dez"),
+        (
+            "Jan",
+            "Feb",
+            "Mar Mär",
+            "Apr",
+            "May Mai",
+            "Jun",
+            "Jul",
+            "Aug",
+            "Sep",
+            "Oct Okt",
+            "Nov",
+            "Dec Dez",
+        ),
         start=1,
     )
     for name in names.split()
@@ -169,7 +182,12 @@ _NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNOREC
 _THE = re.compile(
     r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
 )
-_THIS = re.compile(r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I)
+_THIS = re.compile(
+    r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I
+)
+_ADVICE = re.compile(
+    r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
+)
 _REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
@@ -581,7 +599,11 @@ class Claims:
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
         told = {word for word in alike if word[0].isalpha()}
         # Its number is told: then only a finding's or an organ's name tells another item.
-        more = [{w for w in one - told if alike == told or w[:1] in "FCO"} for one in others if one >= told]
+        more = [
+            {w for w in one - told if alike == told or w[:1] in "FCO"}
+            for one in others
+            if one >= told
+        ]
         if (elsewhere and alike) or (any(more) if told else not alike and any(others)):
             return f"{key} is {text}"
         return ""
@@ -641,7 +663,10 @@ class Claims:
         }
         if percent or per:
             made |= {
-                (100 if percent else 1) * one / other for one in values for other in values | {sum(values)} if other
+                (100 if percent else 1) * one / other
+                for one in values
+                for other in values | {sum(values)}
+                if other
             }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
@@ -770,9 +795,7 @@ class Claims:
         if said and (cited or len(said) == len(against)):
             yield said[0]
 
-    def _finding(
-        self, words: str, cited: Sequence[int], before: Collection[int]
-    ) -> Iterator[str]:
+    def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
         tokens = tokens_of(words)
         by_pack = {
@@ -788,6 +811,9 @@ class Claims:
             told = self._results if _THIS.search(words[:place]) else numbers
             known = any(self._speaks_of(number, key, words) for number in told)
             if place in by_pack or known or (cited and is_generic(key)):
+                continue
+            around = re.split(r"[,;:]", words[:place])[-1] + re.split(r"[,;:]", words[place:])[0]
+            if cited and _ADVICE.search(around):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return

@@ -8,13 +8,16 @@ a sentence shares too little with a result, nothing is said of it. The words of 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
+from app.agent.answers.items import ENTRY_ID
 from app.agent.answers.figures import NUMBER, value_of
 from app.agent.planning import Vocabulary, tokens_of
+from app.paths import resources_dir
 from app.tools.pack_plan import phrases, word_lists
 
 _SIDES = {
@@ -58,9 +61,11 @@ _COURSE = re.compile(
     r"\b(?:from|von)\s+(?P<first>\d+(?:[.,]\d+)?)[^.;]{0,40}?\s(?:to|auf)\s+(?P<last>\d+(?:[.,]\d+)?)",
     re.IGNORECASE,
 )
-_UP = re.compile(r"\b(?:rose|risen|increas\w*|grew|grown|gestiegen|stieg|zugenommen)\b", re.I)
+_UP = re.compile(
+    r"\b(?:rose|rising|risen|doubl\w*|increas\w*|grew|grown|gestiegen|stieg|zugenommen)\b", re.I
+)
 _DOWN = re.compile(
-    r"\b(?:fell|fallen|decreas\w*|dropped|declin\w*|shrank|shrunk|gefallen|fiel|sank|gesunken|"
+    r"\b(?:fell|falling|fallen|halv\w*|decreas\w*|dropped|declin\w*|shrank|shrunk|gefallen|fiel|sank|gesunken|"
     r"abgenommen)\b",
     re.IGNORECASE,
 )
@@ -123,6 +128,11 @@ _MEASURED = re.compile(
 _CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
+_TOGETHER = re.compile(
+    r"\b(?:interact\w*|together|combin\w*|wechselwirk\w*|zusammen\w*|kombin\w*)\b", re.IGNORECASE
+)
+_COUNTER = {"hyper": "hypo", "hypo": "hyper", "tachy": "brady", "brady": "tachy"}
+_SHORT = 4  # words of a part of a list, for which the verb before it holds
 _LONG = 6  # letters of a word that compounds are taken apart for
 _MOST = 400  # facts of one result
 _CHARS = 20_000  # of one text
@@ -157,7 +167,8 @@ class Facts:
 def facts_of(data: Mapping[str, Any]) -> Facts:
     """Return what a result says; `data` has "summary", "output" and "items" (`Message.data`)."""
     items = cast("Mapping[str, str]", data.get("items") or {})
-    said = [fact for text in items.values() for fact in item_facts([text])]
+    named_so = [text for text in items.values() if not re.fullmatch(ENTRY_ID, text)]
+    said = item_facts(named_so)
     named: list[tuple[frozenset[str], float, str]] = []
     for text in _sentences_of(data.get("summary")):
         said += read(text)
@@ -185,7 +196,13 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
             said += [fact for text in _sentences_of(value) for fact in read(text)]
         if len(said) > _MOST:
             break
-    said += _rows(data.get("output") or {})
+    output = data.get("output") or {}
+    said += _rows(output)
+    said += [
+        _about(key.replace("_", " "))
+        for key, one in output.items()
+        if one and isinstance(one, list)
+    ]
     listed = tuple(_row(text).words for text in items.values())
     return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]), listed)
 
@@ -340,6 +357,7 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
     if cited and (
         why := _opposite_against(sentence, told)
         or _object_against(sentence, told)
+        or _pair_against(sentence, told)
         or _grade_against(sentence, told)
     ):
         return why
@@ -405,19 +423,36 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
 
 def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return what results call large, lower or temporal, and a sentence small, upper or frontal."""
-    for part in re.split(r"[,;:()]", sentence):
-        words = (_row(part).words or _row(sentence).words) - {_ABNORMAL}
-        for group in {group for group, _ in _attributes(part)}:
-            said = {one for one in _attributes(part) if one[0] == group}
+    last = dict[int, set[tuple[int, int]]]()
+    for part in re.split(r"[,;:()]|\b(?:and|und)\b", sentence):
+        named = {stem(word[0]) for word in _WORD.finditer(part) if _attributes(word[0])}
+        words = (_row(part).words or _row(sentence).words) - {_ABNORMAL} - _generic() - named
+        said = _attributes(part)
+        own = {group: {one for one in said if one[0] == group} for group, _ in said}
+        # "Is taking aspirin, warfarin and insulin"
+        last = {**last, **own} if len(part.split()) <= _SHORT else own
+        for group, meant in last.items():
             placed = [
-                (number, fact)
+                (len(words & fact.words), number, fact)
                 for number, fact in told
                 if any(one[0] == group for one in _attributes(fact.text))
             ]
-            if not any(said & _attributes(fact.text) for _, fact in placed):
-                for number, fact in placed:
-                    if words & fact.words:
-                        return f"result {number} says: {fact.text[:90]}"
+            most = max((alike for alike, _, _ in placed), default=0)
+            best = [(number, fact) for alike, number, fact in placed if alike == most > 0]
+            if best and not any(meant & _attributes(fact.text) for _, fact in best):
+                return f"result {best[0][0]} says: {best[0][1].text[:90]}"
+    return _counter_against(sentence, told)
+
+
+def _counter_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call hyper-, if a sentence says hypo- of the same; "" for none."""
+    said = {word[0].casefold() for word in _WORD.finditer(sentence)}
+    for number, fact in told:
+        for word in _WORD.finditer(fact.text):
+            low = word[0].casefold()
+            start = next((start for start in _COUNTER if low.startswith(start)), "")
+            if start and low not in said and _COUNTER[start] + low[len(start) :] in said:
+                return f"result {number} says: {fact.text[:90]}"
     return ""
 
 
@@ -454,10 +489,22 @@ def _opposites() -> Vocabulary:
 def _object_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return what results call an allergy to something else than a sentence does."""
     of = _objects(sentence)
-    alike = [(n, fact) for n, fact in told if _row(sentence).words & fact.words & _generic()]
+    alike = [(n, fact) for n, fact in told if re.search("allerg", fact.text, re.I)]
     if not of or any(of & _stems(fact.text) for _, fact in alike) or _row(sentence).denied:
         return ""
     return next((f"result {number} says: {fact.text[:90]}" for number, fact in alike), "")
+
+
+def _pair_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return which drugs results tell together, if a sentence tells others so; "" for none."""
+    row = _row(sentence)
+    drugs = {word for word in row.words if word in _drug_concepts()}
+    if len(drugs) < 2 or row.denied or not _TOGETHER.search(sentence):
+        return ""
+    pairs = [(n, fact) for n, fact in told if len(fact.words & _drug_concepts()) > 1]
+    if not pairs or any(drugs <= fact.words for _, fact in pairs):
+        return ""
+    return f"result {pairs[0][0]} says: {pairs[0][1].text[:90]}"
 
 
 def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
@@ -538,13 +585,18 @@ def _denial_against(
         other_side = clause.sides and fact.sides and clause.sides.isdisjoint(fact.sides)
         if other_side or not fact.asserts or _opposed(clause.text, fact.text):
             continue
-        shared = clause.words & fact.words
+        shared = (clause.words & fact.words) - _generic()
         told_words = clause.words - {_ABNORMAL} or clause.words
         most = len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)
         organ = most or any(word.startswith("O") for word in shared)
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
         of = _objects(clause.text)
-        if of and alike & _generic() and of.isdisjoint(_stems(fact.text)):
+        if (
+            clause.denied
+            and {one for one in clause.words if one[0] == "C"} - fact.words - _generic()
+        ):
+            continue  # "no interaction with warfarin"
+        if of and of.isdisjoint(_stems(fact.text)):
             continue
         if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it
@@ -561,7 +613,9 @@ def _denial_against(
         # What the field has a word for is compared wherever it stands.
         named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
         if differ and (named or whole or most):
-            against.append((number, fact, {(word, one) for word in differ for one in own or (None,)}))
+            against.append(
+                (number, fact, {(word, one) for word in differ for one in own or (None,)})
+            )
     for number, fact, differing in against:
         if differing.isdisjoint(agreed):
             return f"result {number} says: {fact.text[:90]}"
@@ -571,8 +625,15 @@ def _denial_against(
 def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
     """Return the number that a sentence calls above or below another, and that is not so."""
     for found in _MORE.finditer(sentence):
-        limit = NUMBER.match(sentence, found.end() + 1)
+        limit = NUMBER.search(re.split(r",(?!\d)|[;()]", sentence[found.end() :])[0])
         if limit is None:
+            continue
+        before = [*NUMBER.finditer(sentence[: found.start()])]
+        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
+        if before and before[-1]["unit"] == limit["unit"] and not denied:
+            own, other = value_of(before[-1])[0], value_of(limit)[0]
+            if own != other and (own > other) != bool(found["more"]):
+                return f"{before[-1][0]} against {limit[0]}"
             continue
         words = _row(sentence[: found.start()]).words
         named = [
@@ -585,7 +646,6 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
             continue
         number, value, key = named[0]
         bound = value_of(limit)[0]
-        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         holds = value > bound if found["more"] else value < bound
         if holds == denied and value != bound:
             return f"result {number} says {key} {value:.6g}"
@@ -687,7 +747,7 @@ def _implied() -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _generic() -> frozenset[str]:
-    """Return the concepts that are always of something: an allergy, a treatment."""
+    """Return the concepts that say too little by themselves, such as treatment."""
     return frozenset(_concepts_in(word_lists("statements")["GENERIC"]).values())
 
 
@@ -729,20 +789,22 @@ def _concepts_in(text: str) -> Mapping[int, str]:
     named = {tokens[one.first].start: one.owner for one in ordered}
     covered = {place for one in whole for place in one.positions if one.owner[0] != "O"}
     for place, token in enumerate(tokens):
-        if place not in covered and token.text.endswith(_suffixes()):
-            named[token.start] = f"F{stem(token.text)}"
+        for kind, endings in _suffixes().items():
+            if place not in covered and token.text.endswith(endings):
+                named[token.start] = f"{kind}{stem(token.text)}"
     return named
 
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> Vocabulary:
     lists = word_lists("statements")
-    return Vocabulary(
+    listed = (
         (f"{kind[0]}{number}", _within(word) if kind == "FINDINGS" else word.translate(_SPELT))
         for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
         for number, line in enumerate(lists[kind].splitlines())
         for word in phrases(line)
     )
+    return Vocabulary([*listed, *((drug, name.translate(_SPELT)) for drug, name in _drugs())])
 
 
 @lru_cache(maxsize=1)
@@ -758,9 +820,26 @@ def _within(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> tuple[str, ...]:
-    """Return endings of names of diseases that the vocabulary need not list."""
-    return tuple(word.translate(_SPELT) for word in phrases(word_lists("statements")["ENDINGS"]))
+def _suffixes() -> Mapping[str, tuple[str, ...]]:
+    """Return endings of names of diseases and drugs that the vocabulary need not list."""
+    lists = word_lists("statements")
+    return {
+        kind: tuple(word.translate(_SPELT) for word in phrases(lists[section]))
+        for kind, section in (("F", "ENDINGS"), ("C", "DRUGS"))
+    }
+
+
+def _drugs() -> Iterator[tuple[str, str]]:
+    """Yield the names of the drugs of the table of interactions, each with its concept."""
+    path = resources_dir() / "tables" / "drug_interactions.toml"
+    for ingredient, drug in tomllib.loads(path.read_text("utf-8"))["drugs"].items():
+        for name in drug["names"]:
+            yield f"C{ingredient}", f"{name[:-1]}*" if name.endswith("e") else name
+
+
+@lru_cache(maxsize=1)
+def _drug_concepts() -> frozenset[str]:
+    return frozenset(concept for concept, _ in _drugs())
 
 
 @lru_cache(maxsize=1)
@@ -852,7 +931,8 @@ def _rows(value: Any) -> list[Fact]:
 
 def _tells(key: str) -> bool:
     """Return whether a key may lead to something that is said of an image, and is no path."""
-    return not key.endswith(("path", "paths", "uid", "sha256", "version", "file"))
+    ends = ("path", "paths", "uid", "sha256", "version", "file", "entry", "source", "codes")
+    return not key.endswith(ends)
 
 
 def _sentences_of(text: Any) -> list[str]:

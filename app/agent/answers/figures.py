@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -47,7 +47,7 @@ _UNITS = (
     r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
     r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|mcg|µg|mg|kg|g|x(?! ?10)|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
+    r"|(?i:mcg|µg|mg|kg)|g|x(?! ?10)|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
     r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
     r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln|hounsfield[ -](?:units?|einheiten))"
 )
@@ -237,8 +237,10 @@ def figures_in(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
                 pass
             case (int() | float()) as number, given:
                 yield Figure(float(number), given, source)
-            case str() as text, _:
-                yield from figures_in_text(text, source)
+            case str() as text, given:
+                whole = NUMBER.fullmatch(text)  # "value": "6.3" beside "unit": "mmol/L"
+                for one in figures_in_text(text, source):
+                    yield replace(one, unit=one.unit or given) if whole else one
             case dict() as table, given:
                 entries = cast("Mapping[str, Any]", table)
                 told = str(entries.get("unit") or entries.get("units") or "").split()
