@@ -45,6 +45,7 @@ from app.agent.answers.facts import (
     organs_in,
     shared,
     sides_of,
+    words_in,
 )
 from app.agent.answers.figures import (
     NUMBER,
@@ -78,6 +79,7 @@ _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"\A[ \t>#*-]*\d{1,3}[.)](?!\d)")
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
+_OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
@@ -188,6 +190,13 @@ _THIS = re.compile(
 _ADVICE = re.compile(
     r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
 )
+_SIGN = re.compile(
+    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)|hints? at"
+    r"|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf|zeichen (?:von|einer|eines|für)"
+    r"|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
+    re.IGNORECASE,
+)
+"""Words by which a sentence tells what images show, whatever it is."""
 _REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
@@ -381,7 +390,7 @@ class Claims:
             told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
             why = self._figure(before, one, part.known) if told else ""
             why = why or self._count(one, counts, part.known)
-            if why and few and self._is_derived(one, figures, parts):
+            if why and (_share_of(one, figures) or (few and self._is_derived(one, figures, parts))):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
@@ -460,9 +469,8 @@ class Claims:
     def _elsewhere_told(self, part: _Part, sentence: str) -> Iterator[str]:
         """Yield which cited results are of another image than the one that is spoken of."""
         said = sentence[: part.end]
-        if self._quoted(part, sentence):
-            return
-        if not self._elsewhere:
+        own = sentence[part.start : part.stop]
+        if not self._elsewhere or self._quoted(part, sentence) or _DECLINED.search(own):
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
@@ -473,7 +481,8 @@ class Claims:
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                past = not named and (_PAST.search(said) or self._names_tool(number, said))
+                by = said if both else sentence
+                past = not named and (_PAST.search(by) or self._names_tool(number, by))
                 if earlier or (self._carried and not named) or past or _names(sentence, why):
                     self._carried = True
                 else:
@@ -612,7 +621,9 @@ class Claims:
 
     def _of_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
-        figures = in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        counted = all(" count " in text for text in items.values())
+        known_words = None if counted else _statement_words(self._plans)
+        figures = in_digits(_blanked(words, _DATE.finditer(words)), known_words)
         figures = _blanked(figures, _ITEM.finditer(figures))
         befores = [
             figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
@@ -722,7 +733,8 @@ class Claims:
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
             return other_unit
-        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        # That another result, or the question, names.
+        limit = bool(_BOUND.search(before) or _OUT_OF.search(before))
         here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
@@ -820,6 +832,11 @@ class Claims:
         if named and not cited:  # of another organ than any result
             organs = organs_in(words)
             if organs and not any(organs & self._concepts(number) for number in numbers):
+                yield self._unsupported()
+        elif not cited and (sign := _SIGN.search(words)):
+            told = words_in(sign["of"])
+            facts = (self._facts(number).said for number in self._results)
+            if told and not any(told & fact.words for one in facts for fact in one):
                 yield self._unsupported()
 
     def _stated(self, words: str, items: Mapping[str, str]) -> set[str]:
@@ -1039,6 +1056,16 @@ def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
         parts += [text[at : found.start()], " " * len(found[0])]
         at = found.end()
     return "".join([*parts, text[at:]])
+
+
+def _share_of(found: re.Match[str], figures: str) -> bool:
+    """Return whether a figure is the percentage that the same sentence tells as "9 of 186"."""
+    said, decimals = value_of(found)
+    return found["unit"] == "%" and any(
+        round(100 * int(part) / int(whole), decimals) == said
+        for whole, part in parts_of(figures).items()
+        if int(whole)
+    )
 
 
 def _names(sentence: str, why: str) -> bool:

@@ -30,6 +30,7 @@ _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )s
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
 _PHRASES = (
+    (re.compile(r"\b(?:without|no|ohne) (?:an?y? )?(?:match\w*|hits?|success|treffer)\b", re.I), "absent"),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
@@ -94,11 +95,12 @@ _GENERAL = re.compile(
     r"üblicherweise|meist|meistens|oft|häufig|bei erwachsenen)\b",
     re.IGNORECASE,
 )
+_LESS = r"(?:less|lower|smaller|fewer|narrower|shorter|thinner|weaker|kleiner|niedriger|weniger)"
+_THAN = r"\s+(?:\([^()]*\)\s+)?(?:than|als)"
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser|thicker)\s+(?:\([^()]*\)\s+)?than|"
-    r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter|thinner)\s+(?:\([^()]*\)\s+)?than|"
-    r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
+    rf"\b(?P<less>below|under|{_LESS}{_THAN}|unterhalb(?:\s+von)?|unter)"
+    r"|\b(?P<more>above|over|exceed(?:s|ed|ing)?|outnumbers?"
+    rf"|(?:(?!rather|other)\w+er|more|mehr){_THAN}|oberhalb(?:\s+von)?|über)",
     re.IGNORECASE,
 )
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
@@ -131,6 +133,7 @@ _ABNORMAL = "~abnormal"
 _TOGETHER = re.compile(
     r"\b(?:interact\w*|together|combin\w*|wechselwirk\w*|zusammen\w*|kombin\w*)\b", re.IGNORECASE
 )
+_CLASS = re.compile(r"\b([^\W\d_]{4,}) ([A-F])\b(?!\s+[a-z])")  # "Child-Pugh B"
 _COUNTER = {"hyper": "hypo", "hypo": "hyper", "tachy": "brady", "brady": "tachy"}
 _SHORT = 4  # words of a part of a list, for which the verb before it holds
 _LONG = 6  # letters of a word that compounds are taken apart for
@@ -445,9 +448,12 @@ def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
 
 
 def _counter_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results call hyper-, if a sentence says hypo- of the same; "" for none."""
+    """Return what results call hyper- or class B, if a sentence says hypo- or class C of the same."""
     said = {word[0].casefold() for word in _WORD.finditer(sentence)}
+    classes = dict(_CLASS.findall(sentence))
     for number, fact in told:
+        if any(classes.get(name, one) != one for name, one in _CLASS.findall(fact.text)):
+            return f"result {number} says: {fact.text[:90]}"
         for word in _WORD.finditer(fact.text):
             low = word[0].casefold()
             start = next((start for start in _COUNTER if low.startswith(start)), "")
@@ -589,6 +595,7 @@ def _denial_against(
         told_words = clause.words - {_ABNORMAL} or clause.words
         most = len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)
         organ = most or any(word.startswith("O") for word in shared)
+        every = shared & plain
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
         of = _objects(clause.text)
         if (
@@ -608,7 +615,8 @@ def _denial_against(
         }
         # "Subdural" is not borne out by what is said of bleeding elsewhere.
         own = _attributes(clause.text) & _attributes(fact.text)
-        agreed |= {(word, one) for word in alike - differ for one in (*own, None)}
+        same = {word for word in every if (word in clause.denied) == (word in fact.denied)}
+        agreed |= {(word, one) for word in (same | alike) - differ for one in (*own, None)}
         whole = cited and not figures and fact.words - _sizes() <= clause.words
         # What the field has a word for is compared wherever it stands.
         named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
@@ -678,6 +686,11 @@ def miscounted(
         if 0 < alike < count and not any(count in fact.values for fact in one.said):
             return f"result {number} says there are {alike}"
     return ""
+
+
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text that tell something, without their endings."""
+    return _row(text).words
 
 
 def shared(words: str, items: Iterable[str]) -> frozenset[str]:
