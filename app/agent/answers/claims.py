@@ -133,7 +133,8 @@ _CHANGE = re.compile(
 )
 _DERIVED = re.compile(
     rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
-    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b|\b(?:per|pro)\b",
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b"
+    r"|\b(?:per|pro)\b",
     re.IGNORECASE,
 )
 """Words of sentences in which a figure may be the sum or the difference of others."""
@@ -191,9 +192,9 @@ _ADVICE = re.compile(
     r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
 )
 _SIGN = re.compile(
-    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)|hints? at"
-    r"|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf|zeichen (?:von|einer|eines|für)"
-    r"|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
+    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)"
+    r"|hints? at|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf"
+    r"|zeichen (?:von|einer|eines|für)|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
     re.IGNORECASE,
 )
 """Words by which a sentence tells what images show, whatever it is."""
@@ -609,7 +610,7 @@ class Claims:
         told = {word for word in alike if word[0].isalpha()}
         # Its number is told: then only a finding's or an organ's name tells another item.
         more = [
-            {w for w in one - told if alike == told or w[:1] in "FCO"}
+            {w for w in one - told if not alike - told or w[:1] in "FCO"}
             for one in others
             if one >= told
         ]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
-from app.agent.answers.items import ENTRY_ID
 from app.agent.answers.figures import NUMBER, value_of
+from app.agent.answers.items import ENTRY_ID
 from app.agent.planning import Vocabulary, tokens_of
 from app.paths import resources_dir
 from app.tools.pack_plan import phrases, word_lists
@@ -30,7 +30,10 @@ _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )s
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
 _PHRASES = (
-    (re.compile(r"\b(?:without|no|ohne) (?:an?y? )?(?:match\w*|hits?|success|treffer)\b", re.I), "absent"),
+    (
+        re.compile(r"\b(?:without|no|ohne) (?:an?y? )?(?:match\w*|hits?|success|treffer)\b", re.I),
+        "absent",
+    ),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
@@ -448,7 +451,7 @@ def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
 
 
 def _counter_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results call hyper- or class B, if a sentence says hypo- or class C of the same."""
+    """Return what results call hyper- or B, if a sentence says hypo- or C of the same."""
     said = {word[0].casefold() for word in _WORD.finditer(sentence)}
     classes = dict(_CLASS.findall(sentence))
     for number, fact in told:
@@ -559,13 +562,18 @@ def order_against(sentence: str, items: Mapping[str, str]) -> str:
     for found in _MORE.finditer(sentence):
         one = _meant(sentence[: found.start()], told)
         other = _meant(sentence[found.end() :], told)
-        if not one or not other or one is other or one[0].split()[-1] != other[0].split()[-1]:
+        if not one or not other or one is other or _unit(one[0]) != _unit(other[0]):
             continue
         value, limit = one[1].values[0], other[1].values[0]
         denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         if value != limit and (value > limit) != bool(found["more"]) and not denied:
             return f"{one[0]}; {other[0]}"
     return ""
+
+
+def _unit(text: str) -> str:
+    """Return the unit that an item's text ends with, "" if it ends with a number."""
+    return text.split()[-1].strip("0123456789.")
 
 
 def _meant(words: str, told: Sequence[tuple[str, Fact]]) -> tuple[str, Fact] | None:
@@ -785,6 +793,7 @@ def judged(word: str) -> bool:
 
 
 def is_generic(concept: str) -> bool:
+    """Return whether a concept says too little to need a result that names it."""
     return concept in _generic()
 
 
