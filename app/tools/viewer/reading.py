@@ -2,7 +2,8 @@
 
 The patterns are in `resources/words/viewer_commands.toml`. A clause is a command only if all of it
 is understood, so "is it brighter on the left?" is none. Courtesies are taken off its ends, and
-words that are off by one letter are corrected to a word of the patterns.
+words that are off by one letter are corrected to a word of the patterns. What fits no pattern goes
+to a learned reader (`intents`), which also says how sure it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -18,10 +20,18 @@ from typing import Any
 from app.paths import resources_dir
 from app.tools.finding_names import HERE, SELECTED, is_near, known_words, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
+from app.tools.viewer import intents
 from app.tools.viewer import tools as named
+from app.tools.viewer.intents import NONE
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
+_SURE, _LIKELY, _PERHAPS = 0.8, 0.45, 0.2
+"""How probable a learned reading is that comes before all others, that counts where nothing else
+is understood, and that the user is asked about."""
+_GERMAN_WORDS = re.compile(
+    r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach|bild\w*)\b"
+)
 
 _COURTESY = """
     hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
@@ -141,6 +151,21 @@ _NUMBERS = {
     "couple": 2,
     "paar": 2,
     "dozen": 12,
+}
+_TENS = {
+    word: 10 * tens
+    for words in (
+        "twenty thirty forty fifty sixty seventy eighty ninety",
+        "zwanzig dreissig vierzig fuenfzig sechzig siebzig achtzig neunzig",
+    )
+    for tens, word in enumerate(words.split(), 2)
+} | {
+    word: 10 + ones
+    for words in (
+        "thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+        "dreizehn vierzehn fuenfzehn sechzehn siebzehn achtzehn neunzehn",
+    )
+    for ones, word in enumerate(words.split(), 3)
 }
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
@@ -263,6 +288,40 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    by_patterns = _by_patterns(text)
+    if by_patterns is not None and not by_patterns.rest:
+        return by_patterns
+    learned = _learned(text)
+    if by_patterns is None or (learned is not None and learned.sure):
+        return learned
+    return by_patterns
+
+
+def _learned(text: str) -> Spoken | None:
+    """Return the command that a text most likely gives, or what to ask the user; None for none."""
+    likeliest = intents.guess(text)
+    if likeliest.intent == NONE or likeliest.probability < _PERHAPS:
+        return None
+    entry = _intents()[likeliest.intent]
+    slots = {slot: said.casefold().translate(_FOLDED) for slot, said in likeliest.slots.items()}
+    try:
+        call = _call(entry["tool"], entry["arguments"], slots)
+    except _NotMeant:
+        return None
+    if likeliest.probability < _LIKELY:
+        german = _GERMAN_WORDS.search(text.casefold()) is not None
+        said = entry["german" if german else "english"]
+        filled = re.sub(r"{(\w+)}", lambda slot: likeliest.slots.get(slot[1], ""), said)
+        return Spoken((), perhaps=" ".join(filled.split()))
+    return Spoken(call, sure=likeliest.probability >= _SURE)
+
+
+@cache
+def _intents() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((resources_dir() / "words" / "viewer_intents.toml").read_text("utf-8"))
+
+
+def _by_patterns(text: str) -> Spoken | None:
     folded = " ".join(text.casefold().translate(_FOLDED).split())
     folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
@@ -374,6 +433,16 @@ def _place(said: str) -> str:
     return " ".join(places) or said
 
 
+def _viewport(said: str) -> str:
+    """Return a viewport in the tools' words; "" for the active one: "this one"."""
+    if re.search(r"\b(?:both|all|every\w*|each|beide\w*|alle\w*|ueberall)\b", said):
+        return "all"
+    if number := re.search(r"\d+", said):
+        return number.group()
+    where = _place(said)
+    return where if where != said or said in _PLACES else ""
+
+
 def _is_in_a_viewport(call: SpokenCall) -> bool:
     """Return whether a call is about one viewport, whichever finding is selected."""
     if call.tool == named.LAYOUT:
@@ -411,25 +480,34 @@ def _matched(words: str) -> tuple[SpokenCall, ...] | None:
         if match is None:
             continue
         found = {key: value or "" for key, value in match.groupdict().items()}
-        try:
-            arguments = {name: _value(said, found) for name, said in rule.arguments.items()}
-            viewport = found.get("vp", "")
-            if viewport:
-                if viewport == "other":
-                    raise _NotMeant
-                arguments["viewport"] = _place(viewport)
-        except _NotMeant:
-            continue
-        times = int(arguments.pop("times", 1))
-        kept = {name: value for name, value in arguments.items() if value is not None}
-        names = [
-            str(kept[name])
-            for name, said in rule.arguments.items()
-            if isinstance(said, str) and said.split()[0] in ("name", "which")
-        ]
-        taken = tuple(one for one in names if one not in _NO_NAMES)
-        return (SpokenCall(rule.tool, kept, taken),) * times
+        with suppress(_NotMeant):
+            return _call(rule.tool, rule.arguments, found)
     return None
+
+
+def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[SpokenCall, ...]:
+    """Return the calls of a tool, by what a rule or intent says of its arguments.
+
+    Raises:
+        _NotMeant: What the clause names cannot be meant.
+    """
+    arguments = {name: _value(value, found) for name, value in said.items()}
+    viewport = found.get("vp", "")
+    if viewport == "other":
+        raise _NotMeant
+    if viewport and (where := _viewport(viewport)):
+        arguments["viewport"] = where
+    times = int(arguments.pop("times", 1))
+    kept = {name: value for name, value in arguments.items() if value is not None}
+    if said and not kept:
+        raise _NotMeant
+    names = [
+        str(kept[name])
+        for name, value in said.items()
+        if isinstance(value, str) and value.split()[0] in ("name", "which")
+    ]
+    taken = tuple(one for one in names if one not in _NO_NAMES)
+    return (SpokenCall(tool, kept, taken),) * times
 
 
 def _value(said: Any, found: dict[str, str]) -> Any:
@@ -446,8 +524,12 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             if not number:
                 raise _NotMeant
             return -number if kind == "minus" else number
+        case "number":
+            return _number(text)
         case "float":
             return float(text.replace(",", ".")) if text else None
+        case "factor":
+            return _factor(text)
         case "ordinal":
             return _ORDINALS[text]
         case "series":
@@ -460,6 +542,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             rows, columns = (found[name] for name in group.split())
             return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
         case "preset":
+            if not text:
+                raise _NotMeant
             return text.replace("-", " ")
         case "name":
             return _name(text)
@@ -469,6 +553,31 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _which(text)
         case _:
             return said
+
+
+def _number(text: str) -> int:
+    """Return a number from 1, in digits or words: "42", "forty-two", "zweiundvierzig"."""
+    if digits := re.search(r"\d+", text):
+        return int(digits.group())
+    total = 0
+    for word in re.findall("[a-z]+", text.replace("und", " ")):
+        if word in ("hundred", "hundert"):
+            total = max(total, 1) * 100
+        elif word in _NUMBERS or word in _TENS:
+            total += _NUMBERS.get(word) or _TENS[word]
+    if not total:
+        raise _NotMeant
+    return total
+
+
+def _factor(text: str) -> float:
+    """Return how many times something is enlarged: "3x", "200 %", "twice"."""
+    digits = re.search(r"\d+(?:[.,]\d+)?", text)
+    if digits is None:
+        words = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
+        return next((by for word, by in words.items() if word in text), 0.0) or _number(text)
+    value = float(digits.group().replace(",", "."))
+    return value / 100 if re.search(r"%|per ?cent|prozent", text) else value
 
 
 def _name(text: str) -> str:
