@@ -8,7 +8,7 @@ trained on sentences that people wrote (`training/viewer_commands`), not on the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -62,6 +62,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def is_number(word: str) -> bool:
+    """Return whether a word is written in digits."""
     return word[-1].isdigit()
 
 

@@ -167,6 +167,7 @@ _TENS = {
     )
     for ones, word in enumerate(words.split(), 3)
 }
+_TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
     **{word: place for place, word in enumerate(_FIRST, 1)},
@@ -574,15 +575,7 @@ def _factor(text: str) -> float:
     """Return how many times something is enlarged: "3x", "200 %", "twice"."""
     digits = re.search(r"\d+(?:[.,]\d+)?", text)
     if digits is None:
-        words = {
-            "twice": 2.0,
-            "double": 2.0,
-            "doppel": 2.0,
-            "triple": 3.0,
-            "half": 0.5,
-            "halb": 0.5,
-        }
-        return next((by for word, by in words.items() if word in text), 0.0) or _number(text)
+        return next((by for word, by in _TIMES.items() if word in text), 0.0) or _number(text)
     value = float(digits.group().replace(",", "."))
     return value / 100 if re.search(r"%|per ?cent|prozent", text) else value
 

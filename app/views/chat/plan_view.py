@@ -109,6 +109,8 @@ class PlanView(QWidget):
             self.show_plan(self._event)
 
     def _toggle_editing(self) -> None:
+        for line in self.steps.rows:
+            line.take_typed()
         self.editing = not self.editing
         self.fold(False)
         if self._edit is not None:
@@ -308,6 +310,11 @@ class PlanLineView(QWidget):
                 field.setText(str(values[name]))
         self.problem.set_full(problem, _LONGEST)
         self.problem.setVisible(bool(problem))
+
+    def take_typed(self) -> None:
+        """Set the values that were typed and not yet confirmed."""
+        for name in [*self.arguments]:
+            self._typed(name)
 
     def _typed(self, name: str) -> None:
         field = self.arguments[name]
