@@ -27,8 +27,7 @@ from app.tools.viewer.intents import NONE, checksum, text_features, tokens, word
 
 _HERE = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+)=([^}]*)\}")
-_OTHER = ("reader/phrasings.toml",)
-"""Questions to the other tools, which give no command to the viewer."""
+QUESTIONS = "questions"
 _FEWEST = 2
 """Sentences with a feature that is worth a weight."""
 
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m training.viewer_commands.train", description=__doc__
     )
     parser.add_argument("--check", action="store_true", help="read each writer by the others")
-    parser.add_argument("--penalty", type=float, default=30.0, help="C of logistic regression")
+    parser.add_argument("--penalty", type=float, default=100.0, help="C of logistic regression")
     options = parser.parse_args(arguments)
     every = list(sentences())
     if options.check:
@@ -61,17 +60,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         model = train(every, options.penalty)
         path = resources_dir() / "models" / "viewer_commands.npz"
-        np.savez_compressed(path, **model)
+        np.savez_compressed(path, allow_pickle=False, **model)
         print(f"{len(every)} sentences, {path.stat().st_size / 1e6:.2f} MB")
 
 
 def sentences() -> Iterator[Sentence]:
-    """Yield the sentences of all writers, and questions that are no commands."""
+    """Yield the sentences of all writers, and questions to other packs, which are no commands."""
     for path in sorted(_HERE.glob("*.tsv")):
         for line in path.read_text("utf-8").splitlines():
             intent, _language, marked = line.split("\t")
-            yield _sentence(intent, marked, path.stem)
-    # TODO questions
+            yield _sentence(intent, intents.folded(marked), path.stem)
+    for row in tomllib.loads((_HERE / "questions.toml").read_text("utf-8"))["rows"]:
+        if row["tools"] and not {"dicom_processor", "image_visualizer"} & {*row["tools"]}:
+            yield Sentence(NONE, intents.folded(row["text"]), (), QUESTIONS)
 
 
 def _sentence(intent: str, marked: str, writer: str) -> Sentence:
@@ -87,7 +88,10 @@ def _sentence(intent: str, marked: str, writer: str) -> Sentence:
 def train(every: Sequence[Sentence], penalty: float) -> dict[str, NDArray[Any]]:
     """Return the arrays of a model that is trained on sentences."""
     names = sorted({one.intent for one in every})
-    slots_of = {name: sorted({s for o in every if o.intent == name for s, _, _ in o.slots}) for name in names}
+    slots_of = {
+        name: sorted({s for o in every if o.intent == name for s, _, _ in o.slots})
+        for name in names
+    }
     found = [[token.text for token in tokens(one.text)] for one in every]
     text = _fit(
         [list(text_features(words)) for words in found], [one.intent for one in every], penalty
@@ -136,7 +140,7 @@ def _fit(
         (np.concatenate(data), np.concatenate(columns), np.array(starts)),
         shape=(len(rows), len(known)),
     )
-    fitted = LogisticRegression(C=penalty, max_iter=200, tol=1e-3).fit(matrix, list(answers))
+    fitted = LogisticRegression(C=penalty, max_iter=1000, tol=1e-4).fit(matrix, list(answers))
     weights = fitted.coef_.T
     scale = np.abs(weights).max(axis=0) / 127
     return {
@@ -150,26 +154,31 @@ def _fit(
 
 
 def _check(every: Sequence[Sentence], penalty: float) -> None:
-    for writer in sorted({one.writer for one in every}):
-        model = train([one for one in every if one.writer != writer], penalty)
-        intents.use(model)
+    for writer in sorted({one.writer for one in every} - {QUESTIONS}):
+        others = [one for one in every if one.writer != writer]
+        model = intents.loaded(train(others, penalty))
         own = [one for one in every if one.writer == writer]
-        right, wrong_slots, rows = 0, 0, []
-        for one in own:
-            read = intents.guess(one.text)
-            rows.append((one, read))
-            right += read.intent == one.intent
-            if read.intent == one.intent:
-                said = {s: one.text[a:b] for s, a, b in one.slots}
-                wrong_slots += said != read.slots
-        print(f"{writer}: {right / len(own):.3f} of {len(own)}, slots wrong {wrong_slots}")
-        for limit in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-            sure = [(o, r) for o, r in rows if r.intent != NONE and r.probability >= limit]
-            bad = [(o, r) for o, r in sure if o.intent != r.intent]
-            asked = sum(o.intent == NONE for o, _ in bad)
-            commands = sum(o.intent != NONE for o in own)
-            print(f"  {limit}: {(len(sure) - len(bad)) / commands:.3f} right, {len(bad) - asked} another, {asked} of none")
-        Path(f"/tmp/corpus/errors_{writer}.txt").write_text("".join(f"{o.intent}\t{r.intent}\t{r.probability:.2f}\t{o.text}\t{r.slots}\n" for o, r in rows if o.intent != r.intent or {s: o.text[a:b] for s, a, b in o.slots} != r.slots))
+        read = [(one, intents.guess(one.text, model)) for one in own]
+        right = [(one, said) for one, said in read if said.intent == one.intent]
+        slots = sum(_said(one) != said.slots for one, said in right)
+        print(f"{writer}: {len(right) / len(own):.3f} of {len(own)}, slots of {slots} differ")
+        commands = sum(one.intent != NONE for one in own)
+        for limit in (0.2, 0.35, 0.5, 0.8):
+            sure = [
+                (one, said)
+                for one, said in read
+                if said.intent != NONE and said.probability >= limit
+            ]
+            done = sum(one.intent == said.intent for one, said in sure)
+            idle = sum(one.intent == NONE for one, _ in sure)
+            print(
+                f"  at least {limit}: {done / commands:.3f} of the commands, {idle} texts that are"
+                f" none, {len(sure) - done - idle} taken for another"
+            )
+
+
+def _said(sentence: Sentence) -> dict[str, str]:
+    return {slot: sentence.text[start:end] for slot, start, end in sentence.slots}
 
 
 if __name__ == "__main__":

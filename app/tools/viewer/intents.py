@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -29,6 +29,8 @@ _FOLDED = str.maketrans(
 )
 _NEGATION = re.compile(r"(?:don't|dont|not|no|never|without|nicht|keine?[nrms]?|ohne|nie|statt)$")
 _LETTERS = range(3, 6)
+_SHORTEST = 4
+"""Letters of a word that may be misspelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Guess:
     Attributes:
         intent: One of the intents of `training/viewer_commands/intents.txt`, or `NONE`.
         probability: How likely it is, from 0 to 1.
-        slots: The words of the text for each slot of the intent.
+        slots: The words of the folded text for each slot of the intent.
     """
 
     intent: str
@@ -55,10 +57,14 @@ class Guess:
     slots: dict[str, str]
 
 
+def folded(text: str) -> str:
+    """Return a text in small letters and without umlauts, as the functions here take it."""
+    return text.casefold().translate(_FOLDED)
+
+
 def tokens(text: str) -> list[Token]:
-    """Return the words and numbers of a text, in small letters and without umlauts."""
-    folded = text.casefold().translate(_FOLDED)
-    return [Token(one.group(), *one.span()) for one in _TOKEN.finditer(folded)]
+    """Return the words and numbers of a folded text."""
+    return [Token(one.group(), *one.span()) for one in _TOKEN.finditer(text)]
 
 
 def is_number(word: str) -> bool:
@@ -117,26 +123,17 @@ def word_features(words: Sequence[str], place: int, intent: str) -> Iterator[str
     yield f"prefix {word[:4]}"
 
 
-def guess(text: str) -> Guess:
-    """Return the most likely intent of a text, with its slots."""
-    return guesses(text, 1)[0]
+def guess(text: str, model: Model | None = None) -> Guess:
+    """Return the most likely intent of a text, with its slots; by default, by the stored model."""
+    model, text = model or _model(), folded(text)
+    found = [replace(one, text=model.spelt(one.text)) for one in tokens(text)]
+    chances = model.texts.probabilities(text_features([one.text for one in found]))
+    best = int(np.argmax(chances))
+    intent = model.intents[best]
+    return Guess(intent, float(chances[best]), _slots(text, found, intent, model))
 
 
-def guesses(text: str, number: int) -> list[Guess]:
-    """Return the `number` most likely intents of a text, the likeliest first."""
-    found = tokens(text)
-    words = [one.text for one in found]
-    model = _model()
-    chances = model.texts.probabilities(text_features(words))
-    order = np.argsort(-chances)[:number]
-    return [
-        Guess(model.intents[k], float(chances[k]), _slots(text, found, model.intents[k]))
-        for k in order
-    ]
-
-
-def _slots(text: str, found: Sequence[Token], intent: str) -> dict[str, str]:
-    model = _model()
+def _slots(text: str, found: Sequence[Token], intent: str, model: Model) -> dict[str, str]:
     allowed = model.slots_of.get(intent, ())
     if not allowed:
         return {}
@@ -161,6 +158,13 @@ class _Classifier:
     scale: NDArray[np.float32]
     bias: NDArray[np.float32]
 
+    def rarity_of(self, feature: str) -> float | None:
+        """Return how rare a feature is among the training texts; None for an unknown one."""
+        number = checksum(feature)
+        place = int(np.searchsorted(self.known, number))
+        found = place < len(self.known) and self.known[place] == number
+        return float(self.rarity[place]) if found else None
+
     def probabilities(self, features: Iterator[str]) -> NDArray[np.float32]:
         numbers = np.unique(np.array([checksum(one) for one in features], np.uint32))
         places = np.minimum(np.searchsorted(self.known, numbers), len(self.known) - 1)
@@ -173,12 +177,43 @@ class _Classifier:
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class Model:
+    """What was learned, as it is stored."""
+
     texts: _Classifier
     words: _Classifier
     intents: list[str]
     labels: list[str]
     slots_of: dict[str, tuple[str, ...]]
+
+    def spelt(self, word: str) -> str:
+        """Return a word as the sentences spell it that the model was trained on, if one letter off.
+
+        The commonest counts; a word without any that is near stays as it is.
+        """
+        if (
+            len(word) < _SHORTEST
+            or is_number(word)
+            or self.texts.rarity_of(f"w {word}") is not None
+        ):
+            return word
+        near = ((self.texts.rarity_of(f"w {one}"), one) for one in _one_letter_off(word))
+        return min(
+            ((rarity, one) for rarity, one in near if rarity is not None), default=(0, word)
+        )[1]
+
+
+def _one_letter_off(word: str) -> Iterator[str]:
+    for place in range(len(word) + 1):
+        head, tail = word[:place], word[place:]
+        if tail:
+            yield head + tail[1:]
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        for letter in "abcdefghijklmnopqrstuvwxyz":
+            yield head + letter + tail
+            if tail:
+                yield head + letter + tail[1:]
 
 
 def checksum(feature: str) -> int:
@@ -187,12 +222,12 @@ def checksum(feature: str) -> int:
 
 
 @cache
-def _model() -> _Model:
+def _model() -> Model:
     with np.load(resources_dir() / "models" / "viewer_commands.npz") as file:
         return loaded(dict(file))
 
 
-def loaded(stored: Mapping[str, Any]) -> _Model:
+def loaded(stored: Mapping[str, Any]) -> Model:
     """Return the model that some arrays hold."""
 
     def classifier(name: str) -> _Classifier:
@@ -201,7 +236,7 @@ def loaded(stored: Mapping[str, Any]) -> _Model:
 
     intents, slots = stored["intents"].tolist(), stored["slots"].tolist()
     slots_of = {one: tuple(said.split()) for one, said in zip(intents, slots, strict=True)}
-    return _Model(
+    return Model(
         classifier("text"), classifier("word"), intents, stored["labels"].tolist(), slots_of
     )
 

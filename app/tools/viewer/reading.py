@@ -22,11 +22,11 @@ from app.tools.finding_names import HERE, SELECTED, is_near, known_words, words_
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
-from app.tools.viewer.intents import NONE
+from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
-_SURE, _LIKELY, _PERHAPS = 0.8, 0.45, 0.2
+_SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.15
 """How probable a learned reading is that comes before all others, that counts where nothing else
 is understood, and that the user is asked about."""
 _GERMAN_WORDS = re.compile(
@@ -99,6 +99,27 @@ _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
 _TOO = re.compile(r"\b(?:too|zu) (?:bright|light|dark|hell|dunkel)\b")
+_BEGINS_WITH_DENIAL = re.compile(
+    r"(?:(?:no|nein|please|bitte|and|und|but|aber|ok\w*)[ ,]+)*"
+    r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
+)
+_DENIES_TAKING_AWAY = re.compile(
+    r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
+    r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
+)
+_LOST_OR_SENT = frozenset(
+    """
+    finding_accept finding_reject finding_delete close_study close_all close_record export_picture
+    export_report export_movie export_dicom deidentified_copy print copy_picture undo redo
+    """.split()  # noqa: SIM905 (a list of words reads better)
+)
+_TAKES_AWAY = frozenset(
+    """
+    texts_hide names_hide findings_hide invert_off unlink cine_stop current_only layout_single
+    panels_all close_viewport reset_view window_original
+    """.split()  # noqa: SIM905
+)
+"""Intents that a denial says: "no more text on it"."""
 _DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?n?\b")
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
@@ -290,31 +311,102 @@ def read(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     by_patterns = _by_patterns(text)
-    if by_patterns is not None and not by_patterns.rest:
+    if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
     learned = _learned(text)
-    if by_patterns is None or (learned is not None and learned.sure):
+    if by_patterns is None:
+        return learned
+    if learned is not None and learned.calls and _names_are_known(learned):
         return learned
     return by_patterns
 
 
+def _names_are_known(spoken: Spoken) -> bool:
+    """Return whether commands name only what has a known name: not "the writing", "200 percent"."""
+    names = (name for call in spoken.calls for name in call.names)
+    return all(set(words_of(name)) <= known_words() for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What the learned reader makes of a text: calls, their probability, and the same in words."""
+
+    intent: str
+    calls: tuple[SpokenCall, ...]
+    probability: float
+    words: str = ""
+
+
 def _learned(text: str) -> Spoken | None:
-    """Return the command that a text most likely gives, or what to ask the user; None for none."""
+    """Return the commands that a text most likely gives, or what to ask; None for none."""
+    whole, parts = _guessed(text), _guessed_parts(text)
+    if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
+        calls = tuple(call for one in parts for call in one.calls)
+        return Spoken(calls, sure=min(one.probability for one in parts) >= _SURE)
+    if whole is None:
+        return None
+    if whole.probability < _LIKELY:
+        return Spoken((), perhaps=whole.words)
+    return Spoken(whole.calls, sure=whole.probability >= _SURE)
+
+
+def _guessed_parts(text: str) -> list[_Learned]:
+    """Return the commands of a text's clauses if each clause is one, and not all the same one."""
+    clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
+    if len(clauses) < 2:
+        return []
+    each = [_guessed(part) for part in clauses]
+    found = [one for one in each if one is not None and one.probability >= _LIKELY]
+    return found if len(found) == len(each) and len({one.intent for one in found}) > 1 else []
+
+
+def _guessed(text: str) -> _Learned | None:
+    """Return the one command that a text most likely gives."""
     likeliest = intents.guess(text)
     if likeliest.intent == NONE or likeliest.probability < _PERHAPS:
         return None
+    if _is_denied(likeliest.intent, intents.folded(text)):
+        return None
     entry = _intents()[likeliest.intent]
-    slots = {slot: said.casefold().translate(_FOLDED) for slot, said in likeliest.slots.items()}
+    slots = _slots(likeliest, intents.folded(text), entry)
     try:
-        call = _call(entry["tool"], entry["arguments"], slots)
+        calls = _call(entry["tool"], entry["arguments"], slots)
     except _NotMeant:
         return None
-    if likeliest.probability < _LIKELY:
-        german = _GERMAN_WORDS.search(text.casefold()) is not None
-        said = entry["german" if german else "english"]
-        filled = re.sub(r"{(\w+)}", lambda slot: likeliest.slots.get(slot[1], ""), said)
-        return Spoken((), perhaps=" ".join(filled.split()))
-    return Spoken(call, sure=likeliest.probability >= _SURE)
+    german = _GERMAN_WORDS.search(text.casefold()) is not None
+    said = re.sub(
+        r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
+    )
+    return _Learned(likeliest.intent, calls, likeliest.probability, " ".join(said.split()))
+
+
+def _is_denied(intent: str, text: str) -> bool:
+    """Return whether a text says not to do what it speaks of, as "kein Knochenfenster" does."""
+    if intent in _LOST_OR_SENT:
+        return _DENIES.search(text) is not None
+    if intent in _TAKES_AWAY:
+        return _DENIES_TAKING_AWAY.search(text) is not None
+    return _BEGINS_WITH_DENIAL.match(text) is not None
+
+
+def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]:
+    """Return the words for each slot as the tools take them."""
+    slots = dict(likeliest.slots)
+    if {"w", "c"} <= slots.keys():  # what is called by its name is that, whichever comes first
+        for slot in ("w", "c"):
+            if named_so := re.search(rf"\b{_whole(f'<{slot}>')}", text):
+                slots[slot] = named_so[slot]
+    if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
+        slots["f"] += "%"
+    if "preset" in slots and (known := re.search(_whole("<presets>"), slots["preset"])):
+        slots["preset"] = known["preset"]
+    viewport = slots.get("vp", "")
+    name = next((slot for slot in ("name", "which") if slot in slots), "")
+    if name and viewport and not re.search(rf"\b{_SHOWN}", viewport):
+        slots[name] += f" {slots.pop('vp')}"  # "the effusion on the left"
+    if entry["tool"] not in _IN_A_VIEWPORT:
+        slots.pop("vp", None)
+    return slots
 
 
 @cache
@@ -528,7 +620,9 @@ def _value(said: Any, found: dict[str, str]) -> Any:
         case "number":
             return _number(text)
         case "float":
-            return float(text.replace(",", ".")) if text else None
+            if digits := re.search(r"[-+]?\d+(?:[.,]\d+)?", text):
+                return float(digits.group().replace(",", "."))
+            return float(_number(text)) if text else None
         case "factor":
             return _factor(text)
         case "ordinal":
