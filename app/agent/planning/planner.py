@@ -112,7 +112,12 @@ class Planner:
         plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
         wanted = tuple(dict.fromkeys(step.tool for step in steps))
         return Intent(
-            question, scene, (_COMMAND,), wanted=wanted, certain=not spoken.rest, plan=plan
+            question,
+            scene,
+            (_COMMAND,),
+            wanted=wanted,
+            certain=spoken.sure and not spoken.rest,
+            plan=plan,
         )
 
     def _interpret(self, question: str, scene: Scene) -> Intent:

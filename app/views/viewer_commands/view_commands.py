@@ -404,6 +404,21 @@ class ViewCommands:
             return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
         return None
 
+    def switched_on(self) -> frozenset[str]:
+        """Return the switches that are on: panels, links, magnifier."""
+        return frozenset(name for name in self._switches() if self._action(name).isChecked())
+
+    def switch(self, on: frozenset[str]) -> None:
+        """Switch on what `on` names, and everything else off."""
+        for name in self._switches():
+            action = self._action(name)
+            if action.isChecked() != (name in on) and action.isEnabled():
+                action.trigger()
+
+    def _switches(self) -> list[str]:
+        names = {action for said, action in COMMANDS.items() if said.startswith(_SWITCHES)}
+        return sorted(name for name in names if self._action(name).isCheckable())
+
     def _acquired_plane(self) -> str:
         """Return the plane in which the images were acquired; "" for an oblique or unknown one."""
         image = self._workspace.acquired
