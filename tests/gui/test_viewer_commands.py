@@ -271,7 +271,9 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (one for one in (*COMMANDS, *AGAIN, *THIRD, *FOURTH) if one["context"] == scene):
+        for command in (
+            one for one in (*COMMANDS, *AGAIN, *THIRD, *FOURTH) if one["context"] == scene
+        ):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])

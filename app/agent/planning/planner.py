@@ -200,7 +200,8 @@ _COMMAND = "viewer command"
 _PERHAPS = "Not understood, and not done. Did you mean “{text}”?"
 _ASKED = re.compile(r"(?:Did you mean|Meinten Sie) [“„]([^”“]+)[”“][?]")
 _YES = re.compile(
-    r"(?:yes|yep|yeah|ja|jawohl|genau|right|correct|stimmt|ok|okay)\b[\w ,]{0,20}[.!]?"
+    r"(?:yes|yep|yeah|ja|jawohl|genau|right|correct|stimmt|ok|okay)"
+    r"(?:[ ,]+(?:please|do|that|it|bitte|genau|gern\w*|mach|das))*[.!]?"
 )
 _NOT_READ = "Not understood, and not done: “{text}”."
 

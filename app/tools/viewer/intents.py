@@ -29,6 +29,7 @@ _FOLDED = str.maketrans(
 )
 _NEGATION = re.compile(r"(?:don't|dont|not|no|never|without|nicht|keine?[nrms]?|ohne|nie|statt)$")
 _LETTERS = range(3, 6)
+_GAP = 2
 _SHORTEST = 4
 """Letters of a word that may be misspelt."""
 
@@ -139,13 +140,27 @@ def _slots(text: str, found: Sequence[Token], intent: str, model: Model) -> dict
         return {}
     words = [one.text for one in found]
     columns = [model.labels.index(label) for label in ("", *allowed)]
-    said: dict[str, list[Token]] = {}
-    for place, token in enumerate(found):
+    said: dict[str, list[int]] = {}
+    for place in range(len(found)):
         chances = model.words.probabilities(word_features(words, place, intent))
         label = ("", *allowed)[int(np.argmax(chances[columns]))]
         if label:
-            said.setdefault(label, []).append(token)
-    return {label: text[part[0].start : part[-1].end] for label, part in said.items()}
+            said.setdefault(label, []).append(place)
+    return {
+        label: text[found[part[0]].start : found[part[-1]].end]
+        for label, places in said.items()
+        for part in [_longest_run(places)]
+    }
+
+
+def _longest_run(places: Sequence[int]) -> list[int]:
+    """Return the longest part of ascending numbers with no gap of more than one between them."""
+    runs = [[places[0]]]
+    for place in places[1:]:
+        if place - runs[-1][-1] > _GAP:
+            runs.append([])
+        runs[-1].append(place)
+    return max(runs, key=len)
 
 
 @dataclass(frozen=True, slots=True)

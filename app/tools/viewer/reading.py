@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any
 
 from app.paths import resources_dir
-from app.tools.finding_names import HERE, SELECTED, is_near, known_words, words_of
+from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
@@ -357,7 +357,9 @@ def _guessed_parts(text: str) -> list[_Learned]:
         return []
     each = [_guessed(part) for part in clauses]
     found = [one for one in each if one is not None and one.probability >= _LIKELY]
-    return found if len(found) == len(each) and len({one.intent for one in found}) > 1 else []
+    # "Flip black and white" is one: its parts are of one kind.
+    kinds = {one.intent.split("_")[0] for one in found}
+    return found if len(found) == len(each) == len(kinds) else []
 
 
 def _guessed(text: str) -> _Learned | None:
@@ -392,7 +394,7 @@ def _is_denied(intent: str, text: str) -> bool:
 def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]:
     """Return the words for each slot as the tools take them."""
     slots = dict(likeliest.slots)
-    if {"w", "c"} <= slots.keys():  # what is called by its name is that, whichever comes first
+    if likeliest.intent == "window_values":  # what is called by its name is that
         for slot in ("w", "c"):
             if named_so := re.search(rf"\b{_whole(f'<{slot}>')}", text):
                 slots[slot] = named_so[slot]
@@ -402,7 +404,7 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
         slots["preset"] = known["preset"]
     viewport = slots.get("vp", "")
     name = next((slot for slot in ("name", "which") if slot in slots), "")
-    if name and viewport and not re.search(rf"\b{_SHOWN}", viewport):
+    if name and side_of(viewport) and not re.search(rf"\b{_SHOWN}", viewport):
         slots[name] += f" {slots.pop('vp')}"  # "the effusion on the left"
     if entry["tool"] not in _IN_A_VIEWPORT:
         slots.pop("vp", None)
@@ -496,6 +498,8 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
+    if _ALL_IMAGES.search(clause) and (found := _called(clause)) is not None:
+        return found  # "close all studies" is a command of its own
     said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
     found = _placed(clause, said) if said is not None else None
     if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
