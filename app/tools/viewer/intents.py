@@ -134,6 +134,11 @@ def guess(text: str, model: Model | None = None) -> Guess:
     return Guess(intent, float(chances[best]), _slots(text, found, intent, model))
 
 
+def spelt(word: str) -> str:
+    """Return a folded word as `Model.spelt` of the stored model has it."""
+    return _model().spelt(word)
+
+
 def _slots(text: str, found: Sequence[Token], intent: str, model: Model) -> dict[str, str]:
     allowed = model.slots_of.get(intent, ())
     if not allowed:

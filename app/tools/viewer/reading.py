@@ -189,6 +189,10 @@ _TENS = {
     for ones, word in enumerate(words.split(), 3)
 }
 _TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
+_WAYS = {
+    "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfwaerts)\b",
+    "feet": r"\b(?:[ck]audal\w*|inferior\w*|(?:the|zu den) (?:feet|fuessen|füßen)|fusswaerts)\b",
+}
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
     **{word: place for place, word in enumerate(_FIRST, 1)},
@@ -310,6 +314,21 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    found = _read(text)
+    ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
+    if found is None or len(ways) != 1:
+        return found
+    (way,) = ways
+    calls = [
+        replace(call, arguments={**call.arguments, "by": abs(call.arguments["by"]), "towards": way})
+        if "by" in call.arguments
+        else call
+        for call in found.calls
+    ]
+    return replace(found, calls=tuple(calls))
+
+
+def _read(text: str) -> Spoken | None:
     by_patterns = _by_patterns(text)
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
@@ -398,10 +417,16 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
         for slot in ("w", "c"):
             if named_so := re.search(rf"\b{_whole(f'<{slot}>')}", text):
                 slots[slot] = named_so[slot]
+    numbers = [one.text for one in intents.tokens(text) if intents.is_number(one.text)]
+    counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
+    if counted and "n" not in slots and len(numbers) == 1:
+        slots["n"] = numbers[0]
     if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
         slots["f"] += "%"
-    if "preset" in slots and (known := re.search(_whole("<presets>"), slots["preset"])):
-        slots["preset"] = known["preset"]
+    if preset := slots.get("preset"):
+        spelt = " ".join(map(intents.spelt, preset.split()))
+        known = re.search(_whole("<presets>"), spelt)
+        slots["preset"] = known["preset"] if known else preset
     viewport = slots.get("vp", "")
     name = next((slot for slot in ("name", "which") if slot in slots), "")
     if name and side_of(viewport) and not re.search(rf"\b{_SHOWN}", viewport):

@@ -80,3 +80,22 @@ def test_what_is_meant_for_a_model_is_not_told_to_people():
     told = "Not allowed. Do not call it again like this. Go on without it, or say why."
     assert for_people(told) == "Not allowed."
     assert for_people("Go on without it.") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("fünf Schichten nach kranial", {"by": 5, "towards": "head"}),
+        ("3 slices caudal", {"by": 3, "towards": "feet"}),
+        ("10 images towards the feet", {"by": 10, "towards": "feet"}),
+        ("show only the nodule", {"action": "only", "which": "nodule"}),
+        ("hide everything except the heart", {"action": "only", "which": "heart"}),
+        ("close all studies", {"command": "close all studies"}),
+        ("reset the view", {"command": "reset view"}),
+    ],
+)
+def test_which_way_what_alone_and_all(text: str, arguments: dict[str, object]):
+    spoken = read(text)
+    assert spoken is not None
+    (call,) = spoken.calls
+    assert call.arguments == arguments
