@@ -78,7 +78,10 @@ class Planner:
             return self._interpret(question, scene)
         if spoken.perhaps or not spoken.sure:
             read = self._interpret(question, scene)
-            if isinstance(read.plan, ToolPlan):
+            # An answer of others counts, unless it only says that the viewer was not understood.
+            if isinstance(read.plan, ToolPlan) or (
+                isinstance(read.plan, Reply) and not read.viewer
+            ):
                 return read
             if spoken.perhaps:
                 return replace(read, plan=Reply(_PERHAPS.format(text=spoken.perhaps)))

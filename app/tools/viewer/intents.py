@@ -51,11 +51,13 @@ class Guess:
         intent: One of the intents of `training/viewer_commands/intents.txt`, or `NONE`.
         probability: How likely it is, from 0 to 1.
         slots: The words of the folded text for each slot of the intent.
+        familiar: Whether no word of the text but those of slots is new to the reader.
     """
 
     intent: str
     probability: float
     slots: dict[str, str]
+    familiar: bool = True
 
 
 def folded(text: str) -> str:
@@ -131,7 +133,16 @@ def guess(text: str, model: Model | None = None) -> Guess:
     chances = model.texts.probabilities(text_features([one.text for one in found]))
     best = int(np.argmax(chances))
     intent = model.intents[best]
-    return Guess(intent, float(chances[best]), _slots(text, found, intent, model))
+    slots = _slots(text, found, intent, model)
+    said = {word for value in slots.values() for word in value.split()}
+    familiar = all(
+        len(one.text) < _SHORTEST - 1
+        or is_number(one.text)
+        or text[one.start : one.end] in said
+        or model.texts.rarity_of(f"w {one.text}") is not None
+        for one in found
+    )
+    return Guess(intent, float(chances[best]), slots, familiar)
 
 
 def spelt(word: str) -> str:

@@ -26,7 +26,7 @@ from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
-_SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.15
+_SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """How probable a learned reading is that comes before all others, that counts where nothing else
 is understood, and that the user is asked about."""
 _GERMAN_WORDS = re.compile(
@@ -353,6 +353,7 @@ class _Learned:
     intent: str
     calls: tuple[SpokenCall, ...]
     probability: float
+    familiar: bool
     words: str = ""
 
 
@@ -361,12 +362,13 @@ def _learned(text: str) -> Spoken | None:
     whole, parts = _guessed(text), _guessed_parts(text)
     if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
         calls = tuple(call for one in parts for call in one.calls)
-        return Spoken(calls, sure=min(one.probability for one in parts) >= _SURE)
+        sure = all(one.familiar and one.probability >= _SURE for one in parts)
+        return Spoken(calls, sure=sure)
     if whole is None:
         return None
     if whole.probability < _LIKELY:
         return Spoken((), perhaps=whole.words)
-    return Spoken(whole.calls, sure=whole.probability >= _SURE)
+    return Spoken(whole.calls, sure=whole.familiar and whole.probability >= _SURE)
 
 
 def _guessed_parts(text: str) -> list[_Learned]:
@@ -398,7 +400,8 @@ def _guessed(text: str) -> _Learned | None:
     said = re.sub(
         r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
     )
-    return _Learned(likeliest.intent, calls, likeliest.probability, " ".join(said.split()))
+    words = " ".join(said.split())
+    return _Learned(likeliest.intent, calls, likeliest.probability, likeliest.familiar, words)
 
 
 def _is_denied(intent: str, text: str) -> bool:
