@@ -138,9 +138,9 @@ def guess(text: str, model: Model | None = None) -> Guess:
     familiar = all(
         len(one.text) < _SHORTEST - 1
         or is_number(one.text)
-        or text[one.start : one.end] in said
+        or one.text in said
         or model.texts.rarity_of(f"w {one.text}") is not None
-        for one in found
+        for one in tokens(text)
     )
     return Guess(intent, float(chances[best]), slots, familiar)
 
