@@ -46,7 +46,14 @@ FOURTH = _commands("blind_commands_fourth.toml")
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
-_WRONG = frozenset[str]()
+_WRONG = frozenset(
+    [
+        "the nodule is in slice 12",  # goes there
+        "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
+        "first slice where you see the effusion",  # goes to the first slice
+        "drop a point at column 120 row 300",  # asks for a click
+    ]
+)
 """Commands that are known not to do what is asked, each of them without harm."""
 
 

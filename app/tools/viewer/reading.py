@@ -26,6 +26,7 @@ from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
+_SURE_OF_NEW_WORDS = 0.95
 _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """How probable a learned reading is that comes before all others, that counts where nothing else
 is understood, and that the user is asked about."""
@@ -71,7 +72,7 @@ _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _LEADING = re.compile(
     r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im|am|beim|vom|zum|zur|of"
-    r"|alle|all|these|diese|diesen|dieser|dieses|meine|my) )+"
+    r"|alle|all|both|beiden?|these|diese|diesen|dieser|dieses|meine|my) )+"
 )
 _TRAILING = re.compile(r" (?:findings?|again|befunde?|one|result|wieder|for now)$")
 _BACK = re.compile(
@@ -89,6 +90,7 @@ _HERE = re.compile(
 """Words for the viewport that the user clicked last, which is the active one."""
 _REASON = re.compile(
     r"[ ,]+(?:because|since|weil|denn|so (?:that )?(?:i|we|you) can|damit (?:ich|wir|man)|um) .*$"
+    r"|, ?(?:(?:that|it|das|es)(?:'?s| is| ist)|ist) .*$"
 )
 """Words after a command that say why: "reject the nodule because it's a nipple"."""
 _NAMED = re.compile(r"\b(?:(?:left|right|linken?|rechten?|linker|rechter) )?[a-z]{3,}\b")
@@ -316,7 +318,7 @@ def read(text: str) -> Spoken | None:
         return None
     found = _read(text)
     ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
-    if found is None or len(ways) != 1:
+    if found is None or len(ways) != 1 or not any("by" in call.arguments for call in found.calls):
         return found
     (way,) = ways
     calls = [
@@ -325,7 +327,7 @@ def read(text: str) -> Spoken | None:
         else call
         for call in found.calls
     ]
-    return replace(found, calls=tuple(calls))
+    return replace(found, calls=tuple(calls), sure=True)
 
 
 def _read(text: str) -> Spoken | None:
@@ -356,19 +358,22 @@ class _Learned:
     familiar: bool
     words: str = ""
 
+    @property
+    def is_sure(self) -> bool:
+        return self.probability >= (_SURE if self.familiar else _SURE_OF_NEW_WORDS)
+
 
 def _learned(text: str) -> Spoken | None:
     """Return the commands that a text most likely gives, or what to ask; None for none."""
     whole, parts = _guessed(text), _guessed_parts(text)
     if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
         calls = tuple(call for one in parts for call in one.calls)
-        sure = all(one.familiar and one.probability >= _SURE for one in parts)
-        return Spoken(calls, sure=sure)
+        return Spoken(calls, sure=all(one.is_sure for one in parts))
     if whole is None:
         return None
     if whole.probability < _LIKELY:
         return Spoken((), perhaps=whole.words)
-    return Spoken(whole.calls, sure=whole.familiar and whole.probability >= _SURE)
+    return Spoken(whole.calls, sure=whole.is_sure)
 
 
 def _guessed_parts(text: str) -> list[_Learned]:
