@@ -1,11 +1,12 @@
-"""Errors with texts for the user: the cause of a failure and what the user can do about it."""
+"""Errors with texts for the user: cause and remedy; and what stops work on the user's wish."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import re
-from collections.abc import Generator
+import threading
+from collections.abc import Callable, Generator
 from os import PathLike
 
 _NO_MEMORY = re.compile(
@@ -78,6 +79,47 @@ class WorkerDied(SightlineError):
 
 class Cancelled(Exception):
     """Raised when the user cancels work; not reported as a failure."""
+
+
+class CancelToken:
+    """A thread-safe flag that tells running work, such as a tool call, to stop."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._callbacks: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def cancelled(self) -> bool:
+        """True once `cancel` has been called."""
+        return self._event.is_set()
+
+    def cancel(self) -> None:
+        """Set the flag and run the functions given to `on_cancel`; later calls do nothing."""
+        with self._lock:
+            if self._event.is_set():
+                return
+            self._event.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call `callback` (quick, thread-safe) when the flag is set; at once if it already is."""
+        with self._lock:
+            if not self._event.is_set():
+                self._callbacks.append(callback)
+                return
+        callback()
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the flag is set."""
+        if self._event.is_set():
+            raise Cancelled
+
+    def wait(self, seconds: float) -> bool:
+        """Wait up to `seconds` for the flag; return True if it is set, False if it is not."""
+        return self._event.wait(seconds)
 
 
 def is_memory_text(text: str) -> bool:

@@ -70,12 +70,14 @@ ERRORS = (
 """What lower rooms report to the window by. A text with values becomes a pattern: "{0} frames"."""
 
 REMARKS = {
-    "app/settings.py": (
+    "app/user_files.py": (
         "{0} could not be read: the defaults are used. The old file is kept as {1}.",
         "{0} could not be read: the defaults are used. The file {1} could not be moved aside.",
         *("The settings", "The layout of the window", "The list of recent openings"),
         *("The settings of the display", "Your window presets", "Your keyboard shortcuts"),
         *("Your hanging protocols", "Your notes"),
+    ),
+    "app/settings.py": (
         '"{0}" had an unusable value ({1}): the default is used.',
         'The rule for "{0}" is unusable: it counts as "ask".',
         "Some rules for tools cannot be read: every tool asks.",
@@ -92,7 +94,7 @@ REMARKS = {
         "its place in the patient is not known, unlike that of the marks, or the reverse",
         "it belongs to another frame of reference",
     ),
-    "app/wiring/window_builder.py": (
+    "app/wiring/assistant.py": (
         "Some settings were not as expected",
         "They hold until Sightline is closed. Make room on the disk, or ask this computer's "
         "administrator for the right to write into the settings folder.",

@@ -32,8 +32,8 @@ from app.imaging.findings import (
     Polyline,
     Segments,
 )
-from app.settings import write_atomic
 from app.tools.files import label_image, png_bytes
+from app.user_files import write_atomic
 
 
 def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:

@@ -91,15 +91,19 @@ class PlanEdit:
     """The user's changes to the plan of a running run.
 
     Attributes:
-        kind: "hold" lets no further step begin, "go" ends that; "remove", "up" and "down" are
-            for a step that has not begun.
+        kind: "hold" lets no further step begin, "go" ends that; "remove", "up", "down" and
+            "change" are for a step that has not begun.
         index: The place of that step in the latest `PlanUpdated`, from 0.
         tool: Its tool or title, so that a plan that has changed meanwhile is left alone.
+        argument: For "change": the name of one of the step's arguments.
+        value: For "change": what the user typed for it.
     """
 
-    kind: Literal["hold", "go", "remove", "up", "down"]
+    kind: Literal["hold", "go", "remove", "up", "down", "change"]
     index: int = -1
     tool: str = ""
+    argument: str = ""
+    value: str = ""
 
 
 class PlanEdits:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.settings import open_regular
+from app.user_files import open_regular
 
 Facts = Mapping[str, Any]
 

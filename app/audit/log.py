@@ -32,7 +32,7 @@ from app.audit import entries
 from app.audit.entries import Facts, Head, Keys
 from app.errors import SightlineError
 from app.secrets import Secrets
-from app.settings import read_regular, write_atomic
+from app.user_files import read_regular, write_atomic
 
 if TYPE_CHECKING:
     from filelock import FileLock

@@ -17,7 +17,7 @@ from pathlib import Path
 from app.audit import entries
 from app.audit.entries import Head, Keys
 from app.audit.log import folder_lock
-from app.settings import open_regular
+from app.user_files import open_regular
 
 MAX_PROBLEMS = 50
 

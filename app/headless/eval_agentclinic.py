@@ -44,9 +44,9 @@ from app.headless.eval_runs import (
     summary_of,
 )
 from app.paths import data_dir
-from app.settings import write_atomic
 from app.tools.diagnosis.offline_doctor import OfflineDoctor
 from app.tools.diagnosis.session import session_file
+from app.user_files import write_atomic
 from app.wiring import Program, new_run_id
 
 DoctorKind = Literal["profile", "plain", "offline"]

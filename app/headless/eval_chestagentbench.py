@@ -23,7 +23,7 @@ from app.headless.eval_page import write_page
 from app.headless.eval_runs import Results, Role, exit_code, file_name, run_cases, summary_of
 from app.headless.runs import open_images
 from app.paths import data_dir
-from app.settings import write_atomic
+from app.user_files import write_atomic
 from app.wiring import Program, new_run_id
 
 FORCE = "Answer with the letter of the best choice only: one of A, B, C, D, E, F."

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.errors import FileProblem, printable
 from app.headless.eval_runs import accuracy, file_name, read_results, spent_text
-from app.settings import write_atomic
+from app.user_files import write_atomic
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;

@@ -28,8 +28,8 @@ from app.agent.sessions import Thread
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import print_json
 from app.headless.runs import approver
-from app.settings import write_atomic
 from app.tools.images import OpenImage
+from app.user_files import write_atomic
 from app.wiring import Program
 
 Json = dict[str, Any]

@@ -35,8 +35,8 @@ from app.imaging.pixels import pipeline
 from app.imaging.pixels.numbered_objects import measured_objects
 from app.imaging.reports.written_report import REPORT_FORMS
 from app.imaging.types import Instance, ScanResult, Window
-from app.settings import write_atomic
 from app.tools.tables import plain_cell
+from app.user_files import write_atomic
 from app.wiring import Program
 from app.workspace.studies import instances_of
 from app.workspace.workspace import first_to_show

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from app.errors import SightlineError, UsageError, printable
+from app.errors import CancelToken, SightlineError, UsageError, printable
 from app.headless.common import is_agreed, open_program, print_json
 from app.settings import McpServer
-from app.tools.api import CancelToken
 from app.tools.mcp.offers import Listing, place_of
 from app.wiring import Program
 

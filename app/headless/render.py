@@ -34,8 +34,8 @@ from app.imaging.types import (
     Series,
     Window,
 )
-from app.settings import write_atomic
 from app.tools.files import png_bytes
+from app.user_files import write_atomic
 from app.workspace import drawing, plane_marks
 from app.workspace.annotations import Annotation
 from app.workspace.studies import instances_of

@@ -28,12 +28,12 @@ from app.agent.profiles import load_profile
 from app.agent.request import Decision, make_folder
 from app.agent.sessions import Thread
 from app.audit import AuditFailed, AuditLog
-from app.errors import FileProblem, SightlineError, UsageError, printable
+from app.errors import CancelToken, FileProblem, SightlineError, UsageError, printable
 from app.headless.common import open_program, print_json, scan_source
 from app.headless.record_sources import open_records, redactor_for
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
-from app.tools.api import CancelToken, ToolContext, ToolSpec
+from app.tools.api import ToolContext, ToolSpec
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
 from app.workspace.studies import instances_of

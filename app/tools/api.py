@@ -6,7 +6,6 @@ thread. Heavy work (torch) must be sent to the model process by `ToolContext.hos
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.errors import Cancelled, SightlineError
+from app.errors import CancelToken, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import Frame, ImageRef, Instance, Rescale, Window
@@ -88,47 +87,6 @@ class ToolRetry(SightlineError):
 
 class ToolFailed(SightlineError):
     """The error for a call that cannot succeed; `remedy` says what the user can do about it."""
-
-
-class CancelToken:
-    """A thread-safe flag that tells running work, such as a tool call, to stop."""
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
-        self._callbacks: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
-
-    @property
-    def cancelled(self) -> bool:
-        """True once `cancel` has been called."""
-        return self._event.is_set()
-
-    def cancel(self) -> None:
-        """Set the flag and run the functions given to `on_cancel`; later calls do nothing."""
-        with self._lock:
-            if self._event.is_set():
-                return
-            self._event.set()
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback()
-
-    def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call `callback` (quick, thread-safe) when the flag is set; at once if it already is."""
-        with self._lock:
-            if not self._event.is_set():
-                self._callbacks.append(callback)
-                return
-        callback()
-
-    def check(self) -> None:
-        """Raise `Cancelled` if the flag is set."""
-        if self._event.is_set():
-            raise Cancelled
-
-    def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds` for the flag; return True if it is set, False if it is not."""
-        return self._event.wait(seconds)
 
 
 class Approval(StrEnum):

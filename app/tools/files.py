@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.settings import write_atomic
+from app.user_files import write_atomic
 
 
 def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:

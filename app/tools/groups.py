@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from app.settings import read_regular
 from app.tools.pack_plan import word_lists
+from app.user_files import read_regular
 
 MOST_FOLDERS = 16
 MOST_TABLES = 8

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.errors import writing
-from app.settings import write_atomic
 from app.tools.api import ToolFailed
+from app.user_files import write_atomic
 
 MOST_BYTES = 1024 * 1024
 _FILE = "kept_values.json"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from app import paths
-from app.settings import LARGEST, UserFile, read_regular
+from app.user_files import LARGEST, UserFile, read_regular
 
 NoteKind = Literal["preference", "site convention", "report style"]
 KINDS: tuple[NoteKind, ...] = get_args(NoteKind)

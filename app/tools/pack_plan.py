@@ -473,11 +473,16 @@ class Spoken:
         calls: The calls that carry them out, in order.
         rest: What else the question says; "" for nothing.
         compares: Whether it also asks for a comparison, which other packs may make.
+        sure: Whether this is what is meant even if other packs could answer the question.
+        perhaps: A command in plain words that may be meant, where there are no calls; the user is
+            asked.
     """
 
     calls: tuple[SpokenCall, ...]
     rest: str = ""
     compares: bool = False
+    sure: bool = True
+    perhaps: str = ""
 
     @property
     def names(self) -> list[str]:

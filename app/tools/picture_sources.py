@@ -21,7 +21,6 @@ from app.imaging.files import synthetic
 from app.imaging.findings import Finding
 from app.imaging.pixels.regions import PixelRegion
 from app.imaging.types import ImageRef, VoiFunction, Window
-from app.settings import open_regular, read_regular
 from app.tools.api import (
     Artifact,
     CancelToken,
@@ -31,6 +30,7 @@ from app.tools.api import (
     RegistrationTarget,
     ToolResult,
 )
+from app.user_files import open_regular, read_regular
 
 FILE = ".sources.jsonl"
 

@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.errors import FileProblem, writing
-from app.settings import read_regular, write_atomic
 from app.tools.api import Artifact
+from app.user_files import read_regular, write_atomic
 
 
 class Plot(BaseModel):

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from app.errors import FileProblem, writing
-from app.settings import read_regular, write_atomic
 from app.tools.api import Artifact
+from app.user_files import read_regular, write_atomic
 
 Value = str | int | float | bool | None
 """A cell of a table; None where there is no value."""

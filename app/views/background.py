@@ -6,8 +6,11 @@ thread pool. Their results, and those of the decoder's futures, come back as que
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -15,9 +18,8 @@ from typing import Any, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal
 from shiboken6 import isValid
 
-from app.errors import Cancelled, SightlineError, unexpected
+from app.errors import Cancelled, CancelToken, SightlineError, unexpected
 from app.log import get_logger
-from app.tools.api import CancelToken
 from app.views.wording import error_text
 
 
@@ -51,6 +53,23 @@ def gui_calls() -> GuiCalls:
     return GuiCalls()
 
 
+@cache
+def _qt_types() -> Iterator[object]:
+    """Return an iterator that creates PySide's classes, one a step."""
+    loaded = [module for name, module in sys.modules.items() if name.startswith("PySide6.Qt")]
+    return (getattr(module, name) for module in loaded for name in dir(module))
+
+
+def create_qt_types(limit_s: float = math.inf) -> bool:
+    """Go on creating PySide's classes for some time; return whether all are there.
+
+    PySide creates a class when it is first used, and crashes or hangs if two threads do so at the
+    same time. So all are created, in 0.2 s, on the GUI thread before another one may use any.
+    """
+    end = time.perf_counter() + limit_s
+    return all(time.perf_counter() <= end for _made in _qt_types())
+
+
 _log = get_logger(__name__)
 
 T = TypeVar("T")
@@ -72,13 +91,18 @@ class Background(QObject):
         work: Callable[[], T],
         done: Callable[[T], object],
         failed: OnError | None = None,
+        *,
+        uses_qt: bool = True,
     ) -> Future[T] | None:
         """Run `work` in the pool, then `done(result)` or `failed(error)` on this object's thread.
 
-        Without `failed`, an error is dropped. Returns the future of `work`, or None after `close`.
+        Without `failed`, an error is dropped. Work that `uses_qt` has to wait for PySide's classes,
+        see `create_qt_types`. Returns the future of `work`, or None after `close`.
         """
         if self._closed:
             return None
+        if uses_qt:
+            create_qt_types()
         future = self._pool.submit(work)
         self.watch(future, done, failed)
         return future
@@ -170,6 +194,7 @@ class DaemonTasks:
         Returns:
             The token that `work` receives; after it is cancelled, no result is delivered.
         """
+        create_qt_types()
         token = CancelToken()
         self._tokens.add(token)
 

@@ -23,11 +23,11 @@ from shiboken6 import isValid
 
 from app.audit.exports import record_export
 from app.audit.log import AuditLog
+from app.errors import CancelToken
 from app.imaging.deidentify.options import Blank, Option, Summary, check_folder
 from app.imaging.deidentify.process import deidentify_apart
 from app.imaging.findings import Box
 from app.imaging.types import Instance, Series, Study
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
 from app.views.layouts import column, row
 from app.views.theme import SPACE

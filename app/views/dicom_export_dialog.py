@@ -21,7 +21,7 @@ from app.imaging.exports import GSPS, KO, SC, SEG, SR, TITLES, DicomExport, View
 from app.imaging.findings import Finding, Instances, Mask
 from app.imaging.types import Instance
 from app.log import get_logger
-from app.settings import write_atomic
+from app.user_files import write_atomic
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas

@@ -12,10 +12,9 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
-from app.errors import SightlineError
+from app.errors import CancelToken, SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
-from app.tools.api import CancelToken
 from app.views.application import CollectionPause
 from app.views.documents.document_pages import DRAWN
 from app.views.layouts import column

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QByteArray,
@@ -36,7 +37,6 @@ from PySide6.QtWidgets import (
 )
 
 from app import paths
-from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
 from app.audit.log import AuditLog
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
@@ -44,10 +44,10 @@ from app.imaging.findings import Finding
 from app.imaging.layers import NOT_LABELS
 from app.imaging.openable import PATTERNS
 from app.records.record_library import RecordLibrary
-from app.settings import read_regular, set_aside
+from app.user_files import read_regular, set_aside
 from app.views import deidentify_dialog, dicom_export_dialog, help_dialogs, wording
 from app.views.application import freeze_startup_objects, show_theme
-from app.views.background import Background
+from app.views.background import Background, create_qt_types
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
 from app.views.browser.layers_panel import LayersPanel
@@ -56,8 +56,6 @@ from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.drawing_tool import ENDING, HINTS
 from app.views.canvas.plane_switch import PlaneSwitch
-from app.views.chat.dock import ChatDock
-from app.views.chat.region_claims import claims_menu
 from app.views.command_palette import CommandPalette, commands_of
 from app.views.diagnosis.diagnosis_panel import DiagnosisPanel
 from app.views.documents.document_pages import DocumentStack
@@ -86,7 +84,7 @@ from app.views.viewports.linking import ViewportLinks
 from app.views.viewports.study_hanging import StudyHanging
 from app.views.viewports.viewport_area import SecondWindow, ViewportArea
 from app.views.viewports.viewport_frame import ViewportFrame, ViewportServices
-from app.views.widgets import confirm, label, plain_tip
+from app.views.widgets import EmptyState, confirm, label, plain_tip
 from app.views.window_docks import WindowDocks
 from app.workspace import drawing
 from app.workspace.display_settings import DisplaySettings
@@ -97,7 +95,13 @@ from app.workspace.studies import StudyUids, key_of
 from app.workspace.window_presets import WindowPresets
 from app.workspace.workspace import Workspace
 
+if TYPE_CHECKING:
+    from app.agent.events import RunEvent
+    from app.views.chat.dock import ChatDock
+
 TITLE = "Sightline"  # without the patient's name: titles are seen in task lists and recordings
+_PAINT_MS = 50  # after which a window that is shown has been painted
+_SLICE_S = 0.01  # of work on the GUI thread before other events get their turn
 _RECENT_SHOWN = 3  # on the start page; the menu has more
 
 
@@ -110,9 +114,12 @@ class MainWindow(QMainWindow):
             settings folder, or no file if Qt draws into memory.
         marks_file: Database that keeps what is marked and found; None to keep nothing.
         record_library: Reads patients' records; None for a window that opens none.
+        finish: Makes the rest of the program, and calls `set_chat`, once the window is shown or
+            needs the chat; None if there is no rest.
     """
 
     closing = Signal()
+    shown = Signal()  # once, when the window has been painted
     theme_chosen = Signal(str)  # "system", "dark" or "light", to be kept in the settings
 
     def __init__(
@@ -129,6 +136,7 @@ class MainWindow(QMainWindow):
         layout_file: Path | None = None,
         marks_file: Path | None = None,
         record_library: RecordLibrary | None = None,
+        finish: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
         self.workspace = workspace
@@ -143,7 +151,7 @@ class MainWindow(QMainWindow):
         self.language = language
         self.record_server: RecordServer | None = None  # how a FHIR server is asked
         self.audit_log: AuditLog | None = None  # where exports are recorded
-        self._closed = self._may_quit = self._had_record = False
+        self._closed = self._may_quit = self._had_record = self._was_shown = False
         self._opened_paths: list[Path] = []
         self._restored: Session | None = None  # whose files are being opened
         self.second: SecondWindow | None = None
@@ -171,7 +179,9 @@ class MainWindow(QMainWindow):
             None if in_memory else paths.config_dir() / "display.json"
         )
         self._make_center(decoder)
-        self.chat = chat
+        self._finish = finish
+        self._chat = chat
+        self._assistant: ChatDock | None = None
         self.study_list = StudyList(workspace, self.loader, self.close_studies, self.close_all)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
@@ -206,6 +216,11 @@ class MainWindow(QMainWindow):
         self.opening.studies_opened.connect(self._keep_recent)
         self.opening.opened.connect(lambda _result: self._place_opened())
         self._make_status()
+        if chat is not None:
+            from app.views.chat.dock import ChatDock
+
+            if isinstance(chat, ChatDock):
+                self.set_chat(chat)
         self.marks: MarkKeeping | None = None
         if marks_file is not None:
             self.marks = MarkKeeping(workspace, MarkStore(marks_file), self.notices, self)
@@ -327,15 +342,15 @@ class MainWindow(QMainWindow):
             "Diagnosis": self.diagnosis_panel,
             "Report": self.report_panel,
         }
-        if self.chat is not None:
-            panels["Assistant"] = self.chat
+        if self._chat is not None:
+            panels["Assistant"] = self._chat
+        elif self._finish is not None:
+            panels["Assistant"] = starting = EmptyState("message-square", tr("Starting…"), "")
+            starting.setProperty("surface", "panel")
+            starting.setMinimumWidth(300)  # as the chat has
         made = WindowDocks(self, self.viewports, panels)
         for shown in (made.titles["Findings"], made.rail.buttons["Findings"]):
             self.findings_list.count_changed.connect(shown.set_count)
-        if isinstance(self.chat, ChatDock):
-            self.chat.attention_wanted.connect(made.mark_assistant)
-            self.chat.elsewhere.connect(self._tell_elsewhere)
-            self._connect_attachments(self.chat)
         layers = made.rail.buttons["Layers"]
         self.workspace.layers_changed.connect(
             lambda: layers.set_count(len(self.workspace.layers.entries))
@@ -347,11 +362,44 @@ class MainWindow(QMainWindow):
         self.diagnosis_panel.entry_wanted.connect(self.workspace.record.entry_wanted.emit)
         self.diagnosis_panel.finding_wanted.connect(self._select_finding)
         self.report_panel.finding_wanted.connect(self._select_finding)
-        if isinstance(self.chat, ChatDock):
-            self.record_panel.mention_wanted.connect(self._show_mention)
         return made
 
-    def _connect_attachments(self, chat: ChatDock) -> None:
+    @property
+    def chat(self) -> QWidget | None:
+        """What is in the assistant's dock; the rest of the program is made first if it is not."""
+        self.finish()
+        return self._chat
+
+    @property
+    def assistant(self) -> ChatDock | None:
+        """The chat, if the window has one; made first if it is not yet."""
+        self.finish()
+        return self._assistant
+
+    def finish(self) -> None:
+        """Make the rest of the program now, unless that is done."""
+        finish, self._finish = self._finish, None
+        if finish is None:
+            return
+        create_qt_types()  # threads begin that may use them
+        try:
+            finish()
+        except BaseException:
+            self._finish = finish
+            raise
+        if self._was_shown:
+            QTimer.singleShot(0, self, freeze_startup_objects)  # a turn of its own: 0.1 s
+
+    def set_chat(self, chat: ChatDock) -> None:
+        """Put the chat in its dock, and connect it."""
+        self._chat = self._assistant = chat
+        if (before := self.docks["Assistant"].widget()) is not chat:
+            self.docks["Assistant"].setWidget(chat)
+            before.deleteLater()
+        chat.attention_wanted.connect(self.arrangement.mark_assistant)
+        chat.elsewhere.connect(self._tell_elsewhere)
+        self.record_panel.mention_wanted.connect(self._show_mention)
+        self.model_host.show()
         chat.attachments.is_opening = lambda: (
             self.opening.busy or (self.record_opening is not None and self.record_opening.busy)
         )
@@ -364,9 +412,9 @@ class MainWindow(QMainWindow):
         """Ask for files, open them as always, and name them in the next question."""
         names, _ = QFileDialog.getOpenFileNames(self, tr("Attach files"), "", _file_filter())
         paths = [Path(name) for name in names]
-        if paths and isinstance(self.chat, ChatDock):
+        if paths and self.assistant is not None:
             self.open_paths(paths)
-            self.chat.attachments.add_files(paths)
+            self.assistant.attachments.add_files(paths)
 
     def _is_open(self, path: Path) -> bool:
         """Return whether a file is open; of an archive, whether anything in it is."""
@@ -437,8 +485,8 @@ class MainWindow(QMainWindow):
 
     def _show_mention(self, entry_id: str) -> None:
         """Show the latest answer that cites an entry of the record."""
-        if isinstance(self.chat, ChatDock):
-            if self.chat.show_citation(entry_id):
+        if self.assistant is not None:
+            if self.assistant.show_citation(entry_id):
                 self.docks["Assistant"].show()
             else:
                 self.notices.show_notice("info", tr("No answer of this conversation mentions it"))
@@ -460,6 +508,7 @@ class MainWindow(QMainWindow):
         self.viewports.frame_made.connect(self._take_frame)
         self.model_host = ModelHostButton()
         bar.addPermanentWidget(self.model_host)
+        self.model_host.setHidden(self._finish is not None)  # until it is known
         note = label(tr("Not for diagnosis"), "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
@@ -475,7 +524,8 @@ class MainWindow(QMainWindow):
     @property
     def busy(self) -> bool:
         parts = (self.opening, self.viewports, self.record_opening)
-        return any(part is not None and part.busy for part in parts) or self.background.pending > 0
+        busy = any(part is not None and part.busy for part in parts)
+        return busy or self._finish is not None or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
         """Start to open files and folders, images and records; problems are shown in the window."""
@@ -658,21 +708,23 @@ class MainWindow(QMainWindow):
     @property
     def has_assistant(self) -> bool:
         """Whether the window has a chat with the assistant."""
-        return isinstance(self.chat, ChatDock)
+        return self._finish is not None or self._assistant is not None
 
     def show_claims(self) -> None:
         """Open a menu of the sentences in the chat that cite the selected finding."""
         selected = self.workspace.annotations.selected
-        if isinstance(self.chat, ChatDock) and selected:
+        if self.assistant is not None and selected:
+            from app.views.chat.region_claims import claims_menu
+
             self.docks["Assistant"].show()
-            menu = claims_menu(self.chat, selected, self)
+            menu = claims_menu(self.assistant, selected, self)
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.popup(QCursor.pos())
 
     def segment_marked(self) -> None:
-        if isinstance(self.chat, ChatDock) and self.workspace.marked:
+        if self.workspace.marked and self.assistant is not None:
             self.docks["Assistant"].show()
-            self.chat.submit(self.chat.texts.marked_question)
+            self.assistant.submit(self.assistant.texts.marked_question)
 
     def export_dicom(self) -> None:
         dicom_export_dialog.open_dialog(self)
@@ -784,7 +836,18 @@ class MainWindow(QMainWindow):
                 open_second = self.workspace.layout.open_second
                 QTimer.singleShot(0, self, lambda: open_second(activate=False))
             self.canvas.setFocus()
-        freeze_startup_objects()
+        if not self._was_shown:
+            self._was_shown = True
+            QTimer.singleShot(_PAINT_MS, self, self._after_painting)
+        if self._finish is None:
+            freeze_startup_objects()
+
+    def _after_painting(self) -> None:
+        """Do what threads need that are used from now on, then tell that the window is shown."""
+        if create_qt_types(_SLICE_S):
+            self.shown.emit()
+        else:
+            QTimer.singleShot(0, self, self._after_painting)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -843,6 +906,7 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
+        self._finish = None
         self.closing.emit()
         if self.marks is not None:
             self.marks.close()
@@ -855,8 +919,8 @@ class MainWindow(QMainWindow):
         lists = (self.study_list, self.findings_list, self.attributes, self.record_panel)
         for part in (self.viewports, *lists, self.diagnosis_panel, self.report_panel):
             part.close_models()
-        if isinstance(self.chat, ChatDock):
-            self.chat.close_models()
+        if self._assistant is not None:
+            self._assistant.close_models()
         self.background.close()
 
 
@@ -880,7 +944,7 @@ def _measurements(findings: Sequence[Finding]) -> str:
 
 LEAST_SENDING_MS = 900  # shortest time that sending is shown, so that it is seen
 _HOST_WIDTH = 300  # px for the name of a host
-_NO_ANSWER = (Noted, PlanUpdated)  # events that do not mean that the host has answered
+_NO_ANSWER = ("notice", "plan_updated")  # events that do not mean that the host has answered
 
 
 class ModelHostButton(QPushButton):
@@ -912,11 +976,11 @@ class ModelHostButton(QPushButton):
 
     def follow(self, event: RunEvent) -> None:
         """Update the button when an event reports that data was sent or the host has answered."""
-        if isinstance(event, DataSent):
+        if event.kind == "data_sent":
             self._sending, self._answered = event.host, False
             self._least.start()
             self._show()
-        elif self._sending and not isinstance(event, _NO_ANSWER):
+        elif self._sending and event.kind not in _NO_ANSWER:
             self._answered = True
             if not self._least.isActive():
                 self._settle()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QDialog, QWidget
@@ -103,6 +102,8 @@ class RegionHistogram(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(tr("Histogram of the region"))
         self.ready = False
+        import pyqtgraph as pg  # after the first window
+
         self.plot = pg.PlotWidget(background=THEME.panel)
         self.plot.setMouseEnabled(False, False)
         self.plot.setMenuEnabled(False)
@@ -145,7 +146,7 @@ class RegionHistogram(QDialog):
             counts,
             stepMode="center",
             fillLevel=0,
-            pen=pg.mkPen(THEME.text_muted),
+            pen=THEME.text_muted,
             brush=color(THEME.text_muted, 0.45),
         )
         self.plot.getAxis("bottom").setLabel(found.units)

@@ -337,7 +337,7 @@ class MarkKeeping(QObject):
             self._soon.start()
 
     def _ask(self) -> None:
-        self._work.submit(self._store.images, self._learn, self._fail_to_read)
+        self._work.submit(self._store.images, self._learn, self._fail_to_read, uses_qt=False)
 
     def _learn(self, images: dict[str, str]) -> None:
         self._known |= images

@@ -22,7 +22,6 @@ from app.views.canvas.drawing_tool import HINTS
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.magnifier import HOLD_KEY
 from app.views.canvas.scrolling import Scroller
-from app.views.histogram_panel import HistogramPanel
 from app.views.mark_dialogs import MarkCommands
 from app.views.mark_menu import MarkMenu
 from app.views.review_menu import ReviewMenu
@@ -247,10 +246,12 @@ class MainActions:
         add, window = self._action, self._window
         settings = window.display_settings
         true_size = TrueSize(window)
-        panels: list[HistogramPanel] = []
+        panels: list[QWidget] = []
 
         def histogram() -> None:
             if not panels:
+                from app.views.histogram_panel import HistogramPanel
+
                 panels.append(HistogramPanel(window))
             panels[0].setVisible(not panels[0].isVisible())
 

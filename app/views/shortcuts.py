@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QFont, QKeySequence
 from PySide6.QtWidgets import QDialog, QHeaderView, QKeySequenceEdit, QMenu, QWidget
 
-from app.settings import UserFile
+from app.user_files import UserFile
 from app.views.layouts import column, row
 from app.views.theme import SPACE, restyle
 from app.views.translation import tr, translatable

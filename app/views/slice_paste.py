@@ -9,11 +9,10 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QProgressBar, QWidget
 
-from app.errors import SightlineError
+from app.errors import CancelToken, SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.space import planes
 from app.imaging.types import Frame, Instance
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
 from app.views.canvas.scrolling import frames_of
 from app.views.layouts import column, row

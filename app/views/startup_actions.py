@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QPoint, QSizeF, QTimer
 from PySide6.QtGui import QImage, QImageWriter, QPainter, QRegion
@@ -16,11 +17,12 @@ from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
-from app.records.record_library import OpenedRecord
-from app.settings import write_atomic
+from app.user_files import write_atomic
 from app.views.browser.problem_list import by_reason
-from app.views.chat.dock import ChatDock
-from app.views.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from app.records.record_library import OpenedRecord
+    from app.views.main_window import MainWindow
 
 SHOW_TIMEOUT_S = 300.0  # a folder of 100,000 files is read to its end
 RUN_TIMEOUT_S = 900.0
@@ -46,13 +48,11 @@ class StartupActions(QObject):
     def __init__(
         self,
         window: MainWindow,
-        chat: ChatDock,
         request: StartupRequest,
         report: Callable[[str], object],
     ) -> None:
         super().__init__(window)
         self._window = window
-        self._chat = chat
         self._request = request
         self._report = report
         self.audit: AuditLog | None = None
@@ -95,10 +95,10 @@ class StartupActions(QObject):
             self._fail(viewport.error)
         if not idle:
             self._fail("the image took too long to appear")
-        if self._request.ask:
-            self._chat.run_ended.connect(self._on_run_ended)
+        if self._request.ask and (chat := self._window.assistant) is not None:
+            chat.run_ended.connect(self._on_run_ended)
             self._window.docks["Assistant"].show()
-            self._chat.submit(self._request.ask)
+            chat.submit(self._request.ask)
             if self._request.screenshot:
                 self._timer = settle(
                     self._running, self._continue_when_answered, timeout_s=RUN_TIMEOUT_S
@@ -107,7 +107,8 @@ class StartupActions(QObject):
             self._save_picture()
 
     def _running(self) -> bool:
-        return not self._chat.is_idle() or self._window.busy
+        chat = self._window.assistant
+        return self._window.busy or (chat is not None and not chat.is_idle())
 
     def _on_run_ended(self, _run_id: str, kind: str) -> None:
         if kind != "run_finished":

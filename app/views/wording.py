@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate, QLocale
 
@@ -17,10 +18,12 @@ from app.imaging.findings import Finding, Instances, State
 from app.imaging.pixels.windows import AUTO, CT_WINDOW, FITTED, MANUAL, PROTOCOL, REGION
 from app.imaging.studies.instance_lists import frame_count
 from app.imaging.types import Content, Instance, Plane, Series, Spacing, Window
-from app.tools.api import ToolSpec
-from app.tools.pack_plan import NO_PLANS, Plans
 from app.views.translation import tr, tr_n, tr_report, translatable
 from app.workspace import drawing
+
+if TYPE_CHECKING:
+    from app.tools.api import ToolSpec
+    from app.tools.pack_plan import Plans
 
 NOT_FOR_DIAGNOSIS = translatable("AI results: not for diagnosis")
 VOI_LUT = "VOI LUT"
@@ -384,7 +387,10 @@ _WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 class PackTexts:
     """Titles and icons of the installed tools, and the questions that their packs suggest."""
 
-    def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans = NO_PLANS) -> None:
+    def __init__(self, specs: Iterable[ToolSpec] = (), plans: Plans | None = None) -> None:
+        from app.tools.pack_plan import NO_PLANS
+
+        plans = NO_PLANS if plans is None else plans
         self._specs = {spec.name: spec for spec in specs}
         # Each question with the images that it suits; those for few images come first.
         packs = sorted(plans.packs, key=lambda pack: not pack.suggested_for.modalities)

@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from app import paths, settings
-from app.agent.context.model_messages import prompt_names, system_prompt, tool_texts
-from app.agent.llm import providers
-from app.agent.llm.base import LanguageModel
-from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.loop.audit_trail import AuditTrail
-from app.agent.loop.inner_calls import InnerCallRunner
-from app.agent.policy import Grants, Policy, Scope
-from app.agent.policy.approvals import Gate
-from app.agent.policy.policy import site_policies
-from app.agent.privacy.consents import Consents
-from app.agent.privacy.kept_notes import without_patients
-from app.agent.privacy.send_consent import known_of
-from app.agent.profiles import AgentProfile
-from app.agent.request import ImageNotes, Question
-from app.agent.sessions import SessionStore, Thread
+from app import paths
 from app.audit.log import AuditLog, audit_key
 from app.errors import FileProblem, UsageError
 from app.imaging.decode import Decoder
-from app.imaging.types import Instance
-from app.records.fhir_server import KEY_KIND, ServerQuery
-from app.records.record_library import OpenedRecord, RecordLibrary
 from app.secrets import Secrets, key_name
-from app.settings import ModelSettings, Settings
-from app.tools.api import CancelToken, ToolContext, Viewer
-from app.tools.hosting.host import ProcessHost
-from app.tools.images import OpenImage, RunImages, rejected_calls
-from app.tools.mcp.server_tools import assistant_tools
-from app.tools.mcp.servers import McpServers
-from app.tools.memory import user_memory
-from app.tools.models.store import ModelStore
-from app.tools.registry import Registry, load_packs
+from app.user_files import LARGEST, read_regular
 from app.workspace.record import OpenRecord
+
+if TYPE_CHECKING:
+    # Imported by what needs them, since the window is shown before.
+    from app.agent.llm.base import LanguageModel
+    from app.agent.llm.providers import ModelChoice, Models
+    from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
+    from app.agent.loop.audit_trail import AuditTrail
+    from app.agent.policy import Grants, Policy
+    from app.agent.privacy.consents import Consents
+    from app.agent.profiles import AgentProfile
+    from app.agent.request import Question
+    from app.agent.sessions import SessionStore, Thread
+    from app.errors import CancelToken
+    from app.imaging.types import Instance
+    from app.records.fhir_server import ServerQuery
+    from app.records.record_library import OpenedRecord, RecordLibrary
+    from app.settings import ModelSettings, Settings
+    from app.tools.api import ToolContext, Viewer
+    from app.tools.hosting.host import ProcessHost
+    from app.tools.images import OpenImage, RunImages
+    from app.tools.mcp.servers import McpServers
+    from app.tools.models.store import ModelStore
+    from app.tools.registry import Registry
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +63,18 @@ IDENTIFYING_KEYWORDS = (
 """Keywords of the DICOM attributes whose values are removed from data that is sent."""
 
 
-@dataclass
+class Appearance(NamedTuple):
+    """Settings that the first window needs; the defaults are those of `Settings`."""
+
+    language: str = "system"
+    theme: str = "dark"
+    reviewer: str = ""
+
+
+USUAL = Appearance()
+LANGUAGES, THEMES = ("system", "en", "de"), ("system", "dark", "light")  # those of `Settings`
+
+
 class Program:
     """Builds and holds the objects of the program, such as the decoder, each when first needed.
 
@@ -74,33 +82,67 @@ class Program:
     says whose record is in use; of a window it is its workspace's.
     """
 
-    secrets: Secrets = field(default_factory=Secrets)
-    consents: Consents = field(default_factory=Consents)
-    grants: Grants = field(default_factory=Grants)
-    models: providers.Models = field(default_factory=providers.Models)
-    record: OpenRecord = field(default_factory=OpenRecord)
-    settings_notices: list[str] = field(default_factory=list[str])
-    has_window: bool = False
-    viewer: Viewer | None = None
-    """The window that the viewer's tools work; None without one."""
-    _temporary: list[tempfile.TemporaryDirectory[str]] = field(
-        default_factory=list["tempfile.TemporaryDirectory[str]"]
-    )
+    def __init__(self) -> None:
+        self.secrets = Secrets()
+        self.record = OpenRecord()
+        self.settings_notices: list[str] = []
+        self.has_window = False
+        self.viewer: Viewer | None = None
+        """The window that the viewer's tools work; None without one."""
+        self._temporary: list[tempfile.TemporaryDirectory[str]] = []
 
-    def __post_init__(self) -> None:
-        self.consents.withdrawn = lambda host: self.note("consent_withdrawn", host=host)
-        self.grants.on_change = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
-        self.grants.on_withdraw = lambda tool: self.note("grants_withdrawn", tool=tool)
+    @cached_property
+    def consents(self) -> Consents:
+        """What the user has agreed to send, and where."""
+        from app.agent.privacy.consents import Consents
+
+        consents = Consents()
+        consents.withdrawn = lambda host: self.note("consent_withdrawn", host=host)
+        return consents
+
+    @cached_property
+    def grants(self) -> Grants:
+        """The tools that the user has allowed for this session."""
+        from app.agent.policy import Grants
+
+        grants = Grants()
+        grants.on_change = lambda tool, rule: self.note("session_rule", tool=tool, rule=rule)
+        grants.on_withdraw = lambda tool: self.note("grants_withdrawn", tool=tool)
+        return grants
+
+    @cached_property
+    def models(self) -> Models:
+        """The language models that were made."""
+        from app.agent.llm.providers import Models
+
+        return Models()
 
     @cached_property
     def settings(self) -> Settings:
         """The user's settings, read from the settings file when first needed."""
+        from app import settings
+
         loaded = settings.load(self.settings_path, self.settings_notices)
         self._configure_secrets(loaded)
         return loaded
 
+    @property
+    def appearance(self) -> Appearance:
+        """What the first window needs of the settings, which are not checked for it."""
+        if "settings" in self.__dict__:
+            return Appearance(self.settings.language, self.settings.theme, self.settings.reviewer)
+        try:
+            data: Any = json.loads(read_regular(self.settings_path, LARGEST).decode("utf-8-sig"))
+            found = {name: data.get(name, usual) for name, usual in USUAL._asdict().items()}
+        except (OSError, ValueError, RecursionError, AttributeError):
+            return USUAL
+        known = found["language"] in LANGUAGES and found["theme"] in THEMES
+        return Appearance(**found) if known and isinstance(found["reviewer"], str) else USUAL
+
     def change_settings(self, changed: Settings) -> bool:
         """Replace the current settings, and return whether the new ones could be saved."""
+        from app import settings
+
         before = self.settings
         self.note("settings_changed", **settings_facts(before, changed))
         self.settings = changed
@@ -121,6 +163,8 @@ class Program:
         return self.change_settings(self.settings.model_copy(update={"language": code}))
 
     def _configure_secrets(self, known: Settings) -> None:
+        from app.agent.llm import providers
+
         names = [
             key_name(kind, providers.endpoint_url(kind, known.llm.of(kind)))
             for kind in providers.KINDS
@@ -144,6 +188,9 @@ class Program:
     @cached_property
     def registry(self) -> Registry:
         """The tools of all packs, and those of the MCP servers that the user has allowed."""
+        from app.tools.mcp.server_tools import assistant_tools
+        from app.tools.registry import load_packs
+
         registry = load_packs()
         registry.set_server_tools(assistant_tools(self.mcp))
         return registry
@@ -151,6 +198,8 @@ class Program:
     @cached_property
     def mcp(self) -> McpServers:
         """The MCP servers, and what the user has allowed of them."""
+        from app.tools.mcp.servers import McpServers
+
         return McpServers(
             lambda: self.settings.mcp_servers,
             self.secrets.get,
@@ -167,11 +216,15 @@ class Program:
 
     def use_mcp_tools(self) -> None:
         """Take the tools of the servers that are allowed now into the registry."""
+        from app.tools.mcp.server_tools import assistant_tools
+
         self.registry.set_server_tools(assistant_tools(self.mcp))
 
     @cached_property
     def record_library(self) -> RecordLibrary:
         """The patients' records that are read; `record` says which is in use."""
+        from app.records.record_library import RecordLibrary
+
         images = paths.index_folder()
         return RecordLibrary(None if images is None else images.with_name("records"))
 
@@ -185,6 +238,8 @@ class Program:
 
         The user has said that the host may be asked; see `RecordLibrary.open_server`.
         """
+        from app.records.fhir_server import KEY_KIND
+
         token = self.secrets.get(key_name(KEY_KIND, query.base), chosen=True)
         self.note("record_asked", host=query.host)
         return self.record_library.open_server(query, token, progress, cancel)
@@ -192,11 +247,15 @@ class Program:
     @cached_property
     def host(self) -> ProcessHost:
         """The host that runs the tools' networks in model processes."""
+        from app.tools.hosting.host import ProcessHost
+
         return ProcessHost(idle_s=self.settings.idle_minutes * 60 or None)
 
     @cached_property
     def model_store(self) -> ModelStore:
         """The store of the installed models."""
+        from app.tools.models.store import ModelStore
+
         return ModelStore(paths.models_dir())
 
     @cached_property
@@ -211,6 +270,8 @@ class Program:
     @cached_property
     def audit_trail(self) -> AuditTrail:
         """The object that writes the events of runs into the audit log."""
+        from app.agent.loop.audit_trail import AuditTrail
+
         return AuditTrail(self.audit, self.registry)
 
     def note(self, action: str, **facts: Any) -> None:
@@ -218,13 +279,15 @@ class Program:
         work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
-    def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
+    def note_endpoint_test(self, wanted: ModelChoice) -> None:
         """Record in the audit log that the user tests the model `wanted` in the settings dialog."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
     @cached_property
     def sessions(self) -> SessionStore:
         """The store of the conversations."""
+        from app.agent.sessions import SessionStore
+
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None, base_url: str = "") -> LanguageModel:
@@ -246,6 +309,8 @@ class Program:
         self._configure_secrets(self.settings)
 
     def _model_settings(self, name: str | None, base_url: str) -> ModelSettings:
+        from app.agent.llm import providers
+
         chosen = self.settings.llm
         kind, model = providers.parse(name) if name is not None else (chosen.kind, "")
         if base_url and name is None and kind in ("offline", "local"):
@@ -257,6 +322,8 @@ class Program:
 
     def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
         """Return the language model of the settings `chosen`, which need not be those in use."""
+        from app.agent.llm import providers
+
         fields = chosen.of(chosen.kind)
         name = key_name(chosen.kind, providers.endpoint_url(chosen.kind, fields))
         key = self.secrets.get(name, chosen=True)
@@ -267,14 +334,20 @@ class Program:
     @cached_property
     def site_rules(self) -> tuple[Policy, ...]:
         """The rules for tools set by this computer's administrator."""
+        from app.agent.policy.policy import site_policies
+
         return site_policies(paths.site_policies(), self.settings_notices)
 
     def policy(self) -> Policy:
         """Return the rules for tools: the user's and the administrator's."""
+        from app.agent.policy import Policy
+
         return Policy(self.settings.policy, also=self.site_rules)
 
     def notices(self) -> list[str]:
         """Return `settings_notices`, then a sentence for each rule that names an unknown tool."""
+        from app.tools.memory import user_memory
+
         specs = [tool.spec for tool in self.registry.all()]
         unknown = self.policy().unknown_names(specs)
         memory = user_memory()
@@ -296,6 +369,8 @@ class Program:
         Raises:
             UsageError: There is no such pack or prompt, or the prompts file cannot be read.
         """
+        from app.agent.context.model_messages import prompt_names
+
         known = self.registry.packs
         if wrong := [name for name in packs if name not in known]:
             raise UsageError(
@@ -327,6 +402,8 @@ class Program:
 
     def _system_prompt(self) -> tuple[str, dict[str, str]]:
         """Return the chosen prompt, and the user's own texts for tools."""
+        from app.agent.context.model_messages import system_prompt, tool_texts
+
         profile = self.settings.profile
         path = Path(profile.prompt_file) if profile.prompt_file else None
         texts = tool_texts(path) if path is not None else {}
@@ -341,6 +418,11 @@ class Program:
         Raises:
             UsageError: The profile names a tool or a model that there is not.
         """
+        from app.agent.context.model_messages import system_prompt
+        from app.agent.loop.agent_loop import AgentLoop, Limits
+        from app.agent.policy.approvals import Gate
+        from app.tools.memory import user_memory
+
         chosen = self.settings.limits
         active = self.active
         if agent is not None and agent.tools is not None:
@@ -406,6 +488,9 @@ class Program:
         Raises:
             FileProblem: The conversation's folder cannot be created.
         """
+        from app.agent.request import ImageNotes, Question
+        from app.tools.images import RunImages, rejected_calls
+
         folder = out_dir or self._files_dir(thread)
         earlier = out_dir.iterdir() if out_dir is not None and out_dir.is_dir() else ()
         run_images = RunImages(images, folder, self.decoder, earlier)
@@ -434,6 +519,10 @@ class Program:
 
         May take seconds, since files are read.
         """
+        from app.agent.privacy.kept_notes import without_patients
+        from app.agent.privacy.send_consent import known_of
+        from app.tools.images import RunImages
+
         seen = RunImages(images, paths.cache_dir(), self.decoder)
         known = known_of(seen.headers())
         found = [*identifiers(image.instance for image in images), *known.identifiers]
@@ -448,6 +537,11 @@ class Program:
         progress: Callable[[float, str], None] = lambda _fraction, _text: None,
     ) -> ToolContext:
         """Return the context of a tool call outside a run: ids, images, folder, host and device."""
+        from app.agent.loop.inner_calls import InnerCallRunner
+        from app.agent.policy import Scope
+        from app.errors import CancelToken
+        from app.tools.api import ToolContext
+
         policy, scope = self.policy(), Scope.for_run(images, (), out_dir)
         return ToolContext(
             run_id=run_id,
@@ -477,8 +571,7 @@ class Program:
 
     def close(self) -> None:
         """End the processes that were started, and remove temporary folders."""
-        self.models.close()
-        for name in ("host", "decoder", "record_library"):
+        for name in ("models", "host", "decoder", "record_library"):
             if name in self.__dict__:
                 self.__dict__[name].close()
         for folder in self._temporary:

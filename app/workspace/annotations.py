@@ -462,6 +462,11 @@ class Annotations:
         """Return the colour index that a finding with this label has or would get."""
         return self._colors.of(label)
 
+    def fix_colors(self, labels: Sequence[str]) -> None:
+        """Give these labels fixed colours (see `LabelColors`)."""
+        self._colors = LabelColors(labels)
+        self.bring_back(self.all())
+
     def bring_back(self, items: Sequence[Annotation]) -> None:
         """Add annotations of an earlier session; no step to undo."""
         colors = {

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.errors import FileProblem, SightlineError
 from app.imaging.findings import Finding
-from app.tools.diagnosis.differential import Differential, Evidence
-from app.tools.diagnosis.evidence_sources import image_evidence, record_evidence
-from app.tools.diagnosis.table import Presentation, presentations
-from app.tools.models.cards import ModelCard, cards
 from app.workspace.record import OpenRecord
 from app.workspace.signals import Signal
+
+if TYPE_CHECKING:
+    # Imported when they are needed, since the window is shown before.
+    from app.tools.diagnosis.differential import Differential, Evidence
+    from app.tools.diagnosis.table import Presentation
+    from app.tools.models.cards import ModelCard
+
+    _Read = tuple[Mapping[str, Presentation], Mapping[str, ModelCard], SightlineError | None]
 
 BY_HAND = "set by hand"
 """Origin of a finding that the user set in the panel."""
@@ -23,8 +27,6 @@ _OF_RECORD = "record "  # before a patient's id: key of a differential without a
 
 Submit = Callable[[Callable[[], Any], Callable[[Any], object]], object]
 """`submit(work, done)` calls `done(work())`, maybe later, on the thread of the caller."""
-
-_Read = tuple[Mapping[str, Presentation], Mapping[str, ModelCard], SightlineError | None]
 
 
 def _at_once(work: Callable[[], Any], done: Callable[[Any], object]) -> None:
@@ -39,7 +41,7 @@ class _Statements:
     findings in the order in which they became known.
     """
 
-    said: dict[str, Evidence] = field(default_factory=dict[str, Evidence])
+    said: dict[str, Evidence] = field(default_factory=dict[str, "Evidence"])
     hand: dict[str, bool | None] = field(default_factory=dict[str, bool | None])
     priors: dict[str, float] = field(default_factory=dict[str, float])
     order: list[str] = field(default_factory=list[str])
@@ -244,6 +246,8 @@ class OpenDiagnosis:
         table = self.tables.get(name)
         if table is None:
             return
+        from app.tools.diagnosis.differential import Evidence
+
         told = self._told.setdefault((key, name), _Statements())
         said = {
             item["finding"]: Evidence(item["finding"], item["present"], item["origin"])
@@ -273,6 +277,8 @@ class OpenDiagnosis:
         table, study = self.presentation, self._study()
         if table is None or not study:
             return ()
+        from app.tools.diagnosis.evidence_sources import image_evidence
+
         return image_evidence(table, self._accepted_in(study), self._cards)
 
     def _read_sources(self) -> None:
@@ -284,6 +290,8 @@ class OpenDiagnosis:
         table, patient = self.presentation, self._record.patient_id
         self._weigh()
         if table is not None and patient:
+            from app.tools.diagnosis.evidence_sources import record_evidence
+
             asked, records = self._asked, self._record.records
 
             def take(found: tuple[Evidence, ...]) -> None:
@@ -304,6 +312,8 @@ class OpenDiagnosis:
         self._clear()
         table = self.presentation
         if table is not None:
+            from app.tools.diagnosis.differential import Differential, Evidence
+
             told = self._of_presentation()
             known = self._sources(told)
             for finding, present in told.hand.items():
@@ -329,6 +339,9 @@ def _is_against(item: Evidence, known: Mapping[str, Evidence]) -> bool:
 
 def _read() -> _Read:
     """Return all tables and cards; the shipped tables alone if a site's is wrong."""
+    from app.tools.diagnosis.table import presentations
+    from app.tools.models.cards import cards
+
     try:
         return presentations(), cards(), None
     except FileProblem as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.log import get_logger
-from app.settings import UserFile
+from app.user_files import UserFile
 from app.workspace.signals import Signal
 
 PIXEL_MM = (0.02, 2.0)

@@ -20,7 +20,7 @@ from app.imaging.pixels.windows import PROTOCOL
 from app.imaging.space.projections import KEYWORD, BeamDirection, coded_projection
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.paths import resources_dir
-from app.settings import read_regular, set_aside, write_atomic
+from app.user_files import read_regular, set_aside, write_atomic
 from app.workspace.layout import LAYOUTS, MOST, Slot
 
 _RADIOGRAPHS = ("CR", "DX", "MG", "RG", "DR")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.log import get_logger
-from app.settings import UserFile
+from app.user_files import UserFile
 
 MOST = 12
 _MOST_PATHS = 50  # of one opening; more are a drop of single files, which nobody seeks again

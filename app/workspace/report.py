@@ -42,7 +42,7 @@ from app.imaging.reports.templates import Template, template_for, templates
 from app.imaging.reports.written_report import WrittenReport, written_report
 from app.imaging.types import ImageRef, Study
 from app.log import get_logger
-from app.settings import read_regular, set_aside, write_atomic
+from app.user_files import read_regular, set_aside, write_atomic
 from app.workspace import drawing
 from app.workspace.annotations import Command
 from app.workspace.signals import Signal

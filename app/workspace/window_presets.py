@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from app.imaging.pixels.windows import presets, valid_window
 from app.imaging.types import Window
-from app.settings import UserFile
+from app.user_files import UserFile
 
 MOST = 20
 """Largest number of presets of a modality; the first nine have keys."""

@@ -8,19 +8,15 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.imaging.findings import Finding, State
 from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
 from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
-from app.tools.api import Artifact
-from app.tools.diagnosis.differential_tool import COMPUTE
-from app.tools.images import OpenImage
 from app.workspace import calibration, drawing
 from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.diagnosis import OpenDiagnosis
-from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.key_marks import KeyMarks
 from app.workspace.layers import Layers, LayerStore
 from app.workspace.layers import ScaleKey as ScaleKey
@@ -34,6 +30,12 @@ from app.workspace.studies import Studies, StudyUids, instances_of, key_of
 from app.workspace.viewport import DATA, Display, Pane, Panes, Place, Viewport
 from app.workspace.viewport import REFORMAT as REFORMAT
 from app.workspace.window_presets import WindowPresets
+
+if TYPE_CHECKING:
+    # Imported when they are needed, since the window is shown before.
+    from app.tools.api import Artifact
+    from app.tools.images import OpenImage
+    from app.workspace.hanging import Arrangement
 
 MOST_IMAGES = 2000
 """Largest number of images that one run may use; each is named when the question is asked."""
@@ -73,7 +75,7 @@ class Workspace:
     def __init__(
         self, labels: Sequence[str] = (), titles: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self._titles = titles
+        self.titles = titles
         self._reformats: dict[str, tuple[Instance, Place]] = {}  # with their source
         self.studies = Studies()
         self.commands = CommandStack()
@@ -167,7 +169,7 @@ class Workspace:
     def title_of(self, tool: str) -> str:
         """Return the title of a tool's results; if there is none, the tool's name in words."""
         words = tool.replace("_", " ")
-        return self._titles.get(tool) or words[:1].upper() + words[1:]
+        return self.titles.get(tool) or words[:1].upper() + words[1:]
 
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
         """Add the (possibly still partial) result of a scan and, if `show`, show its first object.
@@ -263,6 +265,8 @@ class Workspace:
         if not any(found) or len(found) > MOST:
             return False
         slots = tuple(Slot(*one) for one in session.slots)
+        from app.workspace.hanging import Arrangement, Hung, Match, Protocol
+
         protocol = Protocol("session", "the last session", slots, Match(), ())
         self.hang(Arrangement(protocol, tuple(map(Hung, found)), ""))
         return True
@@ -522,6 +526,8 @@ class Workspace:
         up to `MOST_IMAGES`. For a reformat the acquired image is returned, since findings belong to
         acquired pixels.
         """
+        from app.tools.images import OpenImage
+
         images: list[OpenImage] = []
         drawn, made = self._drawn(), self._made()
         seen: dict[int, tuple[Instance, Viewport]] = {}  # by identity
@@ -633,6 +639,8 @@ class Workspace:
         Pictures without a source stand beside the image with the SOP Instance UID `about`, which
         was shown when they were asked for ("" for none); by default beside the shown one.
         """
+        from app.tools.diagnosis.differential_tool import COMPUTE
+
         self.scales.trust(findings)
         self.annotations.add(findings, label=self.title_of(tool))
         if tool == COMPUTE and output:

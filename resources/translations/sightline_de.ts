@@ -11916,6 +11916,11 @@
             <translation>Ganzes Overlay zeigen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Show these findings only</source>
+            <translation>Nur diese Befunde einblenden</translation>
+        </message>
+        <message>
             <location filename="../../app/views/documents/report_document.py" />
             <source>Show {text}</source>
             <translation>{text} zeigen</translation>
@@ -15645,6 +15650,11 @@
             <location filename="../../app/views/settings/model_page.py" />
             <source>Which model answers in the assistant?</source>
             <translation>Welches Modell antwortet im Assistenten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>which of these images lies higher in the patient is not known</source>
+            <translation>welches dieser Bilder im Patienten höher liegt, ist nicht bekannt</translation>
         </message>
         <message>
             <location filename="../../app/views/settings/mcp_page.py" />

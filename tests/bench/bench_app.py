@@ -1,11 +1,17 @@
 """How long the program takes to be there: `python -m tests.bench.bench_app`.
 
 Each figure is a ratio to a named baseline measured in the same run, the median of several.
+
+Command to visible window needs an X server (`DISPLAY`, such as Xvfb's with -noreset) and xdotool;
+napari is a baseline too if NAPARI names its command, in an environment of its own. Unset
+PYTHONDONTWRITEBYTECODE, and run it twice: the first run writes the bytecode.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,6 +29,14 @@ EMPTY_QT_WINDOW = (
     "app = QApplication([]); w = QMainWindow(); w.resize(1440, 900); w.show();"
     "w.grab().save(r'{target}')"
 )
+VISIBLE_QT_WINDOW = (
+    "from PySide6.QtWidgets import QApplication, QMainWindow;"
+    "app = QApplication([]); w = QMainWindow(); w.setWindowTitle('Empty window');"
+    "w.resize(1440, 900); w.show(); app.exec()"
+)
+ROUNDS = 5  # of which the best counts
+LOOK_S = 0.02  # between two looks for the window; `xdotool search --sync` looks twice a second
+WAIT_S = 120.0
 
 
 def seconds(command: Sequence[str], home: Path) -> float:
@@ -41,8 +55,72 @@ def seconds(command: Sequence[str], home: Path) -> float:
     return statistics.median(taken)
 
 
+def to_window(title: str, command: Sequence[str], home: Path) -> tuple[float, float]:
+    """Start a command; return the seconds until its window is visible, and of its CPU until then.
+
+    Raises:
+        TimeoutError: No window with this title was seen.
+    """
+    look = ["xdotool", "search", "--onlyvisible", "--name", f"^{title}"]
+    env = {**os.environ, "QT_QPA_PLATFORM": "xcb", "SIGHTLINE_HOME": str(home)}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        cwd=REPO,
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        while subprocess.run(look, capture_output=True, check=False).returncode:
+            if process.poll() is not None or time.perf_counter() - started > WAIT_S:
+                raise TimeoutError(f"no window “{title}” of {command[0]}")
+            time.sleep(LOOK_S)
+        taken = time.perf_counter() - started
+        times = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return taken, (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def visible_windows() -> None:
+    """Print how long it takes from command to visible window, and the ratios to others."""
+    if not sys.platform.startswith("linux") or not os.environ.get("DISPLAY"):
+        print("command to visible window: left out, there is no X server (DISPLAY)")
+        return
+    if shutil.which("xdotool") is None:
+        print("command to visible window: left out, xdotool is not installed")
+        return
+    python = sys.executable
+    commands = {
+        "Sightline": [python, "-m", "app"],
+        "Empty window": [python, "-c", VISIBLE_QT_WINDOW],
+    }
+    if napari := os.environ.get("NAPARI"):
+        commands["napari"] = [napari]
+    else:
+        print("napari: left out, NAPARI does not name its command")
+    found: dict[str, list[tuple[float, float]]] = {title: [] for title in commands}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(ROUNDS):  # in turns, so that the machine is equally busy for all
+            for title, command in commands.items():
+                found[title].append(to_window(title, command, Path(folder)))
+    best = {title: tuple(map(min, zip(*runs, strict=True))) for title, runs in found.items()}
+    wall, cpu = best["Sightline"]
+    print(f"command to visible window               {wall:5.2f} s, {cpu:.2f} s of CPU")
+    for title, (other, other_cpu) in best.items():
+        if title != "Sightline":
+            print(
+                f"  ratio to {title} ({other:.2f} s, {other_cpu:.2f} s of CPU): "
+                f"{wall / other:.2f}, of CPU {cpu / other_cpu:.2f}"
+            )
+
+
 def main() -> None:
     """Print the table."""
+    visible_windows()
     python, chest = sys.executable, str(demo_paths()[0])
     with tempfile.TemporaryDirectory() as folder:
         home, picture = Path(folder), str(Path(folder) / "x.png")

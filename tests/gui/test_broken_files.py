@@ -12,8 +12,8 @@ from typing import BinaryIO
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from app import paths, settings
-from app.settings import LARGEST, open_regular
+from app import paths, user_files
+from app.user_files import LARGEST, open_regular
 from app.views import main_window
 from app.views.main_window import MainWindow
 from app.wiring import Program
@@ -127,7 +127,7 @@ def test_broken_files_are_set_aside_and_told_of(
     kind: str,
 ):
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
-    monkeypatch.setattr(settings, "open_regular", _refusing)
+    monkeypatch.setattr(user_files, "open_regular", _refusing)
     of_ours, damage = KINDS[kind]
     if of_ours:
         first = Started(wait_until)

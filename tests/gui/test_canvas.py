@@ -61,7 +61,7 @@ def test_the_whole_image_is_in_view_at_first_and_after_a_resize(scene: Scene):
     for size in ((500, 400), (300, 420)):
         scene.canvas.resize(*size)
         scene.settle()
-        view = scene.canvas.box.viewRect()
+        view = scene.canvas.view_rect
         assert view.left() <= -0.5 + 1e-6
         assert view.right() >= 99.5 - 1e-6
         assert view.top() <= -0.5 + 1e-6
@@ -128,7 +128,7 @@ def test_space_makes_the_left_button_pan(scene: Scene):
     scene.drag(LEFT, QPoint(200, 150), (60, 0))
     QTest.keyRelease(scene.canvas, Qt.Key.Key_Space)
     assert scene.workspace.viewport.display.window is None
-    assert scene.canvas.box.viewRect().left() < -0.5
+    assert scene.canvas.view_rect.left() < -0.5
 
 
 def test_wheel_zooms_a_single_image_at_the_cursor(scene: Scene):
@@ -164,14 +164,14 @@ def test_reset_brings_back_window_polarity_and_view(scene: Scene):
     scene.settle()
     np.testing.assert_array_equal(pixels_of(scene.canvas), before)
     assert scene.canvas.shown_window == Window(500, 1000, explanation="SOFT")
-    assert scene.canvas.box.viewRect().left() <= -0.5 + 1e-6
+    assert scene.canvas.view_rect.left() <= -0.5 + 1e-6
 
 
 def test_double_click_fits(scene: Scene):
     scene.show()
     scene.canvas.set_zoom(9.0)
     QTest.mouseDClick(scene.canvas.viewport(), LEFT, pos=QPoint(100, 100))
-    assert scene.canvas.box.viewRect().right() >= 99.5 - 1e-6
+    assert scene.canvas.view_rect.right() >= 99.5 - 1e-6
 
 
 def test_wheel_scrolls_frames_and_control_wheel_zooms(scene: Scene):

@@ -142,7 +142,7 @@ def test_what_is_on_the_screen_is_what_render_gives(scene: Scene):
     scene.canvas.set_window(window)
     scene.settle()
     shot, expected = seen(scene), rendered(scene, window)
-    view = scene.canvas.box.viewRect()
+    view = scene.canvas.view_rect
     columns = range(int(view.left()) + 2, int(view.right()) - 2)
     for row in range(int(view.top()) + 2, int(view.bottom()) - 2, 5):
         places = [scene.at(column, row) for column in columns]

@@ -339,6 +339,30 @@ def test_a_plan_is_edited_by_keys_and_not_after_its_end(chat: Chat, wait_until: 
     assert plan.hint.isHidden()
 
 
+def test_an_argument_of_a_step_is_changed(chat: Chat, wait_until: Wait):
+    zoom = step("zoom", "pending", arguments={"factor": 2.0, "to": "heart"})
+    plan = plan_of(chat, wait_until, step("a", "running"), zoom, step("b", "pending"))
+    QTest.mouseClick(plan.edit, LEFT)
+    row = plan.steps.rows[1]
+    factor = row.arguments["factor"]
+    assert factor.isVisible()
+    assert (factor.text(), row.arguments["to"].text()) == ("2.0", "heart")
+    assert not plan.steps.rows[2].arguments
+    factor.selectAll()
+    QTest.keyClicks(factor, "many")
+    QTest.keyClick(factor, Qt.Key.Key_Return)
+    assert chat.runner.edits[1:] == [PlanEdit("change", 1, "zoom", "factor", "many")]
+    said = {**zoom, "problem": "Input should be a valid number", "why": "x"}
+    plan_of(chat, wait_until, step("a", "running"), said, step("b", "pending"))
+    assert row.problem.isVisible()
+    assert factor.text() == "many"
+    factor.selectAll()
+    QTest.keyClicks(factor, "3,5")
+    QTest.mouseClick(plan.edit, LEFT)  # what was typed counts, and comes first
+    assert chat.runner.edits[2:] == [PlanEdit("change", 1, "zoom", "factor", "3,5"), PlanEdit("go")]
+    assert not row.arguments
+
+
 def test_a_plan_that_is_held_says_that_it_waits(chat: Chat, wait_until: Wait):
     plan = plan_of(chat, wait_until, step("a", "done"), step("b", "pending"))
     QTest.mouseClick(plan.edit, LEFT)

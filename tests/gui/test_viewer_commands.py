@@ -42,10 +42,18 @@ def _commands(name: str) -> list[dict[str, Any]]:
 COMMANDS = _commands("blind_commands.toml")
 AGAIN = _commands("blind_commands_again.toml")
 THIRD = _commands("blind_commands_third.toml")
+FOURTH = _commands("blind_commands_fourth.toml")
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
-_WRONG = frozenset[str]()
+_WRONG = frozenset(
+    [
+        "the nodule is in slice 12",  # goes there
+        "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
+        "first slice where you see the effusion",  # goes to the first slice
+        "drop a point at column 120 row 300",  # asks for a click
+    ]
+)
 """Commands that are known not to do what is asked, each of them without harm."""
 
 
@@ -270,7 +278,9 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (one for one in (*COMMANDS, *AGAIN, *THIRD) if one["context"] == scene):
+        for command in (
+            one for one in (*COMMANDS, *AGAIN, *THIRD, *FOURTH) if one["context"] == scene
+        ):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])
@@ -286,6 +296,7 @@ def test_at_least_92_of_the_100_do_exactly_what_is_said():
     assert len(COMMANDS) == 100
     assert len(AGAIN) == 90
     assert len(THIRD) == 50
+    assert len(FOURTH) == 100
     assert len(_WRONG) <= 8
 
 
@@ -331,6 +342,37 @@ def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
         room.settle()
         again = look(room)
         assert (again.layout, again.window, again.marks) == (now.layout, now.window, now.marks)
+    finally:
+        room.close()
+
+
+def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("ct_pair", tmp_path, wait_until)
+    actions = room.window.actions_.shortcuts_.actions
+    linked, panel = actions["link_menu.choices.scroll"], actions["dock.Attributes"]
+
+    def state() -> tuple[bool, bool, Detail, bool]:
+        canvas = room.window.canvas
+        return linked.isChecked(), panel.isChecked(), canvas.detail, canvas.scroller.playing
+
+    try:
+        room.begin({})
+        room.workspace.commands.clear()
+        before = state()
+        assert before == (False, False, Detail.ALL, False)
+        room.ask("link scrolling, then open the attributes panel, then hide the image texts")
+        assert room.failed == []
+        assert state() == (True, True, Detail.NONE, False)
+        assert look(room).steps == 1
+        room.workspace.commands.undo()
+        room.settle()
+        room.wait(lambda: state() == before)
+        room.workspace.commands.redo()
+        room.settle()
+        room.wait(lambda: state() == (True, True, Detail.NONE, False))
     finally:
         room.close()
 

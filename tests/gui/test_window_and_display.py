@@ -548,7 +548,7 @@ def test_the_magnifier_shows_the_pixels_around_the_mouse_while_its_key_is_held(s
     scene.settle()
     glass, view = scene.canvas.magnifier, scene.canvas.viewport()
     at = scene.at(700, 800)
-    before, place = scene.canvas.box.viewRect(), scene.canvas.shown_window
+    before, place = scene.canvas.view_rect, scene.canvas.shown_window
     move(view, at, Qt.MouseButton.NoButton)
     QTest.keyPress(scene.canvas, KEY.Key_Z)
     assert glass.isVisible()
@@ -569,7 +569,7 @@ def test_the_magnifier_shows_the_pixels_around_the_mouse_while_its_key_is_held(s
     scene.canvas.toggle_invert()
     QTest.keyRelease(scene.canvas, KEY.Key_Z)
     assert not glass.isVisible()
-    assert scene.canvas.box.viewRect() == before
+    assert scene.canvas.view_rect == before
     assert scene.canvas.shown_window == place
     assert len(scene.workspace.annotations) == 0
 

@@ -20,8 +20,8 @@ must not run and nothing in its place: it is planned with what is missing, or th
 The box that `medsam2_segment` needs is drawn in the window, not written; the tool itself looks for
 it. Such a row is right where the tool is chosen.
 
-`regression.toml` is a sample of the phrasings that the rules were written for; the others train a
-learned reader, see `training/reader`. Nobody wrote rules by `held_out.toml`, nor by
+`regression.toml` is a sample of the phrasings that the rules were written for; the others are
+in `training/viewer_commands/questions.toml`. Nobody wrote rules by `held_out.toml`, nor by
 `strangers.toml`, whose authors knew what the tools do and nothing of the rules. The rules are
 frozen and no more phrasings are collected.
 """

@@ -25,7 +25,7 @@ from tests.routing.table import (
 )
 from tests.routing.table import registry_of as registry
 
-PHRASINGS = Path(__file__).parents[2] / "training/reader/phrasings.toml"
+PHRASINGS = Path(__file__).parents[2] / "training/viewer_commands/questions.toml"
 GROUPS = {
     *("plain", "terse", "misspelt", "multi-part", "negated", "out of scope"),
     *("german plain", "german terse", "german misspelt", "german negated", "german out of scope"),

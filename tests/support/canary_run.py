@@ -92,10 +92,8 @@ _real_packs = registry.load_packs
 
 def prepare(mode: str) -> None:
     """Install the cloud and the pack for a mode."""
-    from app.wiring import program
-
     hosted_model.is_loopback = lambda host: False
-    program.load_packs = _load_packs
+    registry.load_packs = _load_packs
     if mode == "bare":
         redact.Redactor.messages = _untouched
         redact.Redactor.text = lambda self, text: text

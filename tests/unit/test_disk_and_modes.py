@@ -111,8 +111,8 @@ def test_a_file_that_the_disk_does_not_take_whole_leaves_nothing(tmp_path: Path)
 
     from app.agent.json_forms import geometry_json
     from app.imaging.findings import Mask
-    from app.settings import write_atomic
     from app.tools.files import save_png
+    from app.user_files import write_atomic
 
     noise = np.random.default_rng(1).integers(0, 255, (300, 300), dtype=np.uint8)
     refused = 0

@@ -25,6 +25,7 @@ from app.settings import (
     ProviderSettings,
     Settings,
 )
+from app.user_files import write_atomic
 
 in_one_folder = hypothesis_settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
@@ -304,7 +305,7 @@ def test_what_a_kill_left_is_removed_at_the_next_write(tmp_path: Path):
         one.write_text("a patient's")
     for one in (old, other):
         os.utime(one, (1, 1))
-    settings.write_atomic(path, b"{}")
+    write_atomic(path, b"{}")
     assert sorted(one.name for one in tmp_path.iterdir()) == sorted(
         [fresh.name, other.name, path.name]
     )

@@ -32,17 +32,20 @@ from app.agent.answers.evidence import (
 )
 from app.agent.answers.facts import (
     Facts,
+    bears_on,
     concepts_of,
     contradiction,
     facts_of,
     findings_in,
+    is_generic,
     item_facts,
-    judges,
+    judged,
     miscounted,
     order_against,
     organs_in,
     shared,
     sides_of,
+    words_in,
 )
 from app.agent.answers.figures import (
     NUMBER,
@@ -52,6 +55,7 @@ from app.agent.answers.figures import (
     figures_in_text,
     in_digits,
     name_and_unit_of,
+    parts_of,
     rounded,
     same_figure,
     subjects_in,
@@ -75,6 +79,7 @@ _DATE = re.compile(r"(?<!\w)(?:(\d{4})(\d\d)(\d\d)|(\d{1,4})([-/.])(\d{1,2})\5(\
 _NAMED_BY_NUMBER = re.compile(r"\b(?:images?|results?|steps?|version)[\s-]+$", re.IGNORECASE)
 _ITEM = re.compile(r"\A[ \t>#*-]*\d{1,3}[.)](?!\d)")
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
+_OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
@@ -87,6 +92,38 @@ _NOW = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d])")
+_DAY = re.compile(r"(?<!\d)(?:19|20)\d\d(-?)(?P<month>0[1-9]|1[0-2])\1\d\d(?!\d)")
+_MONTH = re.compile(
+    r"\b(?:Jan(?:uar|uary)?|Feb(?:ruar|ruary)?|March|März|Mar|April|Apr|May|Mai|June?|Juni|July?|"
+    r"Juli|Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\b"
+)
+_MONTHS = {
+    name: month
+    for month, names in enumerate(
+        (
+            "Jan",
+            "Feb",
+            "Mar Mär",
+            "Apr",
+            "May Mai",
+            "Jun",
+            "Jul",
+            "Aug",
+            "Sep",
+            "Oct Okt",
+            "Nov",
+            "Dec Dez",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_PAST = re.compile(
+    r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
+    r"(?<!is )(?<!are )(?:measured|described|reported|mentioned|noted|scored|flagged))\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that may speak of an earlier image, if they name none."""
 _CHANGE = re.compile(
     r"\b(?:from|then|than|since|both|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
     r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
@@ -96,7 +133,8 @@ _CHANGE = re.compile(
 )
 _DERIVED = re.compile(
     rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
-    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b",
+    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b"
+    r"|\b(?:per|pro)\b",
     re.IGNORECASE,
 )
 """Words of sentences in which a figure may be the sum or the difference of others."""
@@ -122,6 +160,7 @@ _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|
 _REACH = 80  # characters before a figure in which its name may stand
 _MOST_ADDED = 6  # figures of a sentence of which another may be a sum or a difference
 _MOST_CLAIMS = 60
+_LEAST = 3  # characters of a tool's word, at most, by which it is not named
 _MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
@@ -146,6 +185,19 @@ _NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNOREC
 _THE = re.compile(
     r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
 )
+_THIS = re.compile(
+    r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I
+)
+_ADVICE = re.compile(
+    r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
+)
+_SIGN = re.compile(
+    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)"
+    r"|hints? at|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf"
+    r"|zeichen (?:von|einer|eines|für)|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
+    re.IGNORECASE,
+)
+"""Words by which a sentence tells what images show, whatever it is."""
 _REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
 _DOUBT = re.compile(
     r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
@@ -234,11 +286,8 @@ class Claims:
         self._dates = {date for text in texts for date in _dates(text)}
         self._said: dict[int, set[str]] = {}
         self._read: dict[int, Facts] = {}
-        years = {number: self._years(number) for number in self._results}
-        own = [found for number, found in years.items() if number not in self._elsewhere]
-        theirs = [years[number] for number in self._elsewhere]
-        self._our_years = set[str]().union(*own) - set[str]().union(*theirs)
-        self._their_years = set[str]().union(*theirs) - set[str]().union(*own)
+        # Years and months by which the images asked about, and the others, may be spoken of.
+        self._our_times, self._their_times = self._times()
         self._named: dict[int, frozenset[str]] = {}
         self._ours, self._theirs = self._words_of_images()
         # Whether a heading, or the sentence before, speaks of another image than is asked about.
@@ -330,16 +379,19 @@ class Claims:
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain))
         for pattern in (_BRACKETS, _ORDINAL):
             figures = _blanked(figures, pattern.finditer(figures))
+        counts = "" if general else in_digits(figures, None)
         figures = "" if general else in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
-        numbers = [*NUMBER.finditer(figures)]
+        numbers = [*NUMBER.finditer(counts)]
         few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
         for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
             before = figures[max(0, one.start() - _REACH) : one.start()]
-            why = self._figure(before, one, part.known) or self._count(one, figures, part.known)
-            if why and few and self._is_derived(one, figures, parts):
+            told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
+            why = self._figure(before, one, part.known) if told else ""
+            why = why or self._count(one, counts, part.known)
+            if why and (_share_of(one, figures) or (few and self._is_derived(one, figures, parts))):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
@@ -349,14 +401,16 @@ class Claims:
                 yield places[one.end() - 1] + 1, "this date is in no result"
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
+        cited_so_far = set[int]()
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
             self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
+            cited_so_far.update(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
-                told += self._of_words(words, part, right=part.end not in wrong)
+                told += self._of_words(words, part, cited_so_far, right=part.end not in wrong)
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -372,8 +426,13 @@ class Claims:
         """Return the texts of the items that a part of a sentence cites, by their ids."""
         return self._texts_of(key for key in part.ids if "." in key)
 
-    def _of_words(self, words: str, part: _Part, *, right: bool) -> Iterator[str]:
-        """Yield what is wrong with what a part of a sentence says; `right` are its figures."""
+    def _of_words(
+        self, words: str, part: _Part, before: Collection[int], *, right: bool
+    ) -> Iterator[str]:
+        """Yield what is wrong with what a part of a sentence says; `right` are its figures.
+
+        A finding in it may rest on what was cited `before`: "this tumour".
+        """
         items = self._items_of_part(part)
         if against := self._contradiction(words, part, items):
             yield against
@@ -381,7 +440,7 @@ class Claims:
         if right and (found := self._of_item(words, items)):
             yield found
             return
-        yield from self._statement(words, part.known)
+        yield from self._statement(words, part.known, before, items)
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:
         """Return the parts of a sentence, each up to its citation.
@@ -411,9 +470,8 @@ class Claims:
     def _elsewhere_told(self, part: _Part, sentence: str) -> Iterator[str]:
         """Yield which cited results are of another image than the one that is spoken of."""
         said = sentence[: part.end]
-        if self._quoted(part, sentence):
-            return
-        if not self._elsewhere:
+        own = sentence[part.start : part.stop]
+        if not self._elsewhere or self._quoted(part, sentence) or _DECLINED.search(own):
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
@@ -424,7 +482,9 @@ class Claims:
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
-                if earlier or (self._carried and not named) or _names(sentence, why):
+                by = said if both else sentence
+                past = not named and (_PAST.search(by) or self._names_tool(number, by))
+                if earlier or (self._carried and not named) or past or _names(sentence, why):
                     self._carried = True
                 else:
                     yield why
@@ -438,22 +498,33 @@ class Claims:
             for one in pattern.finditer(text):
                 if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
                     yield one.start(), other
-        for one in _YEAR.finditer(text):
-            if one[0] in self._their_years | self._our_years:
-                yield one.start(), one[0] in self._their_years
+        for place, time in _times_in(text):
+            if (time in self._their_times) != (time in self._our_times):
+                yield place, time in self._their_times
 
     def _words_of_images(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """Return patterns of the words that mean the images asked about, and the others, only."""
-        notes = self._director.intent.scene.images
-        asked = [i for i in notes if i.get("id") in self._director.intent.images] or notes[:1]
-        own = {str(note.get("modality")) for note in asked}
-        others = {str(note.get("modality")) for note in notes if note not in asked}
+        own, others = ({str(note.get("modality")) for note in notes} for notes in self._images())
 
         def only(kinds: set[str]) -> re.Pattern[str]:
             words = [word for word, every in _MODALITIES.items() if not kinds.isdisjoint(every)]
             return re.compile(rf"\b(?:{'|'.join(words) or '(?!)'})\b", re.IGNORECASE)
 
         return only(own - others), only(others - own)
+
+    def _images(self) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
+        """Return the notes on the images that are asked about, and on the others."""
+        intent = self._director.intent
+        notes = intent.scene.images
+        asked = [note for note in notes if note.get("id") in intent.images] or notes[:1]
+        return asked, [note for note in notes if note not in asked]
+
+    def _names_tool(self, number: int, words: str) -> bool:
+        """Return whether words name a result by its tool, which no image asked about has seen."""
+        tools = {one: set(item.call.name.split("_")) for one, item in self._results.items()}
+        ours = set[str]().union(*(tools[one] for one in tools if one not in self._elsewhere))
+        said = tokens_of(words)
+        return any(one.text in tools[number] - ours and len(one.text) > _LEAST for one in said)
 
     def _numbers_in(self, sentence: str) -> Iterator[int]:
         for found in citations(sentence, self._items):
@@ -468,19 +539,24 @@ class Claims:
     def _of_other_images(self) -> Iterator[tuple[int, str]]:
         """Yield which results are of an image that is not asked about, each with its mark."""
         record, intent = self._director.record, self._director.intent
-        notes = intent.scene.images
-        asked = [note for note in notes if note.get("id") in intent.images] or notes[:1]
-        about = frozenset[str]().union(*(record.sources(note) for note in asked))
+        about = frozenset[str]().union(*(record.sources(note) for note in self._images()[0]))
         concerned = relevant_results(record, intent, (), by_rules=False)
         for number, item in self._results.items():
             if about and item.images and item.sources.isdisjoint(about):
                 image = concerned.other_image_name(item) or "another image"
                 yield number, f"result {number} is of {image}"
 
-    def _years(self, number: int) -> set[str]:
-        """Return the years that a result names, by which an image may be spoken of."""
-        texts = _strings(self._results[number].message.data)
-        return {one[0] for text in texts for one in _YEAR.finditer(text[:_MOST_STRINGS])}
+    def _times(self) -> tuple[set[int], set[int]]:
+        """Return the years and months of the images asked about with their results; and others."""
+        ours, theirs = set[int](), set[int]()
+        notes = self._director.intent.scene.images
+        asked, _ = self._images()
+        every = [(note in asked, note) for note in notes]
+        every += [(n not in self._elsewhere, i.message.data) for n, i in self._results.items()]
+        for own, said in every:
+            times = (_times_in(text[:_MOST_STRINGS]) for text in _strings(said))
+            (ours if own else theirs).update(time for one in times for _, time in one)
+        return ours, theirs
 
     def _texts_of(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the texts of items by their ids; without those that there are not."""
@@ -509,28 +585,36 @@ class Claims:
                 return why
             if why := self._wrong_item(words, items):
                 return why
+        if not part.known and _DECLINED.search(words):
+            return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
         return contradiction(words, facts, cited=bool(part.known))
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
-        """Return what the cited item is, if a sentence tells another one of its result instead.
+        """Return what the cited items are, if a sentence tells another one of their result instead.
 
         That is also one of another organ.
         """
-        if len(items) > 1:
-            return ""
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
-        alike = {one: shared(words, told) for one, told in every.items()}
-        own, other = organs_in(text), organs_in(words)
+        alike = shared(words, items.values())
+        others = [shared(words, [told]) for one, told in every.items() if one not in items]
+        own, other = organs_in(" . ".join(items.values())), organs_in(words)
         shown = subjects_in(words, _statement_words(self._plans))
         number = int(key.partition(".")[0])
         doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
         if not re.search(r"\d", words) and doubtful:
             return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
-        if any(alike.values()) and (elsewhere or not alike.get(key)):
+        told = {word for word in alike if word[0].isalpha()}
+        # Its number is told: then only a finding's or an organ's name tells another item.
+        more = [
+            {w for w in one - told if not alike - told or w[:1] in "FCO"}
+            for one in others
+            if one >= told
+        ]
+        if (elsewhere and alike) or (any(more) if told else not alike and any(others)):
             return f"{key} is {text}"
         return ""
 
@@ -538,7 +622,9 @@ class Claims:
 
     def _of_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
-        figures = in_digits(_blanked(words, _DATE.finditer(words)), _statement_words(self._plans))
+        counted = all(" count " in text for text in items.values())
+        known_words = None if counted else _statement_words(self._plans)
+        figures = in_digits(_blanked(words, _DATE.finditer(words)), known_words)
         figures = _blanked(figures, _ITEM.finditer(figures))
         befores = [
             figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
@@ -549,6 +635,10 @@ class Claims:
             if not (_BOUND.search(before) or _NAMED_BY_NUMBER.search(before))
             and not _YEAR.fullmatch(one[0])
         ]
+        parts = parts_of(words)
+        for key, text in items.items():
+            if any(parts.get(whole, part) != part for whole, part in parts_of(text).items()):
+                return f"{key} is {text}"
         own = [one for text in items.values() for one in figures_in_text(text)]
         if not said or not own:
             return ""
@@ -573,7 +663,8 @@ class Claims:
         texts = self._texts_of(key for part in parts for key in part.ids).values()
         known = {one for text in (others, *texts) for one in figures_in_text(text)}
         percent = unit == "%"
-        values = {abs(one.value) for one in known if percent or one.unit == unit}
+        per = re.match(r"\s*(?:per|pro|/)\s", figures[found.end() :]) is not None
+        values = {abs(one.value) for one in known if percent or per or one.unit == unit}
         if not 2 <= len(values) <= _MOST_ADDED:
             return False
         made = {sum(values)} | {
@@ -582,24 +673,27 @@ class Claims:
             for other in values
             if other
         }
-        if percent:
+        if percent or per:
             made |= {
-                100 * one / other for one in values for other in values | {sum(values)} if other
+                (100 if percent else 1) * one / other
+                for one in values
+                for other in values | {sum(values)}
+                if other
             }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
-        if found["unit"] or found["tight_unit"]:
+        if found["unit"] or found["tight_unit"] or _YEAR.fullmatch(found[0]):
             return ""
         behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
-        value, decimals = value_of(found)
-        if behind is None or decimals:
+        value, decimals = rounded(found, figures[: found.start()])
+        if behind is None or decimals > 0:
             return ""
         numbers = cited or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
-        return miscounted(behind[0], value, facts)
+        return miscounted(behind[0], value, facts, decimals)
 
     def _given(self, history: Iterable[Message]) -> Iterator[Figure]:
         """Yield the figures of questions, image notes and failed calls."""
@@ -640,7 +734,8 @@ class Claims:
         written = [k for k in self._figures if unit and k.unit and abs(k.value) == abs(said)]
         if not same and any(k.source in cited for k in written):
             return other_unit
-        limit = bool(_BOUND.search(before))  # that another result, or the question, names
+        # That another result, or the question, names.
+        limit = bool(_BOUND.search(before) or _OUT_OF.search(before))
         here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
@@ -680,7 +775,13 @@ class Claims:
 
     # -- statements
 
-    def _statement(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+    def _statement(
+        self,
+        words: str,
+        cited: Sequence[int],
+        before: Collection[int],
+        items: Mapping[str, str],
+    ) -> Iterator[str]:
         words = _REQUEST.sub("", words)
         if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
             return
@@ -690,10 +791,10 @@ class Claims:
                 for number in cited
                 if self._results[number].message.output.get("reliable") is False
             )
-        yield from self._finding(words, cited)
-        for index in sorted(subjects_in(words, _statement_words(self._plans))):
+        yield from self._finding(words, cited, before)
+        for index in sorted(self._stated(words, items)):
             statement = self._plans.statements[int(index)]
-            numbers = cited or self._spoken_of(words)
+            numbers = before or self._spoken_of(words)
             shown = [number for number in numbers if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
@@ -707,20 +808,51 @@ class Claims:
         if said and (cited or len(said) == len(against)):
             yield said[0]
 
-    def _finding(self, words: str, cited: Sequence[int]) -> Iterator[str]:
+    def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
         tokens = tokens_of(words)
         by_pack = {
             tokens[place].start
             for found in _statement_words(self._plans).find(tokens)
             for place in found.positions
+            if self._plans.statements[int(found.owner)].tools
         }
-        for place, key in findings_in(words).items():
-            numbers = cited or self._spoken_of(words)
-            if place in by_pack or any(self._speaks_of(number, key) for number in numbers):
+        named = findings_in(words)
+        numbers = before or self._spoken_of(words)
+        for place, key in named.items():
+            # "The tumour" may be one of another result.
+            told = self._results if _THIS.search(words[:place]) else numbers
+            known = any(self._speaks_of(number, key, words) for number in told)
+            if place in by_pack or known or (cited and is_generic(key)):
+                continue
+            around = re.split(r"[,;:]", words[:place])[-1] + re.split(r"[,;:]", words[place:])[0]
+            if cited and _ADVICE.search(around):
                 continue
             yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
             return
+        if named and not cited:  # of another organ than any result
+            organs = organs_in(words)
+            if organs and not any(organs & self._concepts(number) for number in numbers):
+                yield self._unsupported()
+        elif not cited and (sign := _SIGN.search(words)):
+            told = words_in(sign["of"])
+            facts = (self._facts(number).said for number in self._results)
+            if told and not any(told & fact.words for one in facts for fact in one):
+                yield self._unsupported()
+
+    def _stated(self, words: str, items: Mapping[str, str]) -> set[str]:
+        """Return the packs' statements that words make, by their places.
+
+        Findings that no pack has a tool for are those of `_finding`, and that a cited item is
+        normal is no statement of a pack.
+        """
+        about = bool(items) and bool(shared(words, items.values()))
+        return {
+            found.owner
+            for found in _statement_words(self._plans).find(tokens_of(words))
+            if self._plans.statements[int(found.owner)].tools
+            and not (about and judged(found.entry))
+        }
 
     def _spoken_of(self, words: str) -> Iterable[int]:
         """Return the results that a sentence without citations may rest on."""
@@ -728,11 +860,10 @@ class Claims:
             return self._results
         return [number for number in self._results if number not in self._elsewhere]
 
-    def _speaks_of(self, number: int, concept: str) -> bool:
+    def _speaks_of(self, number: int, concept: str, words: str) -> bool:
         """Return whether a result names a finding, or judges an organ; see `findings_in`."""
-        if concept not in self._concepts(number):
-            return False
-        return not concept.startswith("O") or judges(self._facts(number), concept)
+        named = concept in self._concepts(number)
+        return named and bears_on(self._facts(number), concept, words)
 
     def _concepts(self, number: int) -> frozenset[str]:
         """Return the findings and organs that a result, or the description of its tool, names."""
@@ -928,9 +1059,27 @@ def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _share_of(found: re.Match[str], figures: str) -> bool:
+    """Return whether a figure is the percentage that the same sentence tells as "9 of 186"."""
+    said, decimals = value_of(found)
+    return found["unit"] == "%" and any(
+        round(100 * int(part) / int(whole), decimals) == said
+        for whole, part in parts_of(figures).items()
+        if int(whole)
+    )
+
+
 def _names(sentence: str, why: str) -> bool:
     """Return whether a sentence itself names the image that a mark names."""
     return why.partition(" is of ")[2].casefold() in sentence.casefold()
+
+
+def _times_in(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the years and months (1 to 12) in a text, with their places."""
+    yield from ((one.start(), int(one[0])) for one in _YEAR.finditer(text))
+    yield from ((one.start(), int(one["month"])) for one in _DAY.finditer(text))
+    for one in _MONTH.finditer(text):
+        yield one.start(), _MONTHS[one[0][:3]]
 
 
 def _dates(text: str) -> Iterator[frozenset[int]]:

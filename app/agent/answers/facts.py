@@ -8,13 +8,16 @@ a sentence shares too little with a result, nothing is said of it. The words of 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
 
 from app.agent.answers.figures import NUMBER, value_of
+from app.agent.answers.items import ENTRY_ID
 from app.agent.planning import Vocabulary, tokens_of
+from app.paths import resources_dir
 from app.tools.pack_plan import phrases, word_lists
 
 _SIDES = {
@@ -27,34 +30,24 @@ _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )s
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
 _PHRASES = (
+    (
+        re.compile(r"\b(?:without|no|ohne) (?:an?y? )?(?:match\w*|hits?|success|treffer)\b", re.I),
+        "absent",
+    ),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
 )
 """Phrases that say that something is present or absent, each with the one word it stands for."""
-_PART = r"(?:lobe|zone|field|pole|third|quadrant)s?"
-_LEVELS = {
-    level: re.compile(
-        rf"\b(?:(?:{word})\W{{1,3}}{_PART}|{_PART}\W{{1,3}}(?:{word})|{more})\b", re.I
-    )
-    for level, word, more in (
-        ("upper", "upper|superior", r"apical|(?-i:[RL]UL)|ober(?:lappen|feld|geschoss|pol)\w*"),
-        ("middle", "middle|mid", r"(?-i:RML)|mittel(?:lappen|feld|geschoss)\w*"),
-        ("lower", "lower|inferior", r"basal|(?-i:[RL]LL)|unter(?:lappen|feld|geschoss|pol)\w*"),
-    )
-}
 _GRADES = {
-    "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)",
+    "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)"
+    r"|\w+(?:cytosis|zytose)",
     "low": r"low|below normal|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig"
-    r"|hypo\w+(?:a?emia|ämie)",
+    r"|hypo\w+(?:a?emia|ämie)|\w+(?:penia|penie)",
     "normal": r"(?<!below )(?<!above )normal\w*|im normbereich"
     r"|within (?:the )?(?:normal |reference )?(?:limits|range)",
 }
 _GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
-_SIZES = {
-    "small": re.compile(r"\b(?:small|tiny|minimal|mild|discrete|klein\w*|gering\w*)\b", re.I),
-    "large": re.compile(r"\b(?:large|big|massive|severe|marked|groß\w*|ausgedehnt\w*)\b", re.I),
-}
 _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
@@ -72,9 +65,11 @@ _COURSE = re.compile(
     r"\b(?:from|von)\s+(?P<first>\d+(?:[.,]\d+)?)[^.;]{0,40}?\s(?:to|auf)\s+(?P<last>\d+(?:[.,]\d+)?)",
     re.IGNORECASE,
 )
-_UP = re.compile(r"\b(?:rose|risen|increas\w*|grew|grown|gestiegen|stieg|zugenommen)\b", re.I)
+_UP = re.compile(
+    r"\b(?:rose|rising|risen|doubl\w*|increas\w*|grew|grown|gestiegen|stieg|zugenommen)\b", re.I
+)
 _DOWN = re.compile(
-    r"\b(?:fell|fallen|decreas\w*|dropped|declin\w*|shrank|shrunk|gefallen|fiel|sank|gesunken|"
+    r"\b(?:fell|falling|fallen|halv\w*|decreas\w*|dropped|declin\w*|shrank|shrunk|gefallen|fiel|sank|gesunken|"
     r"abgenommen)\b",
     re.IGNORECASE,
 )
@@ -82,17 +77,18 @@ _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
     r"|,\s*(?=(?:and\s+|und\s+)?(?:there\s+(?:is|are)|an?|the|with|small|mild|moderate|large|severe|"
-    r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne)\b)"
+    r"der|die|das|ein|eine|mit|no|without|kein\w*|ohne|which|who|so|because|since|suggesting|"
+    r"indicating|was|weil|da|sodass)\b)"
     r"|\b(?:and|und)\s+(?=(?:there|no|without|kein\w*|ohne|the|der|die|das|es)\b)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’]t)?")
 _HEDGED = re.compile(
-    r"\b(?:may|might|possibl\w*|probabl\w*|suspect\w*|suspicio\w*|suggest\w*|likely|unlikely|"
-    r"question\w*|whether|if|uncertain|unclear|undecided|borderline|cannot|can['’]?t|could|"
+    r"\b(?:may|might|possibl\w*|suspect\w*|suspicio\w*|"
+    r"question\w*|whether|(?<!as )if|uncertain|unclear|undecided|borderline|cannot|can['’]?t|could|"
     r"versus|vs|doubt\w*|reliab\w*|unreliab\w*|not\s+(?:\w+\s+)?(?:excluded|ruled|decid\w+|sure|"
     r"only|just|looked|assess\w*|examin\w*|check\w*|measur\w*|cover\w*|evaluat\w*|available)|"
-    r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|wahrscheinlich\w*|ob|"
+    r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|ob|"
     r"könnte\w*|kann|nicht\s+(?:\w+\s+)?(?:ausgeschlossen|auszuschließen|sicher|nur|beurteil\w*|"
     r"untersuch\w*|geprüft|gemessen))\b|\?",
     re.IGNORECASE,
@@ -102,19 +98,23 @@ _GENERAL = re.compile(
     r"üblicherweise|meist|meistens|oft|häufig|bei erwachsenen)\b",
     re.IGNORECASE,
 )
+_LESS = r"(?:less|lower|smaller|fewer|narrower|shorter|thinner|weaker|kleiner|niedriger|weniger)"
+_THAN = r"\s+(?:\([^()]*\)\s+)?(?:than|als)"
 _MORE = re.compile(
-    r"\b(?P<more>above|over|exceed(?:s|ed|ing)?|(?:greater|more|higher|larger|wider|bigger|longer|denser|thicker)\s+(?:\([^()]*\)\s+)?than|"
-    r"oberhalb(?:\s+von)?|über|(?:größer|höher|mehr)\s+als)"
-    r"|\b(?P<less>below|under|(?:less|lower|smaller|fewer|narrower|shorter|thinner)\s+(?:\([^()]*\)\s+)?than|"
-    r"unterhalb(?:\s+von)?|unter|(?:kleiner|niedriger|weniger)\s+als)",
+    rf"\b(?P<less>below|under|{_LESS}{_THAN}|unterhalb(?:\s+von)?|unter)"
+    r"|\b(?P<more>above|over|exceed(?:s|ed|ing)?|outnumbers?"
+    rf"|(?:(?!rather|other)\w+er|more|mehr){_THAN}|oberhalb(?:\s+von)?|über)",
     re.IGNORECASE,
 )
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
 """Parts of keys whose number counts what the rest names."""
 _ENDINGS = (
     *("ements", "ement", "ments", "ment", "ations", "ation", "ated", "ings", "ing", "ern", "ed"),
-    *("en", "er", "em", "es", "e", "n", "s"),
+    *("ische", "isch", "eal", "ical", "ous", "ien", "ies", "ary", "al", "ic", "ie", "us", "um"),
+    *("en", "er", "em", "es", "y", "e", "n", "s", "a"),
 )
+_SPELT = str.maketrans("kzKZ", "ccCC")
+"""German letters of Latin words, which are compared as the English ones: "Hydrozephalus"."""
 _FALSE = ("no", "none", "absent", "negative", "nein", "kein", "keine", "not found")
 _TRUE = ("yes", "present", "positive", "ja", "vorhanden", "found")
 _THERE = ("present", "detected", "found", "flagged", "positive", "visible", "seen")
@@ -122,8 +122,24 @@ _IS_THERE = re.compile(
     r"\b(?:found|flagged|present|detected|positive|visible|seen):? (yes|no|true|false)\b",
     re.IGNORECASE,
 )
+_ALLERGY_TO = re.compile(
+    r"\ballerg\w+\W+(?:\w+\s+)?(?:to|against|gegen|auf)\s+((?:(?!(?:is|are|was|ist|war)\b)\w+\s*){1,2})",
+    re.IGNORECASE,
+)
+_ALLERGY_OF = re.compile(r"\b(\w{3,}?)[\s-]?allerg(?:y|ies|ien?)\b", re.IGNORECASE)
+_MEASURED = re.compile(
+    r"\b(?:count|share|volume|area|diameter|length|width|thickness|size|positive)\b", re.IGNORECASE
+)
+_CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
+_TOGETHER = re.compile(
+    r"\b(?:interact\w*|together|combin\w*|wechselwirk\w*|zusammen\w*|kombin\w*)\b", re.IGNORECASE
+)
+_CLASS = re.compile(r"\b([^\W\d_]{4,}) ([A-F])\b(?!\s+[a-z])")  # "Child-Pugh B"
+_COUNTER = {"hyper": "hypo", "hypo": "hyper", "tachy": "brady", "brady": "tachy"}
+_SHORT = 4  # words of a part of a list, for which the verb before it holds
+_LONG = 6  # letters of a word that compounds are taken apart for
 _MOST = 400  # facts of one result
 _CHARS = 20_000  # of one text
 _ENOUGH = 0.6  # share of a sentence's words that a result must have to contradict it
@@ -157,7 +173,8 @@ class Facts:
 def facts_of(data: Mapping[str, Any]) -> Facts:
     """Return what a result says; `data` has "summary", "output" and "items" (`Message.data`)."""
     items = cast("Mapping[str, str]", data.get("items") or {})
-    said = [fact for text in items.values() for fact in item_facts([text])]
+    named_so = [text for text in items.values() if not re.fullmatch(ENTRY_ID, text)]
+    said = item_facts(named_so)
     named: list[tuple[frozenset[str], float, str]] = []
     for text in _sentences_of(data.get("summary")):
         said += read(text)
@@ -185,7 +202,13 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
             said += [fact for text in _sentences_of(value) for fact in read(text)]
         if len(said) > _MOST:
             break
-    said += _rows(data.get("output") or {})
+    output = data.get("output") or {}
+    said += _rows(output)
+    said += [
+        _about(key.replace("_", " "))
+        for key, one in output.items()
+        if one and isinstance(one, list)
+    ]
     listed = tuple(_row(text).words for text in items.values())
     return Facts(tuple(said[: 2 * _MOST]), tuple(named[:_MOST]), listed)
 
@@ -200,7 +223,9 @@ def item_facts(texts: Sequence[str]) -> list[Fact]:
             absent = there[1].casefold() in ("no", "false")
             facts.append(replace(row, denied=row.words if absent else _NONE))
         elif row.values:
-            facts.append(replace(row, asserts=bool(row.denied)))
+            # What has a size is there.
+            there = bool(row.denied or (_MEASURED.search(text) and any(row.values)))
+            facts.append(replace(row, asserts=there))
         else:
             facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
     return facts
@@ -223,14 +248,13 @@ def read(text: str) -> Iterator[Fact]:
     """Yield what a text says, clause by clause."""
     for pattern, word in _PHRASES:
         text = pattern.sub(word, text)
-    general = bool(_HEDGED.search(text) or _GENERAL.search(text))
     at = 0
     for cut in (*_CLAUSE.finditer(text), None):
         clause = text[at : cut.start() if cut else len(text)]
         at = cut.end() if cut else at
         fact = _clause(clause)
         if fact.words or fact.sides:
-            yield replace(fact, asserts=not general)
+            yield replace(fact, asserts=not (_HEDGED.search(clause) or _GENERAL.search(text)))
 
 
 def _about(key: str) -> Fact:
@@ -303,7 +327,7 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
             continue
         if word in _words("VERBS"):
             after_no = False
-        if word in _words("NOT") or word in empty or len(word) < 3:
+        if word in _words("NOT") | empty or len(word) < 3 or word.endswith(("n't", "n’t")):
             continue
         if any(pattern.fullmatch(word) for pattern in _SIDES.values()) or _BOTH.fullmatch(word):
             continue
@@ -313,8 +337,8 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
 
 def stem(word: str) -> str:
     """Return a word without its ending, in lower case and without umlauts."""
-    low = word.casefold().replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
-    low = low.replace("ß", "ss")
+    low = word.casefold().translate(_SPELT).replace("ä", "ae").replace("ö", "oe")
+    low = low.replace("ü", "ue").replace("ß", "ss")
     for _ in range(2):
         ending = next(
             (end for end in _ENDINGS if low.endswith(end) and len(low) - len(end) > 3), ""
@@ -337,21 +361,21 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
         if why := _side_against(clause, told, both=cited):
             return why
     if cited and (
-        why := _level_against(sentence, told)
+        why := _opposite_against(sentence, told)
+        or _object_against(sentence, told)
+        or _pair_against(sentence, told)
         or _grade_against(sentence, told)
-        or _size_against(sentence, told)
     ):
         return why
-    if _HEDGED.search(sentence):
-        return ""
     figures = _figures(sentence)
-    # A figure alone is told of what is there and of what is not.
-    others = [one for one in told if not any(_near(value, one[1].values) for value in figures)]
     for clause in read(sentence):
+        if not clause.asserts:
+            continue
         tells = clause.denied or _EXISTS.search(sentence if "|" in sentence else clause.text)
-        if why := _denial_against(clause, told if tells else others, cited=cited):
+        # A figure alone is told of what is there and of what is not.
+        if why := _denial_against(clause, told, () if tells else figures, cited=cited):
             return why
-    return _comparison_against(sentence, facts)
+    return "" if _HEDGED.search(sentence) else _comparison_against(sentence, facts)
 
 
 def _parts(sentence: str) -> Iterator[Fact]:
@@ -403,24 +427,102 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
     return f"result {number} says {' and '.join(sorted(fact.sides))}: {fact.text[:90]}"
 
 
-def _level_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return where results say that something lies, if a sentence puts it higher or lower."""
-    said = _levels_of(sentence)
-    placed = [(number, fact) for number, fact in told if _levels_of(fact.text)]
-    if not said or any(said & _levels_of(fact.text) for _, fact in placed):
+def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call large, lower or temporal, and a sentence small, upper or frontal."""
+    last = dict[int, set[tuple[int, int]]]()
+    for part in re.split(r"[,;:()]|\b(?:and|und)\b", sentence):
+        named = {stem(word[0]) for word in _WORD.finditer(part) if _attributes(word[0])}
+        words = (_row(part).words or _row(sentence).words) - {_ABNORMAL} - _generic() - named
+        said = _attributes(part)
+        own = {group: {one for one in said if one[0] == group} for group, _ in said}
+        # "Is taking aspirin, warfarin and insulin"
+        last = {**last, **own} if len(part.split()) <= _SHORT else own
+        for group, meant in last.items():
+            placed = [
+                (len(words & fact.words), number, fact)
+                for number, fact in told
+                if any(one[0] == group for one in _attributes(fact.text))
+            ]
+            most = max((alike for alike, _, _ in placed), default=0)
+            best = [(number, fact) for alike, number, fact in placed if alike == most > 0]
+            if best and not any(meant & _attributes(fact.text) for _, fact in best):
+                return f"result {best[0][0]} says: {best[0][1].text[:90]}"
+    return _counter_against(sentence, told)
+
+
+def _counter_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call hyper- or B, if a sentence says hypo- or C of the same."""
+    said = {word[0].casefold() for word in _WORD.finditer(sentence)}
+    classes = dict(_CLASS.findall(sentence))
+    for number, fact in told:
+        if any(classes.get(name, one) != one for name, one in _CLASS.findall(fact.text)):
+            return f"result {number} says: {fact.text[:90]}"
+        for word in _WORD.finditer(fact.text):
+            low = word[0].casefold()
+            start = next((start for start in _COUNTER if low.startswith(start)), "")
+            if start and low not in said and _COUNTER[start] + low[len(start) :] in said:
+                return f"result {number} says: {fact.text[:90]}"
+    return ""
+
+
+def _opposed(text: str, other: str) -> bool:
+    """Return whether two texts name opposites, such as medial and lateral."""
+    said, told = _attributes(text), _attributes(other)
+    groups = {group for group, _ in said} & {group for group, _ in told}
+    return any(not any(one in told for one in said if one[0] == group) for group in groups)
+
+
+@lru_cache(maxsize=1024)
+def _attributes(text: str) -> frozenset[tuple[int, int]]:
+    """Return the attributes that a text names: (group, which of the group's opposites)."""
+    tokens = tokens_of(text.translate(_SPELT))
+    terms = [set(one.positions) for one in _vocabulary().find(tokens) if len(one.positions) > 1]
+    groups = [
+        tuple(map(int, one.owner.split()))
+        for one in _opposites().find(tokens)
+        if not any(term >= set(one.positions) for term in terms)  # "small bowel"
+    ]
+    return frozenset((group, which) for group, which in groups)
+
+
+@lru_cache(maxsize=1)
+def _opposites() -> Vocabulary:
+    return Vocabulary(
+        (f"{group} {which}", word.translate(_SPELT))
+        for group, line in enumerate(word_lists("statements")["OPPOSITES"].splitlines())
+        for which, words in enumerate(line.split("|"))
+        for word in phrases(words)
+    )
+
+
+def _object_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results call an allergy to something else than a sentence does."""
+    of = _objects(sentence)
+    alike = [(n, fact) for n, fact in told if re.search("allerg", fact.text, re.I)]
+    if not of or any(of & _stems(fact.text) for _, fact in alike) or _row(sentence).denied:
         return ""
-    return next((f"result {number} says: {fact.text[:90]}" for number, fact in placed), "")
+    return next((f"result {number} says: {fact.text[:90]}" for number, fact in alike), "")
 
 
-def _levels_of(text: str) -> set[str]:
-    return {level for level, pattern in _LEVELS.items() if pattern.search(text)}
+def _pair_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return which drugs results tell together, if a sentence tells others so; "" for none."""
+    row = _row(sentence)
+    drugs = {word for word in row.words if word in _drug_concepts()}
+    if len(drugs) < 2 or row.denied or not _TOGETHER.search(sentence):
+        return ""
+    pairs = [(n, fact) for n, fact in told if len(fact.words & _drug_concepts()) > 1]
+    if not pairs or any(drugs <= fact.words for _, fact in pairs):
+        return ""
+    return f"result {pairs[0][0]} says: {pairs[0][1].text[:90]}"
 
 
 def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return the flag of a value that a sentence calls high, low or normal, and that is not."""
     part = _row(sentence)
     said = {grade for grade, pattern in _GRADE.items() if pattern.search(sentence)}
-    if len(said) != 1:
+    if not said and any(_judged(word[0])[1] for word in _WORD.finditer(sentence)):
+        said = {"high", "low"}  # "impaired": anything but normal
+    elif len(said) != 1:
         return ""
     words = _GRADES[next(iter(said))]
     denied = bool(re.search(rf"\b(?:not|nicht|no)\s+(?:\w+\s+)?(?:{words})\b", sentence, re.I))
@@ -444,20 +546,6 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     return f"result {alike[0][1]} says: {alike[0][3].text[:90]}"
 
 
-def _size_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
-    """Return what results call small, if a sentence calls it large, or the other way."""
-    part, said = _row(sentence), _sizes_of(sentence)
-    findings = {word for word in part.words if word[0] == "F"}
-    sized = [(n, fact) for n, fact in told if findings & fact.words and _sizes_of(fact.text)]
-    if not said or any(said & _sizes_of(fact.text) for _, fact in sized):
-        return ""
-    return next((f"result {number} says: {fact.text[:90]}" for number, fact in sized), "")
-
-
-def _sizes_of(text: str) -> set[str]:
-    return {size for size, pattern in _SIZES.items() if pattern.search(text)}
-
-
 def order_against(sentence: str, items: Mapping[str, str]) -> str:
     """Return what a sentence calls larger or smaller than another, and that is not; "" for none.
 
@@ -474,13 +562,18 @@ def order_against(sentence: str, items: Mapping[str, str]) -> str:
     for found in _MORE.finditer(sentence):
         one = _meant(sentence[: found.start()], told)
         other = _meant(sentence[found.end() :], told)
-        if not one or not other or one is other or one[0].split()[-1] != other[0].split()[-1]:
+        if not one or not other or one is other or _unit(one[0]) != _unit(other[0]):
             continue
         value, limit = one[1].values[0], other[1].values[0]
         denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         if value != limit and (value > limit) != bool(found["more"]) and not denied:
             return f"{one[0]}; {other[0]}"
     return ""
+
+
+def _unit(text: str) -> str:
+    """Return the unit that an item's text ends with, "" if it ends with a number."""
+    return text.split()[-1].strip("0123456789.")
 
 
 def _meant(words: str, told: Sequence[tuple[str, Fact]]) -> tuple[str, Fact] | None:
@@ -491,32 +584,56 @@ def _meant(words: str, told: Sequence[tuple[str, Fact]]) -> tuple[str, Fact] | N
     return best[0] if len(best) == 1 else None
 
 
-def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bool) -> str:
+def _denial_against(
+    clause: Fact, told: Sequence[tuple[int, Fact]], figures: Sequence[float], *, cited: bool
+) -> str:
     """Return what results say where a clause denies it, or the other way; "" for nothing.
 
-    Of a cited result it is enough that it judges the same organ.
+    Of a cited result it is enough that it judges the same organ. With `figures`, a clause tells
+    what was measured rather than that it is there.
     """
     plain = {word for word in clause.words if not word.startswith("O")}
-    agreed: set[str] = set()
-    against: list[tuple[int, Fact, set[str]]] = []
+    agreed = set[tuple[str, object]]()
+    against: list[tuple[int, Fact, set[tuple[str, object]]]] = []
     for number, fact in told:
         other_side = clause.sides and fact.sides and clause.sides.isdisjoint(fact.sides)
-        if other_side or not fact.asserts:
+        if other_side or not fact.asserts or _opposed(clause.text, fact.text):
             continue
-        shared = clause.words & fact.words
-        organ = any(word.startswith("O") for word in shared)
+        shared = (clause.words & fact.words) - _generic()
+        told_words = clause.words - {_ABNORMAL} or clause.words
+        most = len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)
+        organ = most or any(word.startswith("O") for word in shared)
+        every = shared & plain
         alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        of = _objects(clause.text)
+        if (
+            clause.denied
+            and {one for one in clause.words if one[0] == "C"} - fact.words - _generic()
+        ):
+            continue  # "no interaction with warfarin"
+        if of and of.isdisjoint(_stems(fact.text)):
+            continue
         if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it
-        differ = {word for word in alike if (word in clause.denied) != (word in fact.denied)}
-        agreed |= alike - differ
-        told_words = clause.words - {_ABNORMAL} or clause.words
+        measured = bool(figures and fact.values)
+        differ = {
+            word
+            for word in alike
+            if not measured and (word in clause.denied) != (word in fact.denied)
+        }
+        # "Subdural" is not borne out by what is said of bleeding elsewhere.
+        own = _attributes(clause.text) & _attributes(fact.text)
+        same = {word for word in every if (word in clause.denied) == (word in fact.denied)}
+        agreed |= {(word, one) for word in (same | alike) - differ for one in (*own, None)}
+        whole = cited and not figures and fact.words - _sizes() <= clause.words
         # What the field has a word for is compared wherever it stands.
         named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
-        if differ and (named or len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)):
-            against.append((number, fact, differ))
-    for number, fact, differ in against:
-        if differ.isdisjoint(agreed):
+        if differ and (named or whole or most):
+            against.append(
+                (number, fact, {(word, one) for word in differ for one in own or (None,)})
+            )
+    for number, fact, differing in against:
+        if differing.isdisjoint(agreed):
             return f"result {number} says: {fact.text[:90]}"
     return ""
 
@@ -524,8 +641,15 @@ def _denial_against(clause: Fact, told: Sequence[tuple[int, Fact]], *, cited: bo
 def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
     """Return the number that a sentence calls above or below another, and that is not so."""
     for found in _MORE.finditer(sentence):
-        limit = NUMBER.match(sentence, found.end() + 1)
+        limit = NUMBER.search(re.split(r",(?!\d)|[;()]", sentence[found.end() :])[0])
         if limit is None:
+            continue
+        before = [*NUMBER.finditer(sentence[: found.start()])]
+        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
+        if before and before[-1]["unit"] == limit["unit"] and not denied:
+            own, other = value_of(before[-1])[0], value_of(limit)[0]
+            if own != other and (own > other) != bool(found["more"]):
+                return f"{before[-1][0]} against {limit[0]}"
             continue
         words = _row(sentence[: found.start()]).words
         named = [
@@ -538,23 +662,26 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
             continue
         number, value, key = named[0]
         bound = value_of(limit)[0]
-        denied = bool(re.search(r"\b(?:not|nicht)\s+\w*\s*$", sentence[: found.start()]))
         holds = value > bound if found["more"] else value < bound
         if holds == denied and value != bound:
             return f"result {number} says {key} {value:.6g}"
     return ""
 
 
-def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) -> str:
+def miscounted(
+    behind: str, count: float, facts: Sequence[tuple[int, Facts]], decimals: int = 0
+) -> str:
     """Return how many results count of what stands behind a number; "" if it is that number.
 
-    A number of which a result tells anything under these words is not miscounted.
+    A number of which a result tells anything under these words is not miscounted; it is rounded
+    to `decimals`, -2 for hundreds.
     """
     words = _row(behind).words
     if not words:
         return ""
+    slack = 0.5 * 10.0**-decimals if decimals < 0 else 0
     for _, one in facts:
-        told = (fact for fact in one.said if count in fact.values)
+        told = (fact for fact in one.said if any(abs(v - count) <= slack for v in fact.values))
         if any(fact.words & words or not fact.words for fact in told):
             return ""
     for number, one in facts:
@@ -569,11 +696,18 @@ def miscounted(behind: str, count: float, facts: Sequence[tuple[int, Facts]]) ->
     return ""
 
 
-def shared(words: str, item: str) -> int:
-    """Return how much a sentence has of an item's text: words, sides, and its number."""
-    one, other = _row(words), item_facts([item])[0]
-    figures = sum(_near(value, other.values) for value in one.values)
-    return len((one.words & other.words) - {_ABNORMAL}) + figures
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text that tell something, without their endings."""
+    return _row(text).words
+
+
+def shared(words: str, items: Iterable[str]) -> frozenset[str]:
+    """Return what a sentence has of the texts of items: words and numbers."""
+    one = _row(words)
+    told = [item_facts([item])[0] for item in items]
+    values = [value for item in told for value in item.values]
+    figures = {f"{value}" for value in one.values if _near(value, values)}
+    return (one.words & _NONE.union(*(item.words for item in told)) - {_ABNORMAL}) | figures
 
 
 def _near(value: float, values: Iterable[float]) -> bool:
@@ -597,15 +731,24 @@ def findings_in(sentence: str) -> dict[int, str]:
     return {place: key for place, key in found if judged or not key.startswith("O")}
 
 
-def judges(facts: Facts, organ: str) -> bool:
-    """Return whether a result says of an organ that it is normal, or not, or may be."""
-    return any({organ, _ABNORMAL} <= fact.words for fact in facts.said)
+def bears_on(facts: Facts, concept: str, words: str) -> bool:
+    """Return whether a result that names a concept says anything of what words say of it.
+
+    Of an organ it must say that it is normal, or not, or may be; and what it says of the medial
+    meniscus bears not on the lateral one.
+    """
+    needed = {concept, _ABNORMAL} if concept.startswith("O") else {concept}
+    told = [fact for fact in facts.said if needed <= fact.words]
+    same = any(not _opposed(words, fact.text) for fact in told)
+    return same or not (told or concept.startswith("O"))
 
 
 def concepts_of(text: str) -> frozenset[str]:
     """Return the findings and organs that a text names, and what they are by definition."""
     named = frozenset(_concepts_in(text).values())
-    return named.union(*(_implied().get(one, _NONE) for one in named))
+    every = named.union(*(_implied().get(one, _NONE) for one in named))
+    cut = any(one.endswith(_CUT) for one in named)
+    return every | frozenset(_concepts_in("surgery").values()) if cut else every
 
 
 def organs_in(text: str) -> set[str]:
@@ -623,10 +766,41 @@ def _implied() -> Mapping[str, frozenset[str]]:
     return {one[0]: frozenset(one[1:]) for one in named}
 
 
+@lru_cache(maxsize=1)
+def _generic() -> frozenset[str]:
+    """Return the concepts that say too little by themselves, such as treatment."""
+    return frozenset(_concepts_in(word_lists("statements")["GENERIC"]).values())
+
+
+def _objects(text: str) -> frozenset[str]:
+    """Return what an allergy that a text tells is to, without the words' endings."""
+    empty = _words("OPEN") | _words("NOISE") | _words("NO") | _words("VERBS")
+    return frozenset(
+        stem(word)
+        for one in _ALLERGY_TO.findall(text) or _ALLERGY_OF.findall(text)
+        for word in one.casefold().split()
+        if word not in empty and not _attributes(word)
+    )
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word[0]) for word in _WORD.finditer(text))
+
+
+def judged(word: str) -> bool:
+    """Return whether a word alone says that something is normal or not."""
+    return " " not in word and any(_judged(word))
+
+
+def is_generic(concept: str) -> bool:
+    """Return whether a concept says too little to need a result that names it."""
+    return concept in _generic()
+
+
 @lru_cache(maxsize=1024)
 def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
-    tokens = tokens_of(text)
+    tokens = tokens_of(text.translate(_SPELT))
     found = _vocabulary().find(tokens)
     whole = [  # what is no part of a longer phrase
         one
@@ -634,18 +808,60 @@ def _concepts_in(text: str) -> Mapping[int, str]:
         if not any(set(one.positions) < set(other.positions) for other in found)
     ]
     ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
-    return {tokens[one.first].start: one.owner for one in ordered}
+    named = {tokens[one.first].start: one.owner for one in ordered}
+    covered = {place for one in whole for place in one.positions if one.owner[0] != "O"}
+    for place, token in enumerate(tokens):
+        for kind, endings in _suffixes().items():
+            if place not in covered and token.text.endswith(endings):
+                named[token.start] = f"{kind}{stem(token.text)}"
+    return named
 
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> Vocabulary:
     lists = word_lists("statements")
-    return Vocabulary(
-        (f"{kind[0]}{number}", word)
+    listed = (
+        (f"{kind[0]}{number}", _within(word) if kind == "FINDINGS" else word.translate(_SPELT))
         for kind in ("FINDINGS", "CONDITIONS", "ORGANS")
         for number, line in enumerate(lists[kind].splitlines())
         for word in phrases(line)
     )
+    return Vocabulary([*listed, *((drug, name.translate(_SPELT)) for drug, name in _drugs())])
+
+
+@lru_cache(maxsize=1)
+def _sizes() -> frozenset[str]:
+    """Return the words by which items say what they measure."""
+    return frozenset(stem(word) for word in ("count", "share", "volume", "area", "diameter"))
+
+
+def _within(word: str) -> str:
+    """Return a word's entry, by which a long one is also found in compounds: "Rippenfraktur"."""
+    entry = word.translate(_SPELT)
+    return f"*{entry}" if len(entry) > _LONG and entry.endswith("*") and " " not in entry else entry
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> Mapping[str, tuple[str, ...]]:
+    """Return endings of names of diseases and drugs that the vocabulary need not list."""
+    lists = word_lists("statements")
+    return {
+        kind: tuple(word.translate(_SPELT) for word in phrases(lists[section]))
+        for kind, section in (("F", "ENDINGS"), ("C", "DRUGS"))
+    }
+
+
+def _drugs() -> Iterator[tuple[str, str]]:
+    """Yield the names of the drugs of the table of interactions, each with its concept."""
+    path = resources_dir() / "tables" / "drug_interactions.toml"
+    for ingredient, drug in tomllib.loads(path.read_text("utf-8"))["drugs"].items():
+        for name in drug["names"]:
+            yield f"C{ingredient}", f"{name[:-1]}*" if name.endswith("e") else name
+
+
+@lru_cache(maxsize=1)
+def _drug_concepts() -> frozenset[str]:
+    return frozenset(concept for concept, _ in _drugs())
 
 
 @lru_cache(maxsize=1)
@@ -737,7 +953,8 @@ def _rows(value: Any) -> list[Fact]:
 
 def _tells(key: str) -> bool:
     """Return whether a key may lead to something that is said of an image, and is no path."""
-    return not key.endswith(("path", "paths", "uid", "sha256", "version", "file"))
+    ends = ("path", "paths", "uid", "sha256", "version", "file", "entry", "source", "codes")
+    return not key.endswith(ends)
 
 
 def _sentences_of(text: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
@@ -47,7 +47,8 @@ _UNITS = (
     r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
     r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|mcg|µg|mg|kg|g|x|times|mal|×|years?|days?|weeks?|months?|Jahre?n?|Tagen?|Wochen?|Monaten?"
+    r"|(?i:mcg|µg|mg|kg)|g|x(?! ?10)|times|mal|×|years?|days?|weeks?|months?"
+    r"|Jahre?n?|Tagen?|Wochen?|Monaten?"
     r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
     r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln|hounsfield[ -](?:units?|einheiten))"
 )
@@ -96,6 +97,8 @@ _TIMES = re.compile(
     r"(?=\s+(?:daily|a\s|per\s|every|weekly|täglich|am\s+tag|pro\s|wöchentlich))",
     re.IGNORECASE,
 )
+_OF = re.compile(r"\s+(?:out\s)?(?:of|von)\s")
+_PARTS = re.compile(rf"(?<![\d.,])(\d+){_OF.pattern}+(\d+)(?![\d.,])")
 _MOST = 20_000  # figures looked at in one result
 
 
@@ -132,13 +135,15 @@ def rounded(found: re.Match[str], before: str) -> tuple[float, int]:
     return said, decimals
 
 
-def in_digits(text: str, vocabulary: Vocabulary) -> str:
+def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
     """Return a text of the same length with numbers in words as digits, where they count.
 
-    They count before a unit ("ten millimetres") and before a finding ("three small nodules").
+    They count before a unit ("ten millimetres") and before a finding ("three small nodules"), or
+    without a vocabulary before any word, and in "three of ten".
     Dots in German thousands become commas.
     """
     values = _number_words()
+    word = "|".join(values)
     text = _times_in_digits(text)
     if _THOUSANDS.search(text) and is_german([text]):
         text = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), text)
@@ -147,14 +152,14 @@ def in_digits(text: str, vocabulary: Vocabulary) -> str:
         behind = text[found.end() :]
         words = re.match(r"(?:\s+(?!(?:of|in|on|and|is|are)\b)[\w-]+){1,3}", behind)
         counted = words is not None and any(
-            subjects_in(word, vocabulary) for word in words[0].split()
+            vocabulary is None or subjects_in(word, vocabulary) for word in words[0].split()
         )
+        counted = counted or (vocabulary is None and _OF.match(behind) is not None)
         if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
             return found[0]
         value = sum(values[part] for part in found[0].casefold().split("-"))
         return str(value).rjust(len(found[0]))
 
-    word = "|".join(values)
     return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)
 
 
@@ -202,10 +207,15 @@ def same_figure(
 
 def figures_in_text(text: str, source: int = 0) -> Iterator[Figure]:
     """Yield the numbers in a text."""
-    for found in NUMBER.finditer(_times_in_digits(text[: 10 * _MOST])):
+    for found in NUMBER.finditer(in_digits(text[: 10 * _MOST], None)):
         yield Figure(
             value_of(found)[0], unit_of(found["unit"] or found["tight_unit"] or ""), source
         )
+
+
+def parts_of(text: str) -> dict[str, str]:
+    """Return what a text tells as "two of eleven": how many, by the whole."""
+    return {one[2]: one[1] for one in _PARTS.finditer(in_digits(text, None))}
 
 
 def name_and_unit_of(key: str) -> tuple[str, str]:
@@ -228,8 +238,10 @@ def figures_in(value: Any, source: int = 0, unit: str = "") -> Iterator[Figure]:
                 pass
             case (int() | float()) as number, given:
                 yield Figure(float(number), given, source)
-            case str() as text, _:
-                yield from figures_in_text(text, source)
+            case str() as text, given:
+                whole = NUMBER.fullmatch(text)  # "value": "6.3" beside "unit": "mmol/L"
+                for one in figures_in_text(text, source):
+                    yield replace(one, unit=one.unit or given) if whole else one
             case dict() as table, given:
                 entries = cast("Mapping[str, Any]", table)
                 told = str(entries.get("unit") or entries.get("units") or "").split()

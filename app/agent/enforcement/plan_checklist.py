@@ -8,7 +8,7 @@ Calls that no plan foresaw, and calls that rules inserted, become steps as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -66,12 +66,16 @@ class _Step:
     titled: bool = False
     number: int = 0  # among the planner's steps, from 1
     removed: bool = False  # by the user
+    arguments: dict[str, str | int | float] = field(default_factory=dict[str, str | int | float])
+    problem: str = ""  # with what the user wanted for one of them
     found: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
 
     def event_steps(self) -> dict[str, Any]:
         """Return the step as it stands in the event, without empty fields."""
         shown: dict[str, Any] = {"tool": self.tool, "why": self.why, "state": self.state}
         more = {"by": self.by, "verdict": self.verdict, "after": list(self.after)}
+        if self.state == "pending":
+            more |= {"arguments": dict(self.arguments), "problem": self.problem}
         return shown | {name: value for name, value in more.items() if value}
 
 
@@ -109,11 +113,13 @@ class PlanState:
         steps: Iterable[tuple[str, str]],
         by: str = "",
         after: Sequence[Sequence[int]] = (),
+        arguments: Sequence[Mapping[str, str | int | float]] = (),
     ) -> None:
         """Replace the plan with a planner's steps, given as (tool, why).
 
         Steps that have run keep their state. `by` names the planner, as in `CallOrigin.by`; `after`
-        are for each step the numbers, from 1, of those that it waits for.
+        are for each step the numbers, from 1, of those that it waits for, `arguments` those that
+        the user may change.
         """
         forced = [step for step in self._steps if step.by == ENFORCED]
         kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
@@ -123,6 +129,8 @@ class PlanState:
                 planned[index] = old  # the same object: the call that runs still finds it
         for number, step in enumerate(planned, start=1):
             step.number = number
+        for step, values in zip(planned, arguments, strict=False):
+            step.arguments = dict(values)
         for step, numbers in zip(planned, after, strict=False):
             step.after = tuple(len(forced) + number for number in numbers)
         self._steps = [*forced, *planned]
@@ -224,6 +232,21 @@ class PlanState:
             self._notes.append(f"The user wants the remaining steps in this order: {order}.")
         self.changed = True
         return True
+
+    def number_of(self, index: int, tool: str) -> int:
+        """Return the number among the planner's steps of one that the user may change; else 0."""
+        step = self._steps[index] if 0 <= index < len(self._steps) else None
+        if step is None or step.tool != tool or not _can_be_edited(step):
+            return 0
+        return step.number
+
+    def change(self, index: int, argument: str, value: Any, why: str, problem: str) -> None:
+        """Show a step with the user's value for an argument, or why it cannot have that value."""
+        step = self._steps[index]
+        step.problem = problem
+        if not problem:
+            step.arguments[argument], step.why = value, why
+        self.changed = True
 
     def is_taken_out(self, call_number: int, tool: str) -> bool:
         """Return whether the user took a call's step out of the plan.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -124,10 +124,12 @@ class Plan:
     """The steps that the model plans, each as (tool, why).
 
     `after` holds for each the numbers, from 1, of the steps that it waits for; () if none waits.
+    `arguments` holds for each those that the user may change; () if there are none.
     """
 
     steps: tuple[tuple[str, str], ...]
     after: tuple[tuple[int, ...], ...] = ()
+    arguments: tuple[Mapping[str, str | int | float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

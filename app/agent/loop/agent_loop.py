@@ -49,14 +49,14 @@ from app.agent.loop.available_tools import (
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, ModelTurns, Reply
-from app.agent.loop.offline_model import OfflineModel, RuleAnswers
+from app.agent.loop.offline_model import OfflineModel, RuleAnswers, reason
 from app.agent.loop.retry import Retry
 from app.agent.loop.tool_calls import NOT_RUN, ToolCalls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.tool_model import ToolModelOf
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
-from app.agent.planning import Intent, Planner
+from app.agent.planning import Intent, Planner, ToolPlan, typed_value
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.privacy.consents import Consents
@@ -633,7 +633,8 @@ class _Run:
 
     def _set_plan(self, plan: Plan) -> None:
         self.director.by_rules = True
-        self.plan.set(plan.steps, by="rules" if self.agent.plans else "", after=plan.after)
+        by = "rules" if self.agent.plans else ""
+        self.plan.set(plan.steps, by=by, after=plan.after, arguments=plan.arguments)
         self.calls.tell_plan()
 
     def _runs_alone(self, name: str) -> bool:
@@ -645,8 +646,28 @@ class _Run:
             self.free.clear()
         elif edit.kind == "go":
             self.free.set()
+        elif edit.kind == "change":
+            self._change_argument(edit)
+            self.calls.tell_plan()
         elif self.plan.edit(edit.kind, edit.index, edit.tool):
             self.calls.tell_plan()
+
+    def _change_argument(self, edit: PlanEdit) -> None:
+        """Give a step of the rules' plan what the user typed for one of its arguments."""
+        number = self.plan.number_of(edit.index, edit.tool)
+        tool, intent = self.agent.tools.get(edit.tool), self.director.intent
+        if not number or tool is None or not isinstance(intent.plan, ToolPlan):
+            return
+        steps = list(intent.plan.steps)
+        step = steps[number - 1]
+        if edit.argument not in step.settable():
+            return
+        value, problem = typed_value(tool.spec.Input, edit.argument, edit.value)
+        if not problem:
+            arguments = {**step.arguments, edit.argument: value}
+            steps[number - 1] = step = replace(step, arguments=arguments)
+            self.director.intent = replace(intent, plan=replace(intent.plan, steps=tuple(steps)))
+        self.plan.change(edit.index, edit.argument, value, reason(step), problem)
 
     async def _while_held(self) -> None:
         """Let nothing more begin while the user edits the plan."""

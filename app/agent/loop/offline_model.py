@@ -118,7 +118,7 @@ def step_number(call_id: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _told(step: Step) -> str:
+def reason(step: Step) -> str:
     """Return why a step runs and with what, so that the user can tell two of one tool apart."""
     values: list[str] = []
     for name, value in step.arguments.items():
@@ -251,8 +251,9 @@ class RuleAnswers:
         if not isinstance(plan, ToolPlan):
             return self._say(plan.text)
         if plan.steps:
-            told = tuple((step.tool, step.skip or _told(step)) for step in plan.steps)
-            self.announce(Plan(told, tuple(step.after() for step in plan.steps)))
+            told = tuple((step.tool, step.skip or reason(step)) for step in plan.steps)
+            after = tuple(step.after() for step in plan.steps)
+            self.announce(Plan(told, after, tuple(step.settable() for step in plan.steps)))
         while True:
             await self.ready()
             now: Progress | None = Progress({}, (), plan.notes)

@@ -19,6 +19,7 @@ from app.agent.planning.plan import (
     Step,
     ToolPlan,
     resolve,
+    typed_value,
 )
 from app.agent.planning.planner import PlannedCall, Planner, described, schema_of
 from app.agent.planning.spelling import edit_distance, near_names
@@ -47,4 +48,5 @@ __all__ = [
     "resolve",
     "schema_of",
     "tokens_of",
+    "typed_value",
 ]

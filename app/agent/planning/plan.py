@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
@@ -78,12 +80,36 @@ class Step:
         """Return the numbers, from 1, of the steps whose outputs this one takes."""
         return tuple(sorted({one.step for one in self.sources() if isinstance(one, Output)}))
 
+    def settable(self) -> dict[str, str | int | float]:
+        """Return the arguments that a user may change: texts and numbers, no images or paths."""
+        return {
+            name: value
+            for name, value in self.arguments.items()
+            if type(value) in (str, int, float) and not name.endswith(("path", "id"))
+        }
+
     def sources(self) -> Iterator[Source]:
         """Yield the sources among the arguments' values, including those inside lists."""
         for value in self.arguments.values():
             for item in value if isinstance(value, list) else (value,):
                 if isinstance(item, (OpenImage, Output, EarlierOutput, MissingValue)):
                     yield item
+
+
+def typed_value(arguments: type[BaseModel], name: str, text: str) -> tuple[Any, str]:
+    """Return what a user typed for an argument as its tool takes it, and why it does not if so.
+
+    A number may have a decimal comma. The reason is "" where the value suits.
+    """
+    field = arguments.model_fields.get(name)
+    kind: Any = Any if field is None else Annotated[field.annotation, field]
+    number = text.strip().replace(",", ".")
+    for value in (text.strip(), number):
+        try:
+            return TypeAdapter(kind).validate_python(value), ""
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]["msg"]
+    return text, problem
 
 
 @dataclass(frozen=True, slots=True)

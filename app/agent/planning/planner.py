@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -71,9 +72,19 @@ class Planner:
         return replace(intent, of_view=any(pack.of_view(question) for pack in scene.plans.packs))
 
     def _intent(self, question: str, scene: Scene) -> Intent:
+        question = _agreed(question, scene)
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
+        if spoken.perhaps or not spoken.sure:
+            read = self._interpret(question, scene)
+            # An answer of others counts, unless it only says that the viewer was not understood.
+            if isinstance(read.plan, ToolPlan) or (
+                isinstance(read.plan, Reply) and not read.viewer
+            ):
+                return read
+            if spoken.perhaps:
+                return replace(read, plan=Reply(_PERHAPS.format(text=spoken.perhaps)))
         if not spoken.calls:
             read = self._interpret(question, scene)
             done = isinstance(read.plan, ToolPlan)
@@ -104,7 +115,12 @@ class Planner:
         plan = ToolPlan(tuple(steps), frozenset((_COMMAND,)))
         wanted = tuple(dict.fromkeys(step.tool for step in steps))
         return Intent(
-            question, scene, (_COMMAND,), wanted=wanted, certain=not spoken.rest, plan=plan
+            question,
+            scene,
+            (_COMMAND,),
+            wanted=wanted,
+            certain=spoken.sure and not spoken.rest,
+            plan=plan,
         )
 
     def _interpret(self, question: str, scene: Scene) -> Intent:
@@ -184,7 +200,20 @@ class Planner:
 
 OUTLINE = "segment the {name}"
 _COMMAND = "viewer command"
+_PERHAPS = "Not understood, and not done. Did you mean “{text}”?"
+_ASKED = re.compile(r"(?:Did you mean|Meinten Sie) [“„]([^”“]+)[”“][?]")
+_YES = re.compile(
+    r"(?:yes|yep|yeah|ja|jawohl|genau|right|correct|stimmt|ok|okay)"
+    r"(?:[ ,]+(?:please|do|that|it|bitte|genau|gern\w*|mach|das))*[.!]?"
+)
 _NOT_READ = "Not understood, and not done: “{text}”."
+
+
+def _agreed(question: str, scene: Scene) -> str:
+    """Return the command that the user was asked about, if the question is a yes to that."""
+    last = next((one.text for one in reversed(scene.earlier) if one.role == "assistant"), "")
+    asked = _ASKED.search(last) if _YES.fullmatch(question.strip().casefold()) else None
+    return asked[1] if asked else question
 
 
 def _spoken(question: str, scene: Scene) -> Spoken | None:

@@ -25,8 +25,9 @@ from app.agent.policy.judgements import STRICTNESS, Judgement, Rule, strictest
 from app.agent.policy.scope import NO_SCOPE, Scope
 from app.agent.policy.site_rules import EVERY, parse_rules
 from app.errors import UsageError
-from app.settings import PolicySettings, read_regular
+from app.settings import PolicySettings
 from app.tools.api import Approval, ToolSpec
+from app.user_files import read_regular
 
 _log = logging.getLogger(__name__)
 

@@ -34,8 +34,8 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.axes import dye_names
 from app.imaging.pixels import pipeline
 from app.imaging.space import projections
-from app.settings import write_atomic
 from app.tools.api import ImageSnapshot, ViewPicture
+from app.user_files import write_atomic
 
 _log = logging.getLogger(__name__)
 

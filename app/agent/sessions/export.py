@@ -23,9 +23,9 @@ from app.agent.json_forms import plain
 from app.agent.sessions.content import Content, PastRun
 from app.errors import writing
 from app.paths import resources_dir
-from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import Artifact
+from app.user_files import write_atomic
 
 Form = Literal["md", "html", "json", "calls"]
 """Forms of exported conversations; "calls" is MedRAX's log of tool calls (`tool_calls_*.json`)."""

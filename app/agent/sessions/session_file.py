@@ -22,7 +22,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from app.agent.json_forms import plain
 from app.errors import FileProblem
-from app.settings import read_regular
+from app.user_files import read_regular
 
 FORMAT = "sightline-session"
 VERSION = 2

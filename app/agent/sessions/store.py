@@ -32,8 +32,8 @@ from app.agent.sessions.session_file import (
 from app.agent.sessions.thread import Thread, folder_error, short_title
 from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
-from app.settings import open_regular, read_regular, write_atomic
 from app.tools import picture_sources
+from app.user_files import open_regular, read_regular, write_atomic
 
 _PARTIAL = ".partial"
 _TITLE = "title.txt"  # in a thread's folder, if the user has given it a name

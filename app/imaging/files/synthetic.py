@@ -91,7 +91,7 @@ def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:
         return
     texts = {KEYWORD: model.strip() or "a model", **(more or {})}
     chunks = b"".join(_text_chunk(keyword, text) for keyword, text in texts.items())
-    from app.settings import write_atomic  # not needed where pictures are read
+    from app.user_files import write_atomic  # not needed where pictures are read
 
     write_atomic(path, data[:_END_OF_IHDR] + chunks + data[_END_OF_IHDR:])
 

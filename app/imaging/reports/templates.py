@@ -11,7 +11,7 @@ from typing import Any, cast
 from app.errors import FileProblem
 from app.imaging.reports.report_draft import KINDS, ReportSubject
 from app.paths import config_dir, resources_dir
-from app.settings import read_regular
+from app.user_files import read_regular
 
 GENERAL = "general"
 _LARGEST = 256 * 1024

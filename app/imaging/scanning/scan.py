@@ -52,7 +52,7 @@ from app.imaging.studies.instance_lists import (
     uid_hashes_of,
 )
 from app.imaging.types import Instance, Problem, ScanResult, Study
-from app.settings import read_regular, write_atomic
+from app.user_files import read_regular, write_atomic
 
 _TIMEOUT_S = 60.0
 _SETTLED_NS = 3 * 10**9

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.errors import FileProblem
 from app.paths import data_dir
-from app.settings import read_regular, write_atomic
+from app.user_files import read_regular, write_atomic
 
 _MAX_BYTES = 16 * 2**20
 _LOCK = threading.Lock()

@@ -26,7 +26,6 @@ from pydantic import BaseModel, Field
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, new_id
 from app.imaging.processes.records import pack, unpack
-from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import (
     REPEATING_TOOL,
@@ -47,6 +46,7 @@ from app.tools.api import (
 from app.tools.files import plain
 from app.tools.result_wording import Data, ResultWording, Sentence, cited, number
 from app.tools.tables import Value, plain_cell, table_of, write_table
+from app.user_files import write_atomic
 
 _log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from app.log import get_logger
-from app.settings import read_regular, write_atomic
+from app.user_files import read_regular, write_atomic
 
 _log = get_logger(__name__)
 _EVERY_S = 0.1

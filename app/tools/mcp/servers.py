@@ -21,9 +21,10 @@ from app import paths
 from app.errors import Cancelled, SightlineError, WorkerDied
 from app.imaging.processes.workers import Worker
 from app.secrets import key_name
-from app.settings import McpServer, UserFile, open_regular
+from app.settings import McpServer
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.mcp.offers import Listing, OfferedTool, identity, is_loopback
+from app.user_files import UserFile, open_regular
 
 URL_VARIABLE, DEBUG_VARIABLE = "MCP_SERVER_URL", "MCP_DEBUG"
 FROM_ENVIRONMENT = "environment"

@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import Finding, Instances, new_id
 from app.imaging.types import Frame, Spacing, SpacingSource
-from app.settings import write_atomic
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -40,6 +39,7 @@ from app.tools.microscopy.image_kind import (
 )
 from app.tools.needs import require_packages
 from app.tools.tables import Table, Value, read_table, write_table
+from app.user_files import write_atomic
 
 _TIMEOUT_S = 280.0
 _ENTRY = "app.tools.microscopy.classical:entry"

@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app import paths
-from app.settings import read_regular
 from app.tools.models.durable_files import is_revision, is_sha256
+from app.user_files import read_regular
 
 # A misspelt key would silently leave its default, such as "no terms to accept".
 _STRICT = ConfigDict(extra="forbid")

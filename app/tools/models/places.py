@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
-from app.settings import read_regular
 from app.tools.models.cards import ModelCard
 from app.tools.models.records import RECORD, Record, file_key, read_record, read_sha256, sha256_of
+from app.user_files import read_regular
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
 """Endings of files that are not programs. Other files are used only if the card names them."""

@@ -21,9 +21,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from app import paths
-from app.settings import read_regular, write_atomic
 from app.tools.api import CancelToken, Progress
 from app.tools.models.durable_files import publish, retry_while_in_use
+from app.user_files import read_regular, write_atomic
 
 CHUNK = 1 << 20
 _STORED_FROM = 1 << 23  # smaller files are read again in each program: that takes milliseconds

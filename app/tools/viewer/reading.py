@@ -2,7 +2,8 @@
 
 The patterns are in `resources/words/viewer_commands.toml`. A clause is a command only if all of it
 is understood, so "is it brighter on the left?" is none. Courtesies are taken off its ends, and
-words that are off by one letter are corrected to a word of the patterns.
+words that are off by one letter are corrected to a word of the patterns. What fits no pattern goes
+to a learned reader (`intents`), which also says how sure it is.
 """
 
 from __future__ import annotations
@@ -11,17 +12,27 @@ import re
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from app.paths import resources_dir
-from app.tools.finding_names import HERE, SELECTED, is_near, known_words, words_of
+from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
+from app.tools.viewer import intents
 from app.tools.viewer import tools as named
+from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
+_SURE_OF_NEW_WORDS = 0.95
+_SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
+"""How probable a learned reading is that comes before all others, that counts where nothing else
+is understood, and that the user is asked about."""
+_GERMAN_WORDS = re.compile(
+    r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach|bild\w*)\b"
+)
 
 _COURTESY = """
     hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
@@ -61,7 +72,7 @@ _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _LEADING = re.compile(
     r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im|am|beim|vom|zum|zur|of"
-    r"|alle|all|these|diese|diesen|dieser|dieses|meine|my) )+"
+    r"|alle|all|both|beiden?|these|diese|diesen|dieser|dieses|meine|my) )+"
 )
 _TRAILING = re.compile(r" (?:findings?|again|befunde?|one|result|wieder|for now)$")
 _BACK = re.compile(
@@ -79,6 +90,7 @@ _HERE = re.compile(
 """Words for the viewport that the user clicked last, which is the active one."""
 _REASON = re.compile(
     r"[ ,]+(?:because|since|weil|denn|so (?:that )?(?:i|we|you) can|damit (?:ich|wir|man)|um) .*$"
+    r"|, ?(?:(?:that|it|das|es)(?:'?s| is| ist)|ist) .*$"
 )
 """Words after a command that say why: "reject the nodule because it's a nipple"."""
 _NAMED = re.compile(r"\b(?:(?:left|right|linken?|rechten?|linker|rechter) )?[a-z]{3,}\b")
@@ -89,6 +101,27 @@ _DENIES = re.compile(
     r"\b(?:not|no|never|nicht|nie|don't|dont|doesn't|isn't|without|ohne)\b|\bkein|\bif\b|\bwenn\b"
 )
 _TOO = re.compile(r"\b(?:too|zu) (?:bright|light|dark|hell|dunkel)\b")
+_BEGINS_WITH_DENIAL = re.compile(
+    r"(?:(?:no|nein|please|bitte|and|und|but|aber|ok\w*)[ ,]+)*"
+    r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
+)
+_DENIES_TAKING_AWAY = re.compile(
+    r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
+    r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
+)
+_LOST_OR_SENT = frozenset(
+    """
+    finding_accept finding_reject finding_delete close_study close_all close_record export_picture
+    export_report export_movie export_dicom deidentified_copy print copy_picture undo redo
+    """.split()  # noqa: SIM905 (a list of words reads better)
+)
+_TAKES_AWAY = frozenset(
+    """
+    texts_hide names_hide findings_hide invert_off unlink cine_stop current_only layout_single
+    panels_all close_viewport reset_view window_original
+    """.split()  # noqa: SIM905
+)
+"""Intents that a denial says: "no more text on it"."""
 _DECLINES = re.compile(r"\b(?:don't|dont|do not|never|nicht|not)(?= |$)|\bkeine?n?\b")
 _ACROSS = r"(?:left|right|linken?s?|rechten?s?|links|rechts)(?:[ -]hand)?"
 _DOWN = r"(?:top|upper|bottom|lower|obere[ns]?|untere[ns]?|oben|unten)"
@@ -141,6 +174,26 @@ _NUMBERS = {
     "couple": 2,
     "paar": 2,
     "dozen": 12,
+}
+_TENS = {
+    word: 10 * tens
+    for words in (
+        "twenty thirty forty fifty sixty seventy eighty ninety",
+        "zwanzig dreissig vierzig fuenfzig sechzig siebzig achtzig neunzig",
+    )
+    for tens, word in enumerate(words.split(), 2)
+} | {
+    word: 10 + ones
+    for words in (
+        "thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+        "dreizehn vierzehn fuenfzehn sechzehn siebzehn achtzehn neunzehn",
+    )
+    for ones, word in enumerate(words.split(), 3)
+}
+_TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
+_WAYS = {
+    "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfwaerts)\b",
+    "feet": r"\b(?:[ck]audal\w*|inferior\w*|(?:the|zu den) (?:feet|fuessen|füßen)|fusswaerts)\b",
 }
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
@@ -263,6 +316,140 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    found = _read(text)
+    ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
+    if found is None or len(ways) != 1 or not any("by" in call.arguments for call in found.calls):
+        return found
+    (way,) = ways
+    calls = [
+        replace(call, arguments={**call.arguments, "by": abs(call.arguments["by"]), "towards": way})
+        if "by" in call.arguments
+        else call
+        for call in found.calls
+    ]
+    return replace(found, calls=tuple(calls), sure=True)
+
+
+def _read(text: str) -> Spoken | None:
+    by_patterns = _by_patterns(text)
+    if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
+        return by_patterns
+    learned = _learned(text)
+    if by_patterns is None:
+        return learned
+    if learned is not None and learned.calls and _names_are_known(learned):
+        return learned
+    return by_patterns
+
+
+def _names_are_known(spoken: Spoken) -> bool:
+    """Return whether commands name only what has a known name: not "the writing", "200 percent"."""
+    names = (name for call in spoken.calls for name in call.names)
+    return all(set(words_of(name)) <= known_words() for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What the learned reader makes of a text: calls, their probability, and the same in words."""
+
+    intent: str
+    calls: tuple[SpokenCall, ...]
+    probability: float
+    familiar: bool
+    words: str = ""
+
+    @property
+    def is_sure(self) -> bool:
+        return self.probability >= (_SURE if self.familiar else _SURE_OF_NEW_WORDS)
+
+
+def _learned(text: str) -> Spoken | None:
+    """Return the commands that a text most likely gives, or what to ask; None for none."""
+    whole, parts = _guessed(text), _guessed_parts(text)
+    if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
+        calls = tuple(call for one in parts for call in one.calls)
+        return Spoken(calls, sure=all(one.is_sure for one in parts))
+    if whole is None:
+        return None
+    if whole.probability < _LIKELY:
+        return Spoken((), perhaps=whole.words)
+    return Spoken(whole.calls, sure=whole.is_sure)
+
+
+def _guessed_parts(text: str) -> list[_Learned]:
+    """Return the commands of a text's clauses if each clause is one, and not all the same one."""
+    clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
+    if len(clauses) < 2:
+        return []
+    each = [_guessed(part) for part in clauses]
+    found = [one for one in each if one is not None and one.probability >= _LIKELY]
+    # "Flip black and white" is one: its parts are of one kind.
+    kinds = {one.intent.split("_")[0] for one in found}
+    return found if len(found) == len(each) == len(kinds) else []
+
+
+def _guessed(text: str) -> _Learned | None:
+    """Return the one command that a text most likely gives."""
+    likeliest = intents.guess(text)
+    if likeliest.intent == NONE or likeliest.probability < _PERHAPS:
+        return None
+    if _is_denied(likeliest.intent, intents.folded(text)):
+        return None
+    entry = _intents()[likeliest.intent]
+    slots = _slots(likeliest, intents.folded(text), entry)
+    try:
+        calls = _call(entry["tool"], entry["arguments"], slots)
+    except _NotMeant:
+        return None
+    german = _GERMAN_WORDS.search(text.casefold()) is not None
+    said = re.sub(
+        r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
+    )
+    words = " ".join(said.split())
+    return _Learned(likeliest.intent, calls, likeliest.probability, likeliest.familiar, words)
+
+
+def _is_denied(intent: str, text: str) -> bool:
+    """Return whether a text says not to do what it speaks of, as "kein Knochenfenster" does."""
+    if intent in _LOST_OR_SENT:
+        return _DENIES.search(text) is not None
+    if intent in _TAKES_AWAY:
+        return _DENIES_TAKING_AWAY.search(text) is not None
+    return _BEGINS_WITH_DENIAL.match(text) is not None
+
+
+def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]:
+    """Return the words for each slot as the tools take them."""
+    slots = dict(likeliest.slots)
+    if likeliest.intent == "window_values":  # what is called by its name is that
+        for slot in ("w", "c"):
+            if named_so := re.search(rf"\b{_whole(f'<{slot}>')}", text):
+                slots[slot] = named_so[slot]
+    numbers = [one.text for one in intents.tokens(text) if intents.is_number(one.text)]
+    counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
+    if counted and "n" not in slots and len(numbers) == 1:
+        slots["n"] = numbers[0]
+    if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
+        slots["f"] += "%"
+    if preset := slots.get("preset"):
+        spelt = " ".join(map(intents.spelt, preset.split()))
+        known = re.search(_whole("<presets>"), spelt)
+        slots["preset"] = known["preset"] if known else preset
+    viewport = slots.get("vp", "")
+    name = next((slot for slot in ("name", "which") if slot in slots), "")
+    if name and side_of(viewport) and not re.search(rf"\b{_SHOWN}", viewport):
+        slots[name] += f" {slots.pop('vp')}"  # "the effusion on the left"
+    if entry["tool"] not in _IN_A_VIEWPORT:
+        slots.pop("vp", None)
+    return slots
+
+
+@cache
+def _intents() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((resources_dir() / "words" / "viewer_intents.toml").read_text("utf-8"))
+
+
+def _by_patterns(text: str) -> Spoken | None:
     folded = " ".join(text.casefold().translate(_FOLDED).split())
     folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
@@ -344,6 +531,8 @@ def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
 
 
 def _clause(clause: str) -> tuple[SpokenCall, ...] | None:
+    if _ALL_IMAGES.search(clause) and (found := _called(clause)) is not None:
+        return found  # "close all studies" is a command of its own
     said = _VIEWPORT.search(clause) or _ALL_IMAGES.search(clause)
     found = _placed(clause, said) if said is not None else None
     if (found := found or _called(clause)) is None and (said := _BOTH.search(clause)) is not None:
@@ -372,6 +561,16 @@ def _place(said: str) -> str:
         if word.startswith(words)
     ]
     return " ".join(places) or said
+
+
+def _viewport(said: str) -> str:
+    """Return a viewport in the tools' words; "" for the active one: "this one"."""
+    if re.search(r"\b(?:both|all|every\w*|each|beide\w*|alle\w*|ueberall)\b", said):
+        return "all"
+    if number := re.search(r"\d+", said):
+        return number.group()
+    where = _place(said)
+    return where if where != said or said in _PLACES else ""
 
 
 def _is_in_a_viewport(call: SpokenCall) -> bool:
@@ -411,25 +610,34 @@ def _matched(words: str) -> tuple[SpokenCall, ...] | None:
         if match is None:
             continue
         found = {key: value or "" for key, value in match.groupdict().items()}
-        try:
-            arguments = {name: _value(said, found) for name, said in rule.arguments.items()}
-            viewport = found.get("vp", "")
-            if viewport:
-                if viewport == "other":
-                    raise _NotMeant
-                arguments["viewport"] = _place(viewport)
-        except _NotMeant:
-            continue
-        times = int(arguments.pop("times", 1))
-        kept = {name: value for name, value in arguments.items() if value is not None}
-        names = [
-            str(kept[name])
-            for name, said in rule.arguments.items()
-            if isinstance(said, str) and said.split()[0] in ("name", "which")
-        ]
-        taken = tuple(one for one in names if one not in _NO_NAMES)
-        return (SpokenCall(rule.tool, kept, taken),) * times
+        with suppress(_NotMeant):
+            return _call(rule.tool, rule.arguments, found)
     return None
+
+
+def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[SpokenCall, ...]:
+    """Return the calls of a tool, by what a rule or intent says of its arguments.
+
+    Raises:
+        _NotMeant: What the clause names cannot be meant.
+    """
+    arguments = {name: _value(value, found) for name, value in said.items()}
+    viewport = found.get("vp", "")
+    if viewport == "other":
+        raise _NotMeant
+    if viewport and (where := _viewport(viewport)):
+        arguments["viewport"] = where
+    times = int(arguments.pop("times", 1))
+    kept = {name: value for name, value in arguments.items() if value is not None}
+    if said and not kept:
+        raise _NotMeant
+    names = [
+        str(kept[name])
+        for name, value in said.items()
+        if isinstance(value, str) and value.split()[0] in ("name", "which")
+    ]
+    taken = tuple(one for one in names if one not in _NO_NAMES)
+    return (SpokenCall(tool, kept, taken),) * times
 
 
 def _value(said: Any, found: dict[str, str]) -> Any:
@@ -446,8 +654,14 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             if not number:
                 raise _NotMeant
             return -number if kind == "minus" else number
+        case "number":
+            return _number(text)
         case "float":
-            return float(text.replace(",", ".")) if text else None
+            if digits := re.search(r"[-+]?\d+(?:[.,]\d+)?", text):
+                return float(digits.group().replace(",", "."))
+            return float(_number(text)) if text else None
+        case "factor":
+            return _factor(text)
         case "ordinal":
             return _ORDINALS[text]
         case "series":
@@ -460,6 +674,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             rows, columns = (found[name] for name in group.split())
             return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
         case "preset":
+            if not text:
+                raise _NotMeant
             return text.replace("-", " ")
         case "name":
             return _name(text)
@@ -469,6 +685,30 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _which(text)
         case _:
             return said
+
+
+def _number(text: str) -> int:
+    """Return a number from 1, in digits or words: "42", "forty-two", "zweiundvierzig"."""
+    if digits := re.search(r"\d+", text):
+        return int(digits.group())
+    total = 0
+    for word in re.findall("[a-z]+", text.replace("und", " ")):
+        if word in ("hundred", "hundert"):
+            total = max(total, 1) * 100
+        elif word in _NUMBERS or word in _TENS:
+            total += _NUMBERS.get(word) or _TENS[word]
+    if not total:
+        raise _NotMeant
+    return total
+
+
+def _factor(text: str) -> float:
+    """Return how many times something is enlarged: "3x", "200 %", "twice"."""
+    digits = re.search(r"\d+(?:[.,]\d+)?", text)
+    if digits is None:
+        return next((by for word, by in _TIMES.items() if word in text), 0.0) or _number(text)
+    value = float(digits.group().replace(",", "."))
+    return value / 100 if re.search(r"%|per ?cent|prozent", text) else value
 
 
 def _name(text: str) -> str:

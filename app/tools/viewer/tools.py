@@ -67,11 +67,17 @@ class WindowInput(ToolInput):
 
 
 class GoToInput(ToolInput):
-    """Where to go in what a viewport shows; exactly one of the arguments but `viewport`."""
+    """Where to go in what a viewport shows.
+
+    Exactly one of the arguments, and `viewport` and `towards` beside it.
+    """
 
     slice: int | None = Field(None, ge=1, description="Image or frame of the series, from 1.")
     by: int | None = Field(
         None, ge=-100_000, le=100_000, description="So many images on; negative for back."
+    )
+    towards: Literal["", "head", "feet"] = Field(
+        "", description="With `by`: which way in the patient, whatever the order of the series."
     )
     place: Literal["", "first", "last", "middle"] = Field("", description="In the series.")
     position: tuple[_Mm, _Mm, _Mm] | None = Field(
@@ -155,8 +161,8 @@ class MarkInput(ToolInput):
 class FindingsInput(ToolInput):
     """What to do with findings that are there."""
 
-    action: Literal["select", "show", "hide", "accept", "reject", "delete"] = Field(
-        description="What to do with them."
+    action: Literal["select", "show", "only", "hide", "accept", "reject", "delete"] = Field(
+        description='What to do with them; "only" shows them and hides all others.'
     )
     which: str = Field(
         max_length=120, description=f'"all", "masks", "measurements", "heatmaps". {_NAME}'
@@ -296,8 +302,8 @@ TOOLS = (
         FINDINGS,
         "Work on findings",
         "list",
-        "Selects, shows, hides, accepts, rejects or deletes findings. The last three are asked "
-        "about.",
+        "Selects, shows (alone), hides, accepts, rejects or deletes findings. The last three are "
+        "asked about.",
         FindingsInput,
     ),
     viewer_tool(

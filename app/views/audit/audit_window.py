@@ -30,8 +30,7 @@ from app.audit import AuditLog, Entry
 from app.audit.entries import decode, read_lines, segment_path
 from app.audit.entry_text import KINDS, action_text, entry_kind, object_text, outcome_text
 from app.audit.verification import Report, verify
-from app.errors import SightlineError
-from app.tools.api import CancelToken
+from app.errors import CancelToken, SightlineError
 from app.views import icons, wording
 from app.views.background import DaemonTasks
 from app.views.layouts import column, icon_row, row

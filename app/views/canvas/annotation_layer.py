@@ -410,7 +410,6 @@ class AnnotationLayer(QObject):
             shape, style = item.outline, item.style
             if shape is None or style.strength <= 0:
                 continue
-            self._view.to_widget(0, 0)  # pyqtgraph applies a new range only when asked for a place
             to_view = item.sceneTransform() * self._view.viewportTransform()
             chip = label_chips.chip_of(item.finding, shape, to_view, style.color, style.strong)
             if chip.text:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
 
 from app.paths import shipped_table
@@ -58,6 +57,8 @@ def screen_table(name: str) -> NDArray[np.uint32] | None:
 @lru_cache(maxsize=32)
 def table(name: str) -> NDArray[np.uint8]:
     """Return the colour map `name` as [256, 3] uint8 RGB; a grey map for an unknown name."""
+    import pyqtgraph as pg  # after the first window
+
     base = _base(name)
     if base in _DICOM:
         stops = np.array(_DICOM[base])

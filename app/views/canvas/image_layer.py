@@ -1,6 +1,6 @@
 """The graphics item for the image, drawn from 8-bit buffers and averaged smaller copies.
 
-pyqtgraph's ImageItem samples the full image at every paint. A radiograph shown at a third of its
+Qt samples the full image at every paint. A radiograph shown at a third of its
 size would alias (fine lines shimmer or vanish), so smaller copies are averaged off the GUI thread,
 and the nearest larger copy is drawn. A `Patch` is a part of a copy, or all of it. Buffers are never
 written to after they have been handed over.

@@ -2,7 +2,8 @@
 
 All items on the image are children of one item whose coordinates are the image's: x = column, y =
 row, pixel centres at integers, y downwards. The transform of that item flips and rotates
-everything.
+everything; its parent's transform zooms and pans the flipped and rotated image. The scene's
+coordinates are the widget's (logical px).
 """
 
 from __future__ import annotations
@@ -10,12 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QResizeEvent, QTransform, QWheelEvent
-from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QTransform,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QGraphicsItem,
+    QGraphicsRectItem,
+    QGraphicsScene,
+    QGraphicsView,
+)
 
 from app.imaging.pixels.stored_levels import ScreenGrid, level_shapes
 from app.views.canvas import orientation
@@ -46,32 +59,37 @@ _MARGIN = 2
 """Number of level pixels drawn beyond the view's edges, because smooth drawing blends them in."""
 
 
-class ImageView(pg.GraphicsView):
+class ImageView(QGraphicsView):
     """A view of an image; the wheel zooms, a double click fits the image.
 
     Attributes:
         turn: Flips and rotation on the screen.
+        view_rect: The visible area, in pixels of the flipped and rotated image.
     """
 
     view_changed = Signal()
 
     def __init__(self) -> None:
-        self._fitted = False  # pyqtgraph calls resizeEvent inside its constructor
-        super().__init__(background=DARK.canvas)
+        super().__init__()
+        self.setScene(QGraphicsScene(self))
+        self.setBackgroundBrush(QColor(DARK.canvas))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTransformationAnchor(QGraphicsView.ViewportAnchor.NoAnchor)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
-        # The view paints all of its area, so filling or caching a background would be wasted.
-        self.setCacheMode(self.CacheModeFlag(0))
+        # The view paints all of its area, so filling a background would be wasted.
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.box = pg.ViewBox(border=None, enableMenu=False, enableMouse=False, defaultPadding=0)
-        self.box.invertY(True)
-        self.box.disableAutoRange()
-        self.setCentralItem(self.box)
-        self._content = pg.ItemGroup()  # carries image and findings, draws nothing itself
-        self.box.addItem(self._content, ignoreBounds=True)
+        self._turned = _group()  # in the coordinates of the flipped and rotated image
+        self.scene().addItem(self._turned)
+        self._content = _group()  # carries image and findings
+        self._content.setParentItem(self._turned)
+        self._aim = QRectF(0, 0, 1, 1)  # the area to be seen, in `_turned`
+        self._ratio = 1.0  # of the screen lengths of one x and one y unit in `_turned`
+        self.view_rect = QRectF(self._aim)
         self.layer = ImageLayer()
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
@@ -82,7 +100,6 @@ class ImageView(pg.GraphicsView):
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
-        self.box.sigRangeChanged.connect(lambda *_: self.view_changed.emit())
 
     @property
     def fitted(self) -> bool:
@@ -143,11 +160,35 @@ class ImageView(pg.GraphicsView):
             self.fit()
 
     def _lock_aspect(self) -> None:
-        # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
-        # constructor's `lockAspect` ignores the ratio; annotated int, it takes any.
         on_its_side = self.turn.quarter_turns % 2
-        ratio: Any = self._aspect if on_its_side else 1.0 / self._aspect
-        self.box.setAspectLocked(True, ratio=ratio)
+        self._ratio = self._aspect if on_its_side else 1.0 / self._aspect
+        self._place()
+
+    def _show_area(self, area: QRectF) -> None:
+        """Show an area of the flipped and rotated image as large as fits."""
+        self._aim = area
+        self._place()
+
+    def _place(self) -> None:
+        """Show the wanted area, and what fits the widget around it."""
+        size, shown = self.size(), QRectF(self._aim)
+        if size.isEmpty() or shown.isEmpty():
+            return
+        shape = size.width() / size.height() / self._ratio  # width / height of what is shown
+        across, down = shown.width(), shown.height()
+        if across / down > shape:
+            down = across / shape
+        else:
+            across = down * shape
+        shown = QRectF(QPointF(), QSizeF(across, down))
+        shown.moveCenter(self._aim.center())
+        transform = QTransform.fromTranslate(size.width() / 2, size.height() / 2)
+        transform.scale(size.width() / across, size.height() / down)
+        transform.translate(-shown.center().x(), -shown.center().y())
+        self._turned.setTransform(transform)
+        if shown != self.view_rect:
+            self.view_rect = shown
+            self.view_changed.emit()
 
     def add_item(self, item: QGraphicsItem) -> None:
         item.setParentItem(self._content)
@@ -160,12 +201,11 @@ class ImageView(pg.GraphicsView):
     def to_image(self, position: QPointF) -> QPointF:
         """Convert a position in the widget (px) to image (x, y), pixel centres at integers."""
         inverse, _ = self.viewportTransform().inverted()
-        return self._content.mapFromParent(self.box.mapSceneToView(inverse.map(position)))
+        return self._content.mapFromScene(inverse.map(position))
 
     def to_widget(self, x: float, y: float) -> QPointF:
         """Convert image (x, y) to a position in the widget (logical px)."""
-        scene = self.box.mapViewToScene(self._content.mapToParent(QPointF(x, y)))
-        return QPointF(self.viewportTransform().map(scene))
+        return QPointF(self.viewportTransform().map(self._content.mapToScene(QPointF(x, y))))
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
@@ -175,8 +215,7 @@ class ImageView(pg.GraphicsView):
 
     def _screen_scale(self) -> tuple[float, float]:
         """Return logical screen px per image pixel, (horizontal, vertical) on the screen."""
-        width, height = self.box.viewPixelSize()
-        return (1.0 / width if width else 0.0, 1.0 / height if height else 0.0)
+        return self.width() / self.view_rect.width(), self.height() / self.view_rect.height()
 
     @property
     def zoom(self) -> float:
@@ -193,7 +232,6 @@ class ImageView(pg.GraphicsView):
         columns, rows = self.image_size
         if not columns or not rows:
             return None
-        self.box.updateMatrix()  # pyqtgraph does it when it maps a point
         transform = self.layer.deviceTransform(self.viewportTransform())
         # The next slice is asked for, and shown, where the last one was.
         seen = (
@@ -273,7 +311,7 @@ class ImageView(pg.GraphicsView):
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
             turned = orientation.transform(self.image_size, self.turn)
-            self.box.setRange(turned.mapRect(part), padding=0)
+            self._show_area(turned.mapRect(part))
 
     def set_area(self, area: Area | None) -> bool:
         """Set the edges (x0, y0, x1, y1) that `fit` shows, or None; return if that changed."""
@@ -293,13 +331,15 @@ class ImageView(pg.GraphicsView):
         columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return
-        view = self.box.viewRect()
+        view = self.view_rect
         widest = max(columns, rows * view.width() / max(view.height(), 1e-9)) * MAX_SHRINK
         width = min(max(view.width() / factor, MIN_PIXELS_ACROSS), widest)
         factor = view.width() / width
         self._fitted = False
         center = self._content.mapToParent(at) if at is not None else view.center()
-        self.box.scaleBy((1.0 / factor, 1.0 / factor), center=center)
+        scale = QTransform.fromTranslate(center.x(), center.y()).scale(1 / factor, 1 / factor)
+        scale.translate(-center.x(), -center.y())
+        self._show_area(scale.mapRect(self._aim))
 
     def zoom_to(self, area: Area, margin: float = 0.0) -> None:
         """Show an area, as image (x0, y0, x1, y1), as large as fits.
@@ -313,7 +353,7 @@ class ImageView(pg.GraphicsView):
         whole = QRectF((x0 + x1 - across) / 2, (y0 + y1 - down) / 2, across, down)
         self._fitted = False
         turned = orientation.transform(self.image_size, self.turn)
-        self.box.setRange(turned.mapRect(whole), padding=0)
+        self._show_area(turned.mapRect(whole))
 
     @property
     def view_area(self) -> Area | None:
@@ -322,7 +362,7 @@ class ImageView(pg.GraphicsView):
             return None
         turned = orientation.transform(self.image_size, self.turn)
         inverse, _ = turned.inverted()
-        shown = inverse.mapRect(QRectF(self.box.viewRect()))
+        shown = inverse.mapRect(self.view_rect)
         return shown.left(), shown.top(), shown.right(), shown.bottom()
 
     def pan_by(self, dx: float, dy: float) -> None:
@@ -330,7 +370,7 @@ class ImageView(pg.GraphicsView):
         across, down = self._screen_scale()
         if across and down:
             self._fitted = False
-            self.box.translateBy((-dx / across, -dy / down))
+            self._show_area(self._aim.translated(-dx / across, -dy / down))
 
     def center_on(self, x: float, y: float) -> None:
         """Move an image point to the middle of the view, unless the image is fitted to the view."""
@@ -338,17 +378,23 @@ class ImageView(pg.GraphicsView):
             self._center(QPointF(x, y))
 
     def _center(self, point: QPointF) -> None:
-        offset = self._content.mapToParent(point) - self.box.viewRect().center()
-        self.box.translateBy((offset.x(), offset.y()))
+        offset = self._content.mapToParent(point) - self.view_rect.center()
+        self._show_area(self._aim.translated(offset))
 
-    def close(self) -> bool:
-        """Hide the view; return whether it was closed. pyqtgraph's own `close` would crash."""
-        return QWidget.close(self)
+    # Qt events
 
-    # Qt events. pyqtgraph's own mouse handling is bypassed, since it does not know our tools.
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave keys to the window: Qt's view would take the arrows to scroll."""
+        event.ignore()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Leave what is dropped to the window."""
+        event.ignore()
 
     def resizeEvent(self, ev: QResizeEvent) -> None:
         super().resizeEvent(ev)
+        self.setSceneRect(QRectF(self.rect()))
+        self._place()
         if self._fitted:
             self.fit()
 
@@ -359,3 +405,10 @@ class ImageView(pg.GraphicsView):
     def wheelEvent(self, ev: QWheelEvent) -> None:
         self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         ev.accept()
+
+
+def _group() -> QGraphicsItem:
+    """Return an item that only carries others."""
+    item = QGraphicsRectItem()
+    item.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
+    return item

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPixmap, QTransform
@@ -131,6 +130,8 @@ def _lines(steps: _Steps) -> NDArray[np.float64]:
 
 def path_of(traced: Traced) -> QPainterPath:
     """Return outlines as one closed path."""
+    import pyqtgraph as pg  # after the first window
+
     points, starts = traced.points, traced.starts
     path = QPainterPath()
     if len(starts):
@@ -253,6 +254,8 @@ def build(labels: NDArray[Any]) -> ObjectOutlines:
 
 
 def _tiles(lines: NDArray[np.float64], longest: int) -> tuple[tuple[QRectF, QPainterPath], ...]:
+    import pyqtgraph as pg
+
     if not len(lines):
         return ()
     size = max(_TILE, longest / _TILES)

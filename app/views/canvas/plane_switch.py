@@ -6,13 +6,12 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.errors import SightlineError
+from app.errors import CancelToken, SightlineError
 from app.imaging.pixels.windows import AUTO
 from app.imaging.space import planes
 from app.imaging.space.planes import XYZ
 from app.imaging.space.reformat import SlicePlanes, section_at, slice_at
 from app.imaging.types import Instance, Plane, Series, Volume
-from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
 from app.views.loader import Loader
 from app.views.translation import tr

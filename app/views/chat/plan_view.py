@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QFormLayout, QGridLayout, QLineEdit, QToolButton, QWidget
 
 from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.events import Override, PlanUpdated
@@ -109,6 +109,8 @@ class PlanView(QWidget):
             self.show_plan(self._event)
 
     def _toggle_editing(self) -> None:
+        for line in self.steps.rows:
+            line.take_typed()
         self.editing = not self.editing
         self.fold(False)
         if self._edit is not None:
@@ -138,12 +140,22 @@ class PlanView(QWidget):
                 if index != open_[-1]:
                     kinds.append("down")
                 kinds.append("remove")
-            tool = str(event.steps[index].get("tool", "")) if kinds else ""
+            step = event.steps[index] if kinds else {}
+            tool = str(step.get("tool", ""))
             view.offer(kinds, partial(self._change, index, tool))
+            view.offer_arguments(
+                step.get("arguments") or {},
+                str(step.get("problem") or ""),
+                partial(self._set_argument, index, tool),
+            )
 
     def _change(self, index: int, tool: str, kind: EditKind) -> None:
         if self._edit is not None:
             self._edit(PlanEdit(kind, index, tool))
+
+    def _set_argument(self, index: int, tool: str, argument: str, value: str) -> None:
+        if self._edit is not None:
+            self._edit(PlanEdit("change", index, tool, argument, value))
 
     def show_plan(self, event: PlanUpdated) -> None:
         self._event = event
@@ -242,6 +254,12 @@ class PlanLineView(QWidget):
         grid.addWidget(self.details, 1, 1, 1, 2)
         self.edits: dict[EditKind, QToolButton] = {}
         self._act: Callable[[EditKind], object] = lambda _kind: None
+        self._set: Callable[[str, str], object] = lambda _argument, _value: None
+        self.arguments: dict[str, QLineEdit] = {}
+        self._form: QWidget | None = None
+        self.problem = WrappedText("caption")
+        self.problem.hide()
+        grid.addWidget(self.problem, 3, 1, 1, 2)
         self._grid = grid
 
     def offer(self, kinds: Sequence[EditKind], act: Callable[[EditKind], object]) -> None:
@@ -262,6 +280,47 @@ class PlanLineView(QWidget):
 
     def _press(self, kind: EditKind) -> None:
         self._act(kind)
+
+    def offer_arguments(
+        self,
+        values: Mapping[str, object],
+        problem: str,
+        set_value: Callable[[str, str], object],
+    ) -> None:
+        """Show a field for each argument of the step that the user may change, with its value."""
+        self._set = set_value
+        if list(values) != list(self.arguments):
+            if self._form is not None:
+                self._form.hide()
+                self._form.deleteLater()
+            self.arguments, self._form = {}, QWidget() if values else None
+            if self._form is not None:
+                form = QFormLayout(self._form)
+                form.setContentsMargins(0, SPACE.xs, 0, 0)
+                for name in values:
+                    self.arguments[name] = field = QLineEdit()
+                    shown = name.replace("_", " ").capitalize()
+                    field.setAccessibleName(shown)
+                    field.editingFinished.connect(partial(self._typed, name))
+                    form.addRow(shown, field)
+                self._grid.addWidget(self._form, 2, 1, 1, 3)
+                self._form.show()  # now, as the buttons
+        for name, field in self.arguments.items():
+            if not (field.isModified() or problem):
+                field.setText(str(values[name]))
+        self.problem.set_full(problem, _LONGEST)
+        self.problem.setVisible(bool(problem))
+
+    def take_typed(self) -> None:
+        """Set the values that were typed and not yet confirmed."""
+        for name in [*self.arguments]:
+            self._typed(name)
+
+    def _typed(self, name: str) -> None:
+        field = self.arguments[name]
+        if field.isModified():
+            field.setModified(False)
+            self._set(name, field.text())
 
     def show_line(self, line: PlanLine, number: str = "") -> None:
         self.setAccessibleName(f"{number}{line.text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
@@ -10,10 +11,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.views import theme
 from app.views.background import Background
-from app.views.diagnosis.diagnosis_texts import presentation_rows, unused_text
-from app.views.diagnosis.differential_page import DifferentialPage
 from app.views.diagnosis.lists import RowList
-from app.views.diagnosis.session_page import SessionPage
 from app.views.layouts import column, row
 from app.views.plain_text import breakable
 from app.views.theme import SPACE
@@ -22,6 +20,10 @@ from app.views.widgets import ElidedLabel, label, search_field, tool_button
 from app.views.wording import error_text
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.record import OpenRecord
+
+if TYPE_CHECKING:
+    from app.views.diagnosis.differential_page import DifferentialPage
+    from app.views.diagnosis.session_page import SessionPage
 
 _MIN_WIDTH = 320  # the tabs are all seen, in German too
 _CHOOSE, _SESSIONS = "choose", "sessions"  # pages that the user asks for
@@ -80,6 +82,8 @@ class DiagnosisPanel(QWidget):
     @cached_property
     def page(self) -> DifferentialPage:
         """The page of the differential."""
+        from app.views.diagnosis.differential_page import DifferentialPage
+
         made = DifferentialPage(self._diagnosis)
         made.finding_wanted.connect(self.finding_wanted)
         made.entry_wanted.connect(self.entry_wanted)
@@ -89,6 +93,8 @@ class DiagnosisPanel(QWidget):
     @cached_property
     def sessions(self) -> SessionPage:
         """The page of doctors' sessions."""
+        from app.views.diagnosis.session_page import SessionPage
+
         made = SessionPage(self._background, self.leave_sessions)
         self.pages.addWidget(made)
         return made
@@ -192,6 +198,8 @@ class DiagnosisPanel(QWidget):
         if diagnosis.error is not None:
             lines.append(error_text(diagnosis.error))
         if diagnosis.presentation is not None:
+            from app.views.diagnosis.diagnosis_texts import unused_text
+
             lines += unused_text(diagnosis.presentation, diagnosis.unused)
         if diagnosis.record_used and self._record.is_unlinked:
             lines.append(tr("You chose this record; it is not linked to the shown study."))
@@ -201,6 +209,8 @@ class DiagnosisPanel(QWidget):
     # Choosing a presentation
 
     def _list_presentations(self) -> None:
+        from app.views.diagnosis.diagnosis_texts import presentation_rows
+
         rows = presentation_rows(self._diagnosis.tables.values(), self.search.text())
         self.presentations.show_rows(rows)
         if self._diagnosis.loading:

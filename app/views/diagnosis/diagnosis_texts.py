@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from app.tools.diagnosis.differential import Differential, Evidence, InformationGain, Weight
@@ -18,6 +17,7 @@ from app.tools.diagnosis.table import (
     Source,
     Threshold,
 )
+from app.views.diagnosis.lists import Row
 from app.views.translation import tr, translatable
 from app.views.wording import DOT
 from app.workspace.diagnosis import BY_HAND
@@ -29,19 +29,6 @@ _LEVELS = {
 }
 
 _MOST_NAMED = 3  # in a sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a list: what it is about, its title, and smaller text below.
-
-    `present` is the state of a finding, None if it is unknown.
-    """
-
-    key: str
-    title: str
-    about: str = ""
-    present: bool | None = None
 
 
 def state_text(name: str, present: bool) -> str:

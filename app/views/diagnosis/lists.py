@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QEvent, QModelIndex, QRect, Qt, QTimer, Signal
@@ -14,7 +15,6 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from app.views.diagnosis.diagnosis_texts import Row
 from app.views.theme import SPACE, THEME, TYPE, ui_font
 from app.views.translation import tr, translatable
 from app.views.widgets import Index, RowModel, RowTable, plain_tip
@@ -25,6 +25,19 @@ _KEYS: dict[str, bool | None] = {"+": True, "-": False, "0": None}
 _STATE_WIDTH = 30  # px
 _MARGINS = (SPACE.s, 5, -SPACE.xs, -5)
 _WRAP = int(Qt.TextFlag.TextWordWrap) | int(Qt.AlignmentFlag.AlignLeft)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a list: what it is about, its title, and smaller text below.
+
+    `present` is the state of a finding, None if it is unknown.
+    """
+
+    key: str
+    title: str
+    about: str = ""
+    present: bool | None = None
 
 
 class _Model(RowModel):

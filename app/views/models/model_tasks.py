@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from app.errors import Cancelled, SightlineError, UsageError
-from app.tools.api import CancelToken, ModelHost, Progress
+from app.errors import Cancelled, CancelToken, SightlineError, UsageError
+from app.tools.api import ModelHost, Progress
 from app.tools.hosting.states import ModelState
 from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import Consent, InstallPlan

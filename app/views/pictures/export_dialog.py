@@ -22,9 +22,8 @@ from PySide6.QtWidgets import (
 
 from app.audit.exports import record_export
 from app.audit.log import AuditLog
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, CancelToken, SightlineError
 from app.imaging.decode import Decoder
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks, gui_calls
 from app.views.canvas.annotated_render import Look
 from app.views.canvas.corner_text import Detail

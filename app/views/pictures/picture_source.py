@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.agent.privacy.burnt_in_text import risk_of
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.layers import Label, Layer, LayerFrame, layers_for
@@ -203,7 +202,8 @@ def source_of(canvas: Canvas, workspace: Workspace, decoder: Decoder) -> Picture
     place = next((at for at, one in enumerate(known) if one == here), 0)
     if (frames[place][0].sop_instance_uid, frames[place][1]) != here:
         frames, place = ((instance, index),), 0
-    canvas.to_widget(0, 0)  # pyqtgraph applies a new range only when asked for a place
+    from app.agent.privacy.burnt_in_text import risk_of
+
     viewport = canvas.viewport()
     view = ScreenView(
         canvas.layer.sceneTransform() * canvas.viewportTransform(),

@@ -10,13 +10,12 @@ from pathlib import Path
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
-from app.errors import Cancelled, SightlineError
+from app.errors import Cancelled, CancelToken, SightlineError
 from app.imaging.types import Instance
 from app.records.matching import study_identity
 from app.records.record_files import split_sources
 from app.records.record_library import OpenedRecord, Progress, RecordLibrary
 from app.records.types import NoRecords, RecordMatch, RecordProblem, StudyIdentity
-from app.tools.api import CancelToken
 from app.views.background import Background, gui_calls
 from app.views.layouts import column, row
 from app.views.notices import Notices

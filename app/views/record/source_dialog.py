@@ -10,12 +10,11 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
-from app.errors import SightlineError
+from app.errors import CancelToken, SightlineError
 from app.records.fhir_server import KEY_KIND, ServerQuery, is_server, server_query
 from app.records.record_files import PATTERNS
 from app.records.record_library import OpenedRecord, Progress
 from app.secrets import Secrets, key_name
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.record.record_opening import RecordOpening

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -41,6 +40,8 @@ class TrendChart(QWidget):
     def show_points(
         self, points: Sequence[TrendPoint], unit: str, limits: Sequence[float], chosen: str
     ) -> None:
+        import pyqtgraph as pg
+
         self._drawn = points, unit, limits, chosen
         if self.plot is None:
             self.plot = _make_plot()
@@ -100,6 +101,8 @@ class TrendChart(QWidget):
 
 
 def _make_plot() -> Any:
+    import pyqtgraph as pg
+
     axes = {"bottom": pg.DateAxisItem(utcOffset=0)}
     plot = pg.PlotWidget(background=THEME.panel, axisItems=axes)
     plot.setAccessibleName(tr("Values over time"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from app.imaging.reports.checks import Check, Fault
 from app.imaging.reports.report_draft import ReportDraft, Signature
 from app.imaging.reports.written_report import moment_text
-from app.views.diagnosis.diagnosis_texts import Row
+from app.views.diagnosis.lists import Row
 from app.views.translation import tr, translatable
 
 _TOLD = {

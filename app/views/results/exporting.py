@@ -12,15 +12,13 @@ from PySide6.QtWidgets import QFileDialog
 from app.audit.exports import record_export
 from app.audit.log import AuditLog
 from app.errors import FileProblem, SightlineError
-from app.settings import write_atomic
-from app.tools.plot_files import FORMS, drawn_apart
-from app.tools.tables import exported_csv
-from app.views.results.plot_pane import PlotPane
-from app.views.results.table_pane import TablePane
+from app.user_files import write_atomic
 from app.views.translation import tr
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
+    from app.views.results.plot_pane import PlotPane
+    from app.views.results.table_pane import TablePane
 
 
 class ResultCommands:
@@ -31,6 +29,10 @@ class ResultCommands:
 
     def export(self, pane: TablePane | PlotPane | None = None, shown: bool = False) -> None:
         """Ask for a file for a table or plot; `shown`: only the filter's rows, in order."""
+        from app.tools.plot_files import FORMS
+        from app.views.results.plot_pane import PlotPane
+        from app.views.results.table_pane import TablePane
+
         panes = self._window.viewports.panes
         others = (one for one in panes.views if isinstance(one, TablePane | PlotPane))
         pane = pane or panes.result or next(others, None)
@@ -52,6 +54,10 @@ class ResultCommands:
         dialog.open()
 
     def save(self, pane: TablePane | PlotPane, path: Path, shown: bool = False) -> None:
+        from app.tools.plot_files import FORMS, drawn_apart
+        from app.tools.tables import exported_csv
+        from app.views.results.table_pane import TablePane
+
         window = self._window
         if isinstance(pane, TablePane):
             found = pane.exported(shown=shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QTabWidget
@@ -11,12 +12,13 @@ from app.views import wording
 from app.views.background import Background
 from app.views.canvas.corner_text import Detail
 from app.views.canvas.pane import PaneView, PicturePane
-from app.views.results.plot_pane import PlotPane
-from app.views.results.table_pane import TablePane
 from app.workspace.viewport import DATA
 from app.workspace.workspace import Workspace
 
-ResultPane = TablePane | PlotPane
+if TYPE_CHECKING:
+    # Imported when there is one, since the window is shown before.
+    from app.views.results.plot_pane import PlotPane
+    from app.views.results.table_pane import TablePane
 
 
 class PaneArea(QTabWidget):
@@ -56,10 +58,11 @@ class PaneArea(QTabWidget):
         return [widget for widget in widgets if isinstance(widget, PaneView)]
 
     @property
-    def result(self) -> ResultPane | None:
+    def result(self) -> TablePane | PlotPane | None:
         """The table or plot that is seen, or None."""
         shown = self.currentWidget()
-        return shown if isinstance(shown, ResultPane) else None
+        is_data = isinstance(shown, PaneView) and shown.pane.role in DATA
+        return cast("TablePane | PlotPane", shown) if is_data else None
 
     @property
     def busy(self) -> bool:
@@ -76,6 +79,9 @@ class PaneArea(QTabWidget):
             if pane not in have:
                 close = partial(self._panes.close, pane)
                 if pane.role in DATA:
+                    from app.views.results.plot_pane import PlotPane
+                    from app.views.results.table_pane import TablePane
+
                     kind = TablePane if pane.role == "table" else PlotPane
                     view = kind(pane, self._workspace, self._background, close)
                     view.export_wanted.connect(partial(self.export_wanted.emit, view))

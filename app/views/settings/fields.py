@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.errors import CancelToken
 from app.secrets import Secrets
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.theme import SPACE

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from app.errors import CancelToken
 from app.secrets import Secrets
 from app.settings import McpServer
-from app.tools.api import CancelToken
 from app.tools.mcp.offers import Listing, OfferedTool, escaped, place_of
 from app.tools.mcp.servers import (
     FROM_ENVIRONMENT,

@@ -12,11 +12,10 @@ from PySide6.QtWidgets import QCheckBox, QFileDialog, QLineEdit, QVBoxLayout, QW
 from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import ModelChoice, check, endpoint_url
-from app.errors import SightlineError, UsageError
+from app.errors import CancelToken, SightlineError, UsageError
 from app.paths import shipped_table
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, ToolForm, bounds
-from app.tools.api import CancelToken
 from app.views.background import DaemonTasks
 from app.views.layouts import column, row
 from app.views.settings.fields import (

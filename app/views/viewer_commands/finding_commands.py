@@ -221,7 +221,9 @@ class FindingCommands:
             return [items[one] for one in ids]
         which = str(arguments["which"])
         found = self._findings.named(which, several=True)
-        one = arguments["action"] not in ("show", "hide") and which.casefold() not in _GROUPS
+        one = (
+            arguments["action"] not in ("show", "only", "hide") and which.casefold() not in _GROUPS
+        )
         if len(found) > 1 and one:
             raise ToolRetry(f"several findings are called “{which}”", remedy=_choices(found))
         return found
@@ -262,6 +264,17 @@ class FindingCommands:
                     partial(self._set_visible, changed, not shown, laid),
                 )
             )
+        elif action == "only":
+            meant = {one.id for one in found}
+            shown = [one for one in meant if not before[one].visible]
+            hidden = [key for key, item in before.items() if item.visible and key not in meant]
+            self._workspace.commands.push(
+                Command(
+                    tr("Show these findings only"),
+                    partial(self._show_and_hide, shown, hidden),
+                    partial(self._show_and_hide, hidden, shown),
+                )
+            )
         elif action == "delete":
             annotations.remove([one.id for one in found])
             left = {item.finding.id for item in annotations.all()}
@@ -278,6 +291,10 @@ class FindingCommands:
         output = {"action": action, "findings": labels[:MOST_FINDINGS]}
         return ViewerAnswer(f"{_DONE[action]}: {_names(found)}.", output)
 
+    def _show_and_hide(self, shown: Sequence[str], hidden: Sequence[str]) -> None:
+        self._workspace.annotations.set_visible(shown, True)
+        self._workspace.annotations.set_visible(hidden, False)
+
     def _set_visible(self, ids: Sequence[str], visible: bool, laid: bool) -> None:
         self._workspace.annotations.set_visible(ids, visible)
         if laid:
@@ -287,6 +304,7 @@ class FindingCommands:
 _DONE = {
     "select": "Selected",
     "show": "Shown",
+    "only": "Shown alone",
     "hide": "Hidden",
     "accept": "Accepted",
     "reject": "Rejected",

@@ -36,6 +36,8 @@ _UPRIGHT = 0.99
 """Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
 """Margin around a finding that is zoomed to, as a fraction of its size."""
+_FAR_MM = 50.0
+"""Distance within which another slice lies, to tell which way a series runs."""
 _AROUND = 0.125
 """Distance from a point that is zoomed to, to each edge, as a fraction of the image."""
 _SWITCHES = ("link ", "unlink", "reference", "panel ", "magnifier", "smooth", "show heat", "full")
@@ -132,6 +134,8 @@ class ViewCommands:
                 raise ToolRetry(f"there is no image {number}; the series has {count}")
             wanted = number - 1
         elif (steps := arguments.get("by")) is not None:
+            if towards := arguments.get("towards"):
+                steps = abs(steps) * self._way(frame, up=towards == "head")
             wanted = min(max(place + steps, 0), count - 1)
         elif (point := self._position(frame, arguments)) is not None:
             if frame.planes.place_of(point) is None:
@@ -148,6 +152,20 @@ class ViewCommands:
         if count < 2:
             raise ToolFailed("there is only one image here")
         canvas.scroller.to(wanted)
+
+    def _way(self, frame: ViewportFrame, *, up: bool) -> int:
+        """Return 1 if later images of the series lie nearer to the head (`up`) or feet; else -1."""
+        for far in (_FAR_MM, -_FAR_MM):
+            shown = frame.canvas.frame
+            plane = frame_plane(shown) if shown is not None else None
+            if plane is None or shown is None:
+                break
+            x, y, z = plane.point(shown.columns / 2, shown.rows / 2)
+            there = frame.planes.place_of((x, y, z + far))
+            if there is not None and there != frame.canvas.scroller.place[0]:
+                later = there > frame.canvas.scroller.place[0]
+                return 1 if later == (up == (far > 0)) else -1
+        raise ToolFailed("which of these images lies higher in the patient is not known")
 
     def _position(self, frame: ViewportFrame, arguments: JsonDict) -> XYZ | None:
         """Return the point in the patient that is meant, in mm (LPS); None if none is."""
@@ -403,6 +421,21 @@ class ViewCommands:
             state = "on" if action.isChecked() else "off"
             return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
         return None
+
+    def switched_on(self) -> frozenset[str]:
+        """Return the switches that are on: panels, links, magnifier."""
+        return frozenset(name for name in self._switches() if self._action(name).isChecked())
+
+    def switch(self, on: frozenset[str]) -> None:
+        """Switch on what `on` names, and everything else off."""
+        for name in self._switches():
+            action = self._action(name)
+            if action.isChecked() != (name in on) and action.isEnabled():
+                action.trigger()
+
+    def _switches(self) -> list[str]:
+        names = {action for said, action in COMMANDS.items() if said.startswith(_SWITCHES)}
+        return sorted(name for name in names if self._action(name).isCheckable())
 
     def _acquired_plane(self) -> str:
         """Return the plane in which the images were acquired; "" for an oblique or unknown one."""

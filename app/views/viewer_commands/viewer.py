@@ -23,6 +23,7 @@ from app.tools.viewer import reading
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import ASKED, CLOSING
 from app.views.background import gui_calls
+from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
 from app.views.viewer_commands.finding_commands import FindingCommands, NamedFindings
 from app.views.viewer_commands.shown import ShownState, Told
@@ -45,10 +46,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What the viewports show, and which part of each image (None: fitted)."""
+    """What the viewports show, and which part of each image (None: fitted).
+
+    Attributes:
+        playing: Whether the cine of each viewport runs.
+        details: How much of its texts each viewport shows.
+        switches: The panels, links and the like that are on, by their commands.
+    """
 
     shown: Shown
     areas: tuple[Area | None, ...]
+    playing: tuple[bool, ...]
+    details: tuple[Detail, ...]
+    switches: frozenset[str]
 
 
 class ViewerCommands(QObject):
@@ -264,20 +274,31 @@ class ViewerCommands(QObject):
         shown = self._workspace.arrangement()
         area = self._window.viewports
         made = {frame.viewport: frame for frame in area.frames}
-        areas = (
-            made[one].canvas.view_area if one in made else None for one in shown.screen.viewports
+        canvases = [made[one].canvas if one in made else None for one in shown.screen.viewports]
+        return _View(
+            shown,
+            tuple(one.view_area if one else None for one in canvases),
+            tuple(one is not None and one.scroller.playing for one in canvases),
+            tuple(one.detail if one else Detail.ALL for one in canvases),
+            self._views.switched_on(),
         )
-        return _View(shown, tuple(areas))
 
     def _show_view(self, view: _View) -> None:
         now = self._view()
-        if now == view or not self._workspace.show_again(view.shown):
+        if now == view:
+            return
+        self._views.switch(view.switches)
+        if not self._workspace.show_again(view.shown):
             return
         self._when_shown(partial(self._zoom_as, view))
 
     def _zoom_as(self, view: _View) -> None:
-        for viewport, area in zip(view.shown.screen.viewports, view.areas, strict=False):
+        parts = (view.shown.screen.viewports, view.areas, view.playing, view.details)
+        for viewport, area, playing, detail in zip(*parts, strict=False):
             canvas = self._window.viewports.frame_of(viewport).canvas
+            canvas.set_detail(detail)
+            if canvas.scroller.playing != playing:
+                canvas.scroller.toggle()
             if area is None:
                 canvas.fit()
             else:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeySequence
@@ -16,13 +16,14 @@ from app.imaging.types import Content, Study
 from app.views.background import Background
 from app.views.notices import Notices
 from app.views.translation import tr
-from app.views.viewports.protocol_dialog import ProtocolDialog
-from app.workspace.hanging import Arrangement, Protocols, choose, hang, write_protocol
 from app.workspace.layout import Slot
 from app.workspace.priors import is_same_person
 from app.workspace.studies import key_of
 from app.workspace.viewport import REFORMAT, Viewport
 from app.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from app.workspace.hanging import Arrangement, Protocols
 
 
 class StudyHanging(QObject):
@@ -50,10 +51,17 @@ class StudyHanging(QObject):
         self._notices = notices
         self._may_arrange = may_arrange
         self.undo_key: Callable[[], str] = lambda: ""
-        self.protocols = Protocols(folder)
+        self._folder = folder
         self._read = False
         self._hung: tuple[Slot, ...] = ()  # of the last arrangement
         self._arranged: set[str] = set()  # keys of the studies that were arranged by themselves
+
+    @cached_property
+    def protocols(self) -> Protocols:
+        """The hanging protocols; `loaded` is emitted when they are read."""
+        from app.workspace.hanging import Protocols
+
+        return Protocols(self._folder)
 
     def study_opened(self) -> None:
         """Arrange what was opened, unless the user has begun to work with it."""
@@ -91,6 +99,8 @@ class StudyHanging(QObject):
         study = self._current()
         if study is None:
             return
+        from app.workspace.hanging import choose
+
         found = choose(self.protocols.all, study, self._workspace.priors(study))
         if found is not None:
             self._arranged.add(key_of(study))
@@ -124,6 +134,8 @@ class StudyHanging(QObject):
         study = self._current()
         if study is None:
             return []
+        from app.workspace.hanging import Arrangement, hang
+
         priors = self._workspace.priors(study)
         found = ((one, hang(one, study, priors)) for one in self.protocols.all)
         return [Arrangement(one, hung, "") for one, hung in found if hung is not None]
@@ -152,6 +164,8 @@ class StudyHanging(QObject):
         match: dict[str, Any] = {"modality": [modality] if modality else []}
         match["words"] = [part.lower()] if part else []
         match["prior"] = any(rule.get("prior") for rule in rules)
+        from app.workspace.hanging import write_protocol
+
         text = write_protocol(title, self._workspace.layout.slots, match, rules)
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "own"
         try:
@@ -218,6 +232,8 @@ class StudyHanging(QObject):
 
     def manage(self) -> None:
         parent = self._notices.window()
+        from app.views.viewports.protocol_dialog import ProtocolDialog
+
         self._with_protocols(
             lambda: ProtocolDialog(self.protocols, self.loaded.emit, parent).open()
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from app.agent.enforcement.plan_checklist import TAKEN_OUT, PlannedStep, PlanState
 from app.agent.loop.agent_loop import AgentLoop
@@ -173,7 +174,7 @@ def commands(*tools: str) -> tuple[Plans, FakeRegistry]:
 class Going(ToolInput):
     """Where to."""
 
-    to: str
+    to: str = Field(max_length=20)
 
 
 def run_of(tmp_path: Path, plans: Plans, tools: FakeRegistry, asked: Sequence[str], **on: Any):
@@ -249,6 +250,28 @@ def test_commands_are_told_with_what_they_are_given(tmp_path: Path):
     events = run_of(tmp_path, *commands("go"), ["do go town, go home"])
     plan = next(event for event in events if event.kind == "plan_updated")
     assert [item["why"] for item in plan.steps] == ["goes: town", "goes: home"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "went", "problem"),
+    [
+        (PlanEdit("change", 1, "see", "to", " sun "), ["town", "sun"], ""),
+        (PlanEdit("change", 1, "go", "to", "sun"), ["town", "stars"], ""),  # another step
+        (PlanEdit("change", 0, "go", "to", "sun"), ["town", "stars"], ""),  # it has begun
+        (PlanEdit("change", 1, "see", "from", "sun"), ["town", "stars"], ""),
+        (
+            PlanEdit("change", 1, "see", "to", "x" * 50),
+            ["town", "stars"],
+            "String should have at most 20 characters",
+        ),
+    ],
+)
+def test_an_argument_is_changed(tmp_path: Path, edit: PlanEdit, went: list[str], problem: str):
+    events = run_of(tmp_path, *commands("go", "see"), ["do go town, see stars"], edit=edit)
+    assert [e.arguments["to"] for e in events if e.kind == "tool_started"] == went
+    plans = [event.steps for event in events if event.kind == "plan_updated"]
+    assert {one[1].get("problem", "") for one in plans} == {"", problem}
+    assert plans[-1][1]["why"] == f"goes: {went[1]}"
 
 
 def test_what_needs_a_step_that_was_taken_out_is_not_run_either(tmp_path: Path):

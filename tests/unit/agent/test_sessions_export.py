@@ -209,7 +209,7 @@ def test_an_export_that_cannot_be_written_leaves_the_old_one(
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.settings.os.fsync", full)
+    monkeypatch.setattr("app.user_files.os.fsync", full)
     with pytest.raises(FileProblem, match=r"out\.md.*No space left.*Choose"):
         exported(thread, tmp_path, "md")
     assert (tmp_path / "out.md").read_text() == "old"

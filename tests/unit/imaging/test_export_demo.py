@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app import settings
+from app import user_files
 from app.errors import FileProblem
 from app.headless.render import write_png
 from app.imaging import demo
@@ -38,7 +38,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     def fail(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(settings.os, "fsync", fail)
+    monkeypatch.setattr(user_files.os, "fsync", fail)
     with pytest.raises(FileProblem, match="No space left") as caught:
         write_png(path, np.ones((2, 2), np.uint8))
     assert caught.value.subject == str(path)

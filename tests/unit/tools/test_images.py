@@ -11,11 +11,11 @@ import tifffile
 from PIL import Image
 
 from app.imaging.types import Content, SpacingSource, Window
-from app.settings import write_atomic
 from app.tools import picture_sources
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
 from app.tools.images import RunImages
+from app.user_files import write_atomic
 from tests.unit.tools.support import Bench, Inline, gradient, write_dicom
 
 

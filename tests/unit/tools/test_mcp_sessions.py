@@ -254,7 +254,7 @@ def test_a_program_that_never_answers_has_a_limit(tmp_path: Path, monkeypatch: p
 
 def test_the_sdk_is_not_loaded_in_the_apps_process():
     """It takes a second and 30 MB."""
-    code = "import sys, app.wiring.program, app.cli; print('mcp' in sys.modules)"
+    code = "import sys, app.wiring.assistant, app.cli; print('mcp' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )

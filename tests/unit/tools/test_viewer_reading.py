@@ -61,7 +61,6 @@ def test_what_is_not_to_be_done_is_no_call(text: str):
         "neue rechte Raumforderung",
         "zur Anamnese",
         "is there an old fracture? show it",
-        "too bright to be bone",
         "is the lung too dark?",
         "slice seven shows a nodule",
         "show both lungs",
@@ -72,10 +71,31 @@ def test_what_is_not_to_be_done_is_no_call(text: str):
     ],
 )
 def test_other_sentences_are_not_read(text: str):
-    assert read(text) is None
+    """Or only where nothing else is understood."""
+    spoken = read(text)
+    assert spoken is None or not spoken.sure or not spoken.calls
 
 
 def test_what_is_meant_for_a_model_is_not_told_to_people():
     told = "Not allowed. Do not call it again like this. Go on without it, or say why."
     assert for_people(told) == "Not allowed."
     assert for_people("Go on without it.") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ("fünf Schichten nach kranial", {"by": 5, "towards": "head"}),
+        ("3 slices caudal", {"by": 3, "towards": "feet"}),
+        ("10 images towards the feet", {"by": 10, "towards": "feet"}),
+        ("show only the nodule", {"action": "only", "which": "nodule"}),
+        ("hide everything except the heart", {"action": "only", "which": "heart"}),
+        ("close all studies", {"command": "close all studies"}),
+        ("reset the view", {"command": "reset view"}),
+    ],
+)
+def test_which_way_what_alone_and_all(text: str, arguments: dict[str, object]):
+    spoken = read(text)
+    assert spoken is not None
+    (call,) = spoken.calls
+    assert call.arguments == arguments

@@ -32,8 +32,11 @@ SETS = {
     path.stem: tomllib.loads(path.read_text("utf-8"))
     for path in sorted(Path(__file__).parent.glob("blind_answers*.toml"))
 }
-REAL = json.loads((Path(__file__).parent / "real_results.json").read_text("utf-8"))
-"""What the chest tools gave for the demo film, with the texts of their items."""
+REAL = {
+    name: json.loads((Path(__file__).parent / f"{file}.json").read_text("utf-8"))
+    for name, file in (("real", "real_results"), ("real_record", "real_record"))
+}
+"""What tools gave, with the texts of their items: on the demo film, and on a made record."""
 ANSWERS = [(name, row) for name, data in SETS.items() for row in data["answer"]]
 FILM = {"id": "image-1", "path": "/a/current.dcm", "kind": "dicom", "modality": "DX", "view": "PA"}
 FILMS = (
@@ -48,6 +51,7 @@ KINDS = {
     "side": r"says (?:left|right)|^[\d.]+ is .*(?:left|right)",
     "negation": r"says: ",
     "no_evidence": r"no evidence in this session|cannot show this",
+    "order": r"\d[^;]*; .*\d| is a (?:fall|rise)",
     "other_image": r" is of ",
 }
 
@@ -67,7 +71,7 @@ def told(item: Mapping[str, Any]) -> str:
 @lru_cache
 def session(name: str) -> tuple[Claims, Evidence]:
     """The checks of a run in which the made-up tools of a set gave their results."""
-    data = SETS.get(name, REAL)
+    data = (SETS | REAL)[name]
     results: list[dict[str, Any]] = data["result"]
     turns: list[Turn] = []
     fakes: list[FakeTool] = []
