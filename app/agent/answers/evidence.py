@@ -41,8 +41,8 @@ _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P
 MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 EARLIER = re.compile(
-    r"\b(?:prior|previous\w*|earlier|before|back then|at that time|ago|baseline|formerly|comparison|"
-    r"vor(?:aufnahme|bild|befund)\w*|"
+    r"\b(?:prior|previous\w*|earlier|before|back then|at that time|ago|baseline|"
+    r"formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
     re.IGNORECASE,
 )
