@@ -52,7 +52,11 @@ FLAVOURS = {
     "viewer": Flavour(("viewer",), _VIEWER_METADATA),
     "full": Flavour(
         ("viewer", "ai"),
-        (*_VIEWER_METADATA, "diffusers", "requests", "torchxrayvision", "anndata", "umap-learn"),
+        (
+            *_VIEWER_METADATA,
+            *("diffusers", "requests", "transformers", "torchxrayvision"),
+            *("anndata", "pandas", "umap-learn"),
+        ),
         (
             "transformers.models",
             "diffusers.pipelines.stable_diffusion",
