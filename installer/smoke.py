@@ -389,7 +389,7 @@ def language_model(place: Place) -> None:
     """Runs local language models in a process of their own: a GGUF file, a transformers folder."""
     from importlib.util import find_spec
 
-    from tests.support.tiny import local_language_model
+    from tests.support import local_language_model
 
     plain = place.work / "plain.toml"  # without tools, whose descriptions take minutes to read
     plain.write_text('prompt = "Say hello."\ntools = []\nmax_turns = 1\n', "utf-8")

@@ -281,6 +281,10 @@ class Room:
                 self.window.links.set_link("scroll", on=value)
             elif name == "playing":
                 canvas.scroller.toggle()
+            elif name == "texts":
+                canvas.set_detail(Detail.ALL if value else Detail.NONE)
+            elif name == "key_image":
+                actions["key_image"].trigger()
             elif name == "hidden":
                 workspace.annotations.set_visible([f"id-{one}" for one in value], False)
             elif name == "selected":

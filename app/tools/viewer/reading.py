@@ -26,7 +26,7 @@ from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
-_SURE_OF_NEW_WORDS = 0.95
+_LIKELY_OF_NEW_WORDS, _SURE_OF_NEW_WORDS = 0.7, 0.95
 _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """How probable a learned reading is that comes before all others, that counts where nothing else
 is understood, and that the user is asked about."""
@@ -371,7 +371,7 @@ def _learned(text: str) -> Spoken | None:
         return Spoken(calls, sure=all(one.is_sure for one in parts))
     if whole is None:
         return None
-    if whole.probability < _LIKELY:
+    if whole.probability < (_LIKELY if whole.familiar else _LIKELY_OF_NEW_WORDS):
         return Spoken((), perhaps=whole.words)
     return Spoken(whole.calls, sure=whole.is_sure)
 

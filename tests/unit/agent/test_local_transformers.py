@@ -23,7 +23,7 @@ from app.agent.llm.local.chat_template import BROKEN, CHATML, MISSING
 from app.agent.llm.local.model import TRANSFORMERS, LocalModel
 from app.agent.llm.local.server_main import EngineFailed, ServerConfig, Serving
 from app.agent.messages import Message
-from tests.support.tiny.local_language_model import build
+from tests.support.local_language_model import build
 
 tokenizers = pytest.importorskip("tokenizers")
 transformers = pytest.importorskip("transformers")
