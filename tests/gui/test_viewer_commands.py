@@ -51,6 +51,7 @@ _WRONG = frozenset(
         "the nodule is in slice 12",  # goes there
         "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
         "first slice where you see the effusion",  # goes to the first slice
+        "kein Schlüsselbild mehr",  # asks the chest pack
         "drop a point at column 120 row 300",  # asks for a click
     ]
 )
@@ -201,7 +202,7 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             shown = name == "shown"
             return all(now.visible[f"id-{one}"] is shown for one in value)
         case "texts":
-            return canvas.detail is Detail.NONE
+            return (canvas.detail is not Detail.NONE) is value
         case "panels":
             return not any(one.isVisible() for one in window.docks.values())
         case "key_image":
