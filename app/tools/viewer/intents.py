@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 from zlib import crc32
 
@@ -179,7 +179,7 @@ def _longest_run(places: Sequence[int]) -> list[int]:
     return max(runs, key=len)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Classifier:
     """Multinomial logistic regression over features that are known by their checksum."""
 
@@ -189,12 +189,14 @@ class _Classifier:
     scale: NDArray[np.float32]
     bias: NDArray[np.float32]
 
+    @cached_property
+    def rarities(self) -> dict[int, float]:
+        """How rare each feature is, by its checksum."""
+        return dict(zip(self.known.tolist(), self.rarity.tolist(), strict=True))
+
     def rarity_of(self, feature: str) -> float | None:
         """Return how rare a feature is among the training texts; None for an unknown one."""
-        number = checksum(feature)
-        place = int(np.searchsorted(self.known, number))
-        found = place < len(self.known) and self.known[place] == number
-        return float(self.rarity[place]) if found else None
+        return self.rarities.get(checksum(feature))
 
     def probabilities(self, features: Iterator[str]) -> NDArray[np.float32]:
         numbers = np.unique(np.array([checksum(one) for one in features], np.uint32))
