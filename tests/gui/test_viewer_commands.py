@@ -51,6 +51,7 @@ _WRONG = frozenset(
         "the nodule is in slice 12",  # goes there
         "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
         "first slice where you see the effusion",  # goes to the first slice
+        "ok you can take the old film off again",  # asks the chest pack
         "kein Schlüsselbild mehr",  # asks the chest pack
         "drop a point at column 120 row 300",  # asks for a click
     ]

@@ -27,7 +27,7 @@ from app.tools.viewer.intents import NONE, Guess
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
 _LIKELY_OF_NEW_WORDS, _SURE_OF_NEW_WORDS = 0.7, 0.95
-_SURE, _LIKELY, _PERHAPS = 0.7, 0.35, 0.25
+_SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """How probable a learned reading is that comes before all others, that counts where nothing else
 is understood, and that the user is asked about."""
 _GERMAN_WORDS = re.compile(
