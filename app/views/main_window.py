@@ -366,7 +366,7 @@ class MainWindow(QMainWindow):
 
     @property
     def chat(self) -> QWidget | None:
-        """What is in the assistant's dock; the rest of the program is made first if it is not."""
+        """Return the widget in the assistant's dock, once the rest of the program is made."""
         self.finish()
         return self._chat
 

@@ -201,7 +201,12 @@ class Planner:
 OUTLINE = "segment the {name}"
 _COMMAND = "viewer command"
 _PERHAPS = "Not understood, and not done. Did you mean “{text}”?"
-_ASKED = re.compile(r"(?:Did you mean|Meinten Sie) [“„]([^”“]+)[”“][?]")
+_ASKED = re.compile(
+    r"(?:Not understood, and not done\. Did you mean"
+    r"|Nicht verstanden und nicht getan\. Meinten Sie)"
+    r" [“„]([^”“]+)[”“][?]"
+)
+"""The whole of that answer: the same words within a language model's answer count for nothing."""
 _YES = re.compile(
     r"(?:yes|yep|yeah|ja|jawohl|genau|right|correct|stimmt|ok|okay)"
     r"(?:[ ,]+(?:please|do|that|it|bitte|genau|gern\w*|mach|das))*[.!]?"
@@ -212,7 +217,7 @@ _NOT_READ = "Not understood, and not done: “{text}”."
 def _agreed(question: str, scene: Scene) -> str:
     """Return the command that the user was asked about, if the question is a yes to that."""
     last = next((one.text for one in reversed(scene.earlier) if one.role == "assistant"), "")
-    asked = _ASKED.search(last) if _YES.fullmatch(question.strip().casefold()) else None
+    asked = _ASKED.fullmatch(last.strip()) if _YES.fullmatch(question.strip().casefold()) else None
     return asked[1] if asked else question
 
 

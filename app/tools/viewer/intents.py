@@ -45,7 +45,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a text most likely asks for.
+    """The command that a text most likely gives.
 
     Attributes:
         intent: One of the intents of `training/viewer_commands/intents.txt`, or `NONE`.
@@ -191,7 +191,7 @@ class _Classifier:
 
     @cached_property
     def rarities(self) -> dict[int, float]:
-        """How rare each feature is, by its checksum."""
+        """Return the rarity of each feature, by its checksum."""
         return dict(zip(self.known.tolist(), self.rarity.tolist(), strict=True))
 
     def rarity_of(self, feature: str) -> float | None:
@@ -211,7 +211,7 @@ class _Classifier:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What was learned, as it is stored."""
+    """The trained model: both classifiers, and the names of commands and slots."""
 
     texts: _Classifier
     words: _Classifier

@@ -28,8 +28,8 @@ _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
 _LIKELY_OF_NEW_WORDS, _SURE_OF_NEW_WORDS = 0.7, 0.95
 _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
-"""How probable a learned reading is that comes before all others, that counts where nothing else
-is understood, and that the user is asked about."""
+"""Least probability of a learned reading that comes before all others, of one that counts where
+nothing else is understood, and of one that the user is asked about."""
 _GERMAN_WORDS = re.compile(
     r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach|bild\w*)\b"
 )
@@ -297,8 +297,9 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 def warm() -> None:
-    """Compile the patterns now, and not at the first question."""
+    """Compile the patterns and load the learned reader now, and not at the first question."""
     _rules()
+    intents.guess("")
     _vocabulary()
     _common_words()
 
@@ -350,7 +351,7 @@ def _names_are_known(spoken: Spoken) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What the learned reader makes of a text: calls, their probability, and the same in words."""
+    """A reading by the learned reader: the calls, their probability, and the command in words."""
 
     intent: str
     calls: tuple[SpokenCall, ...]

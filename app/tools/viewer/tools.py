@@ -67,7 +67,7 @@ class WindowInput(ToolInput):
 
 
 class GoToInput(ToolInput):
-    """Where to go in what a viewport shows.
+    """The image, finding or time point to scroll a viewport to.
 
     Exactly one of the arguments, and `viewport` and `towards` beside it.
     """

@@ -118,6 +118,9 @@ def test_a_text_that_may_mean_a_command_is_asked_about_and_done_after_a_yes(
         done = planner.interpret(yes, said).plan
         assert isinstance(done, ToolPlan)
         assert [step.arguments for step in done.steps] == [{"command": "invert"}]
+    written = f"I would look at the lung bases first. {german}"
+    by_model = Scene((), tools, (Message(role="assistant", text=written),), shown=scene.shown)
+    assert not isinstance(planner.interpret("ja", by_model).plan, ToolPlan)
     for no in ("nein", "ja, aber erst den Herd zeigen", "yes and no"):
         assert not isinstance(planner.interpret(no, said).plan, ToolPlan)
 
