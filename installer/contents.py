@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from installer.cpu_torch import of_cuda, remove_device_code, stand_ins
+from installer.cpu_torch import of_cuda, stand_ins
 from installer.environment import read_locks
 
 REPO = Path(__file__).resolve().parents[1]
@@ -201,7 +201,6 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
     torch = find_spec("torch") if facts["flavour"] == "full" else None
     if torch is not None and torch.origin and system_name() == "linux-x86_64":
         stand_ins(Path(torch.origin).parents[1], folder / "lib")
-        remove_device_code(folder / "lib")
 
 
 def _strip(folder: Path) -> None:

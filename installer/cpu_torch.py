@@ -5,8 +5,7 @@ without them not even the CPU parts load, though on a machine without a GPU not 
 functions is ever called. There, stand-ins are written instead: shared libraries of a few kilobytes
 with the same names, versions and functions, each of which returns an error. triton, which only
 `torch.compile` uses, is left out with them. torch then says that CUDA is not available, with a
-driver too. In a package, where torch's own libraries can be changed, the code for GPUs in them goes
-as well: 365 MB.
+driver too.
 
 Format: System V ABI, chapters 4 and 5; its AMD64 supplement; symbol versions of the Linux Standard
 Base Core Specification 5.0, chapter 10.7.
@@ -48,13 +47,8 @@ _ERROR, _NO_DEVICE = 1, 100
 # Opened by name, beside those that torch or another of them links to.
 _OPENED = re.compile(r"libcudnn_|libnvrtc-builtins\.so")
 _LIBRARIES = ("torch/lib/*.so", "torch/_C.*.so", "torchvision/*.so")
-# torch's libraries with code for GPUs.
-_WITH_DEVICE_CODE = ("torch/lib/libtorch_cuda*.so", "torchvision/_C*.so")
 # Kinds of sections.
-_NOBITS = 8
 _DYNAMIC, _DYNSYM, _VERNEED, _VERDEF, _VERSYM = 6, 11, 0x6FFFFFFE, 0x6FFFFFFD, 0x6FFFFFFF
-# Kinds of segments.
-_LOAD, _NOTE = 1, 4
 _PAGE = 0x1000
 
 
@@ -135,69 +129,10 @@ def of_cuda(place: str) -> bool:
     return place.startswith(("nvidia/", "cuda/", "triton/")) or bool(_REPLACED.match(place))
 
 
-def remove_device_code(bundle: Path) -> int:
-    """Cut the code for GPUs out of torch's libraries in a bundle; return how many bytes it took.
-
-    It is only handed to CUDA, whose stand-ins do not read it. The addresses of all else stay.
-    """
-    paths = (path for pattern in _WITH_DEVICE_CODE for path in bundle.glob(pattern))
-    return sum(map(_cut_device_code, sorted(paths)))
-
-
-def _cut_device_code(path: Path) -> int:
-    data = bytearray(path.read_bytes())
-    programs_at, sections_at = struct.unpack_from("<QQ", data, 32)
-    programs_count, _, sections_count, names = struct.unpack_from("<HHHH", data, 56)
-    program_form, section_form = "<IIQQQQQQ", "<IIQQQQIIQQ"
-    programs = [
-        list(struct.unpack_from(program_form, data, programs_at + 56 * n))
-        for n in range(programs_count)
-    ]
-    sections = [
-        list(struct.unpack_from(section_form, data, sections_at + 64 * n))
-        for n in range(sections_count)
-    ]
-    name = data.find(b"\0.nv_fatbin\0", sections[names][4]) + 1 - sections[names][4]
-    if name < 0:
-        return 0
-    (code,) = (section for section in sections if section[0] == name)
-    start = -(-code[4] // _PAGE) * _PAGE
-    end = (code[4] + code[5]) // _PAGE * _PAGE
-    # The segment that holds it is loaded in two parts. The second gets the place of a note.
-    note = next(n for n, program in enumerate(programs) if program[0] == _NOTE)
-    del programs[note]
-    held = next(
-        n
-        for n, (kind, _, offset, *_, size, _, _) in enumerate(programs)
-        if kind == _LOAD and offset <= start < end <= offset + size
-    )
-    kind, flags, offset, address, physical, size, memory, align = programs[held]
-    before, skipped = start - offset, end - offset
-    programs[held][5:7] = [before, before]
-    rest = [end, address + skipped, physical + skipped, size - skipped, memory - skipped]
-    programs.insert(held + 1, [kind, flags, *rest, align])
-    code[1] = _NOBITS
-    for place, heads in ((2, programs), (4, sections)):
-        for head in heads:
-            if head[place] >= end and head is not code:
-                head[place] -= end - start
-    for n, program in enumerate(programs):
-        struct.pack_into(program_form, data, programs_at + 56 * n, *program)
-    for n, section in enumerate(sections):
-        struct.pack_into(section_form, data, sections_at + 64 * n, *section)
-    struct.pack_into("<Q", data, 40, sections_at - (end - start) * (sections_at >= end))
-    mode = path.stat().st_mode
-    path.unlink()  # it may be a link to the installed one
-    path.write_bytes(data[:start] + data[end:])
-    path.chmod(mode)
-    return end - start
-
-
 def cuda_files(site_packages: Path) -> list[Path]:
-    """Return the files that torch needs on a GPU and a bundle lacks, as paths in `site_packages`.
+    """Return the real libraries of NVIDIA that torch needs on a GPU, as paths in `site_packages`.
 
-    Unpacked over a bundle they replace the stand-ins, and torch's libraries without code for GPUs.
-    NVIDIA's are what torch, or one of them, links to
+    Unpacked over a bundle they replace the stand-ins. They are what torch, or one of them, links to
     or opens by name; not headers, tools, static libraries, and libraries for several machines.
     triton is not among them: only `torch.compile` imports it, which Sightline does not call.
 
@@ -212,9 +147,7 @@ def cuda_files(site_packages: Path) -> list[Path]:
     while new := new & real.keys():
         found |= new
         new = {name for one in new for name in Library(real[one]).needed} - found
-    own = (path for pattern in _WITH_DEVICE_CODE for path in site_packages.glob(pattern))
-    files = {*(real[name] for name in found), *own}
-    return sorted(path.relative_to(site_packages) for path in files)
+    return sorted(real[name].relative_to(site_packages) for name in found)
 
 
 def _torch(site_packages: Path) -> Iterator[Library]:
