@@ -1,11 +1,14 @@
 """Tries a frozen Sightline as a user would, on this machine or in a bare root folder.
 
-    .venv/bin/python installer/smoke.py DIST [--root DIR]
+    .venv/bin/python installer/smoke.py DIST [--root DIR] [--only CHECK,CHECK] [--removals]
 
 DIST is the program's folder, as `bootstrap.py package` makes it. With --root (Linux, as root), the
 program runs in DIR, such as `debootstrap --variant=minbase bookworm DIR` makes it, as user 1000, in
 a network of its own, with nothing of this machine but DIST, which it cannot write. Without it, on
 this machine: with an empty HOME and an empty PATH, and without a network where `bwrap` is at hand.
+
+With --removals, each of a dozen modules and files is taken out of a copy of DIST, and the check
+that needs it must fail: that tries the checks, not the program.
 
 What is tried with is made here, with the packages of .venv; the program is compared with files that
 hold the same pixels uncompressed. Prints a line for each check; the exit code is 1 if any failed.
@@ -24,7 +27,8 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,11 +51,18 @@ class Place:
         dist: The program's folder, from outside.
         work: A folder that both sides see under the same path; HOME and all files are in it.
         root: The bare root folder; None for this machine.
+        home: The name of the HOME in `work`.
     """
 
     dist: Path
     work: Path
     root: Path | None
+    home: str = "home"
+
+    @property
+    def program(self) -> Path:
+        """The program, from outside."""
+        return self.dist / ("sightline.exe" if sys.platform == "win32" else "sightline")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -70,13 +81,12 @@ class Place:
 
     def command(self, *arguments: object, display: str = "") -> tuple[list[str], dict[str, str]]:
         """Return the command line that runs the program with these arguments, and its variables."""
-        variables = {"HOME": str(self.work / "home"), "PATH": "/nonexistent", "LANG": "C.UTF-8"}
+        variables = {"HOME": str(self.work / self.home), "PATH": "/nonexistent", "LANG": "C.UTF-8"}
         if sys.platform == "win32":
-            variables = {**os.environ, "SIGHTLINE_HOME": str(self.work / "home"), "PATH": ""}
+            variables = {**os.environ, "SIGHTLINE_HOME": str(self.work / self.home), "PATH": ""}
         if display:
             variables |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
-        name = "sightline.exe" if sys.platform == "win32" else "sightline"
-        line = [str(self.inside / name), *map(str, arguments)]
+        line = [str(self.inside / self.program.name), *map(str, arguments)]
         bwrap = shutil.which("bwrap")
         if not bwrap or sys.platform != "linux":
             return line, variables
@@ -145,6 +155,39 @@ def facts(place: Place) -> None:
 
 
 @check
+def contents(place: Place) -> None:
+    """Holds each module that is imported by name, each resource and each plug-in's metadata."""
+    from PyInstaller.archive.readers import CArchiveReader
+
+    from installer.contents import FLAVOURS
+    from installer.hidden_imports import data_files, hidden_imports
+
+    lib = place.dist / "lib"
+    archive: Any = CArchiveReader(str(place.program)).open_embedded_archive("PYZ.pyz")
+    binary = {
+        path.relative_to(lib).as_posix().split(".")[0].replace("/", ".")
+        for path in lib.rglob("*")
+        if path.suffix in (".so", ".pyd")
+    }
+    missing = [name for name in hidden_imports(REPO) if name not in {*archive.toc, *binary}]
+    for source in (REPO / "resources").rglob("*"):
+        copy = lib / source.relative_to(REPO)
+        if source.is_file() and not (copy.is_file() and copy.read_bytes() == source.read_bytes()):
+            missing.append(str(source.relative_to(REPO)))
+    missing += [
+        Path(source).name
+        for source, folder in data_files()
+        if not (lib / folder / Path(source).name).is_file()
+    ]
+    missing += [
+        f"metadata of {name}"
+        for name in FLAVOURS[place.facts["flavour"]].metadata
+        if not list(lib.glob(f"{name.replace('-', '_')}-*.dist-info/METADATA"))
+    ]
+    assert not missing, missing
+
+
+@check
 def exit_codes(place: Place) -> None:
     """Ends with 2 for a wrong option, and with 1 and one line for a file that is missing."""
     place.run("--no-such-option", code=2)
@@ -167,6 +210,31 @@ def demo_question(place: Place) -> None:
     width, height = before.size
     middle = (width // 4, height // 4, width // 2, height * 3 // 4)
     assert coloured(after.crop(middle)) > coloured(before.crop(middle)) + 0.2, "nothing is drawn"
+
+
+@check
+def commands(place: Place) -> None:
+    """Does what the chat is told, by a pattern and by the learned reader."""
+    shots = {"nothing": "Hello.", "pattern": "invert it", "learned": "swop black with white pls"}
+    light: dict[str, float] = {}
+    for name, told in shots.items():
+        shot = place.work / f"{name}.png"
+        place.run("--demo", "--ask", told, "--screenshot", shot)
+        picture = Image.open(shot).convert("L")
+        width, height = picture.size
+        middle = picture.crop((width * 2 // 5, height * 2 // 5, width * 3 // 5, height * 3 // 5))
+        light[name] = float(np.asarray(middle).mean())
+    assert abs(light["pattern"] - light["nothing"]) > 10, light
+    assert abs(light["learned"] - light["pattern"]) < 1, light
+
+
+@check
+def endpoints(place: Place) -> None:
+    """Says that a language model's server does not answer, not that its package is missing."""
+    asked = ["ask", "Say hello.", "--base-url", "http://127.0.0.1:9/v1"]
+    for name in ("openai:some", "anthropic:some"):
+        _, told = place.run(*asked, "--llm", name, code=1)
+        assert "127.0.0.1:9" in told and "nstalled" not in told, told
 
 
 @check
@@ -267,8 +335,9 @@ def record(place: Place) -> None:
     """Reads a patient's record and answers from it."""
     bundle = place.work / "record.json"
     bundle.write_text(json.dumps(make_record()), "utf-8")
-    out, _ = place.run("ask", "Which medications does the patient take?", "--record", bundle)
-    assert "etformin" in out, out
+    for question in ("Which medications does the patient take?", "wich medicatoins dose he tak"):
+        out, _ = place.run("ask", question, "--record", bundle)
+        assert "etformin" in out, (question, out)
 
 
 @check
@@ -336,6 +405,22 @@ def visible_window(place: Place) -> None:
                 assert program.poll() is None, "the program has ended"
             finally:
                 program.terminate()
+
+
+@check
+def side_by_side(place: Place) -> None:
+    """Runs three times at once, for one user and for another, without disturbing each other."""
+    users = [place, place, replace(place, home="other-home")]
+    (place.work / "other-home").mkdir(exist_ok=True)
+    shots = [place.work / f"beside{number}.png" for number in range(len(users))]
+
+    def one(user: Place, shot: Path) -> None:
+        user.run("--demo", "--ask", QUESTION, "--screenshot", shot)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(one, users, shots))
+    first, *others = (np.asarray(Image.open(shot).convert("L"), "f4") for shot in shots)
+    assert all(np.abs(first - other).mean() < 2 for other in others), "the windows differ"
 
 
 @full
@@ -648,6 +733,88 @@ def x_server() -> Generator[str]:
         server.wait()
 
 
+REMOVALS = {
+    "app.imaging.scanning.listing": "ct_series",
+    "app.imaging.reading.header_entries": "demo_question",
+    "app.records.fhir_reading": "record",
+    "anthropic": "endpoints",
+    "openjpeg": "compressions",
+    "lib/imagecodecs/_htj2k.*": "compressions",
+    "lib/imagecodecs/_lerc.*": "other_formats",
+    "lib/highdicom/_standards.*": "export",
+    "lib/data_store/data/RG1_UNCR.dcm": "demo_question",
+    "lib/resources/tables/window.toml": "demo_question",
+    "lib/resources/models/viewer_commands.npz": "commands",
+    "lib/symspellpy/*.txt": "record",
+}
+"""Hidden import, or pattern of files, that is taken out -> the check that must notice it."""
+
+FULL_REMOVALS = {
+    "app.tools.chest.densenet": "model_pack",
+    "app.agent.llm.local.transformers_main": "language_model",
+    "lib/torchvision/_C.*": "boxes_and_masks",
+    "lib/diffusers-*.dist-info/*": "boxes_and_masks",
+}
+
+
+def without(dist: Path, what: str, target: Path) -> Path:
+    """Return a copy of a program without a module, or without the files that a pattern names."""
+    # Links, as it may be gigabytes; what is changed is written anew.
+    shutil.copytree(dist, target, copy_function=os.link, symlinks=True)
+    if "/" in what:
+        found = list(target.glob(what))
+        for path in found:
+            path.unlink()
+        assert found, f"{what} is not in the package"
+        return target
+    for program in target.glob("[sS]ightline*"):
+        if program.is_file():
+            whole = program.read_bytes()
+            program.unlink()
+            # In the archive's list, a name stands behind its length; the code itself is compressed.
+            name = bytes([len(what)]) + what.encode()
+            assert whole.count(name) == 1, f"{what} is not in the archive"
+            program.write_bytes(whole.replace(name, name[:-1] + b"#"))
+            program.chmod(0o755)
+    return target
+
+
+def removals_noticed(dist: Path, root: Path | None, only: set[str]) -> int:
+    """Take one thing after another out of the program; return how many no check noticed."""
+    with tempfile.TemporaryDirectory(prefix="smoke-removals-", dir=dist.parent) as folder:
+        missed = 0
+        wanted = {**REMOVALS}
+        if Place(dist, dist, root).facts["flavour"] == "full":
+            wanted |= FULL_REMOVALS
+        for number, (what, name) in enumerate(wanted.items()):
+            if only and name not in only:
+                continue
+            copy = without(dist, what, Path(folder, str(number)))
+            one = next(one for one in (*CHECKS, *FULL) if one.__name__ == name)
+            told = ""
+            with place_of(copy, root) as place:
+                try:
+                    one(place)
+                except Exception as error:
+                    told = " ".join(str(error).split())[-100:] or type(error).__name__
+            print(f"{'ok' if told else 'MISSED':7} {name} without {what}: {told}", flush=True)
+            missed += not told
+            shutil.rmtree(copy)
+    print(f"{'FAILED' if missed else 'passed'}: {missed} removals were not noticed")
+    return missed
+
+
+@contextlib.contextmanager
+def place_of(dist: Path, root: Path | None) -> Generator[Place]:
+    """Yield a place to run a program in, with an empty HOME."""
+    with tempfile.TemporaryDirectory(prefix="sightline-smoke-", dir="/var/tmp") as folder:
+        place = Place(dist, Path(folder), root)
+        for made in (place.work, place.work / place.home):
+            made.mkdir(exist_ok=True)
+            made.chmod(0o777)
+        yield place
+
+
 def state_of(folder: Path) -> dict[str, tuple[int, int]]:
     """Return size and time of each file in a folder."""
     found = ((path, path.lstat()) for path in folder.rglob("*"))
@@ -660,23 +827,20 @@ def main() -> int:
     parser.add_argument("dist", type=Path)
     parser.add_argument("--root", type=Path, help="a bare root folder to run in")
     parser.add_argument("--only", default="", help="names of checks, with commas between")
+    parser.add_argument("--removals", action="store_true", help="try the checks themselves")
     options = parser.parse_args()
-    dist = options.dist.resolve()
-    with tempfile.TemporaryDirectory(prefix="sightline-smoke-", dir="/var/tmp") as folder:
-        work = Path(folder)
-        work.chmod(0o777)
-        (work / "home").mkdir(mode=0o777)
-        (work / "home").chmod(0o777)
-        place = Place(dist, work, options.root and options.root.resolve())
-        os.umask(0)
+    os.umask(0)
+    dist, root = options.dist.resolve(), options.root and options.root.resolve()
+    wanted = set(options.only.split(",")) - {""}
+    if options.removals:
+        return 1 if removals_noticed(dist, root, wanted) else 0
+    with place_of(dist, root) as place:
         before = state_of(dist)
         last = [one for one in CHECKS if one is nothing_beside]
         checks = [one for one in CHECKS if one not in last]
         checks += [*(FULL if place.facts["flavour"] == "full" else ()), *last]
-        wanted = set(options.only.split(",")) - {""}
-        failed = sum(
-            not passes(one, place) for one in checks if not wanted or one.__name__ in wanted
-        )
+        checks = [one for one in checks if not wanted or one.__name__ in wanted]
+        failed = sum(not passes(one, place) for one in checks)
         if state_of(dist) != before:
             print("FAILED  the program's folder was changed")
             failed += 1

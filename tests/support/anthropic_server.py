@@ -66,13 +66,18 @@ class AnthropicServer:
     Args:
         replies: The events of each answer.
         error: (HTTP status, type, message) of every request, instead.
+        refuses: A field that requests are refused for (HTTP 400), as by models that don't know it.
     """
 
     def __init__(
-        self, *replies: Sequence[Event], error: tuple[int, str, str] | None = None
+        self,
+        *replies: Sequence[Event],
+        error: tuple[int, str, str] | None = None,
+        refuses: str = "",
     ) -> None:
         self.replies = list(replies)
         self.error = error
+        self.refuses = refuses
         self.requests: list[dict[str, Any]] = []
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
@@ -125,6 +130,11 @@ class _Handler(BaseHTTPRequestHandler):
         if state.error:
             status, kind, message = state.error
             self._json(status, {"type": "error", "error": {"type": kind, "message": message}})
+            return
+        if state.refuses in state.requests[-1]:
+            told = f"{state.refuses}: this model does not support it"
+            error = {"type": "invalid_request_error", "message": told}
+            self._json(400, {"type": "error", "error": error})
             return
         assert self.path == "/v1/messages", self.path
         self.send_response(200)

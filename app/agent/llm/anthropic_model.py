@@ -7,16 +7,24 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from app.agent.llm.answer_assembly import Assembly, CallParts, Finish
-from app.agent.llm.base import ModelEvent, ModelInfo, Tokens, ToolSchema
+from app.agent.llm.base import ModelEvent, ModelInfo, Tokens, ToolSchema, check_resend
 from app.agent.llm.endpoint import Bounds
 from app.agent.llm.failures import Endpoint
 from app.agent.llm.hosted_model import MEDIA_TYPE, HostedModel, encoded, missing
 from app.agent.llm.openai_model import wire_name
+from app.agent.llm.schema_calls import (
+    ANSWER_INSTRUCTION,
+    SchemaReader,
+    response_format,
+    rests_on_results,
+)
+from app.agent.llm.text_calls import quoted_data
 from app.agent.messages import Message
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL
 from app.tools.needs import is_installed
 
+_SHAPE = ("output_config", "output_format", "structured output")
 _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -57,11 +65,25 @@ class AnthropicModel(HostedModel):
             info or ModelInfo(context_tokens=200_000, images=True),
             bounds or Bounds(),
         )
+        self._shapes_answers = True
+        """Whether the model takes a schema for answers, as far as is known."""
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
-        return _MessagesAssembly(self._at, self._bounds)
+        shaped = self._shapes_answers and rests_on_results(messages)
+        reader = SchemaReader((), quoted_data(messages)) if shaped else None
+        return _MessagesAssembly(self._at, self._bounds, reader)
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
+        try:
+            return await client.messages.create(**request)
+        except packages[0].BadRequestError as error:
+            told = str(error).lower()
+            if "output_config" not in request or not any(word in told for word in _SHAPE):
+                raise
+        # A model from before structured outputs; it is told the form all the same.
+        self._shapes_answers = False
+        del request["output_config"]
+        check_resend()
         return await client.messages.create(**request)
 
     def _client(self, packages: Any) -> Any:
@@ -85,6 +107,10 @@ class AnthropicModel(HostedModel):
             "max_tokens": self.info.output_tokens,
             "messages": wire_messages(messages, images=self.info.images),
         }
+        if self._shapes_answers and rests_on_results(messages):
+            shape = response_format((), claims=True)["json_schema"]["schema"]
+            request["output_config"] = {"format": {"type": "json_schema", "schema": shape}}
+            system = f"{system}\n\n{ANSWER_INSTRUCTION}".strip()
         if system.strip():
             request["system"] = system
         if tools:
@@ -100,10 +126,11 @@ class AnthropicModel(HostedModel):
 
 
 class _MessagesAssembly(Assembly):
-    """Assembles the answer of the Messages API."""
+    """Assembles the answer of the Messages API; `reader` reads an answer that has a schema."""
 
-    def __init__(self, at: Endpoint, bounds: Bounds) -> None:
+    def __init__(self, at: Endpoint, bounds: Bounds, reader: SchemaReader | None) -> None:
         super().__init__(at, bounds)
+        self._reader = reader
         self._blocks: dict[int, CallParts] = {}
         self._input_tokens = 0
         self._output_tokens = 0
@@ -130,7 +157,8 @@ class _MessagesAssembly(Assembly):
     def _delta(self, index: int, delta: Any) -> Iterable[ModelEvent]:
         match delta.type:
             case "text_delta":
-                yield from self._text(delta.text)
+                for event in self._text(delta.text):
+                    yield from self._reader.take(delta.text) if self._reader else [event]
             case "thinking_delta":
                 yield from self._reasoning(delta.thinking)
             case "input_json_delta":
@@ -139,6 +167,9 @@ class _MessagesAssembly(Assembly):
                     self._blocks[index].arguments += delta.partial_json
             case _:  # signatures and citations
                 return
+
+    def _rest(self, complete: bool) -> Iterable[ModelEvent]:
+        return self._reader.end(complete) if self._reader else ()
 
     def _count(self, usage: Any) -> None:
         # Counts are cumulative; tokens read from or written to a cache were sent as well.

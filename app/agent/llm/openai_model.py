@@ -10,13 +10,21 @@ from typing import Any
 
 from app.agent.llm.answer_assembly import ChatAssembly, TextFilter
 from app.agent.llm.base import ModelInfo, ToolSchema, check_resend
-from app.agent.llm.endpoint import Bounds
+from app.agent.llm.endpoint import Bounds, host_of
 from app.agent.llm.hosted_model import MEDIA_TYPE, HostedModel, encoded, missing
-from app.agent.llm.schema_calls import SchemaReader, as_plain, instruction, response_format
+from app.agent.llm.schema_calls import (
+    ANSWER_INSTRUCTION,
+    SchemaReader,
+    as_plain,
+    instruction,
+    response_format,
+    rests_on_results,
+)
 from app.agent.llm.text_calls import TextCalls, quoted_data
 from app.agent.messages import Message
 from app.settings import OPENAI_URL, ToolForm
 
+_SHAPE = "response_format"
 _AZURE_PATH = re.compile(r"/openai(/.*)?$")
 
 
@@ -63,6 +71,10 @@ class OpenAIModel(HostedModel):
         self._text_calls = tool_form != "native" if text_calls is None else text_calls
         self._counts = True
         """Whether the endpoint accepts `stream_options`, as far as is known."""
+        # Other servers refuse a schema beside tools (llama.cpp), or call none then (vLLM).
+        own = host_of(self._base_url) == host_of(OPENAI_URL)
+        self._shapes_answers = self._form == "native" and (own or bool(self._api_version))
+        """Whether the endpoint takes a schema for answers beside its own tool calls."""
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ChatAssembly:
         return ChatAssembly(self._at, self._bounds, self._filter(messages, tools))
@@ -76,7 +88,11 @@ class OpenAIModel(HostedModel):
                 return await client.chat.completions.create(**request)
             except packages[0].APIStatusError as error:
                 text = _response_text(error)
-                if error.status_code in (400, 422) and "stream_options" in request:
+                if error.status_code == 400 and self._shapes_answers and _SHAPE in text:
+                    # A model from before structured outputs; it is told the form all the same.
+                    self._shapes_answers = False
+                    request.pop(_SHAPE, None)
+                elif error.status_code in (400, 422) and "stream_options" in request:
                     if "stream_options" not in text and "include_usage" not in text:
                         raise
                     self._counts = False
@@ -113,6 +129,8 @@ class OpenAIModel(HostedModel):
     ) -> TextFilter | None:
         if self._form == "json_schema":
             return SchemaReader(tools, quoted_data(messages))
+        if self._shapes_answers and rests_on_results(messages):
+            return SchemaReader((), quoted_data(messages))
         return TextCalls(tools, quoted_data(messages)) if self._text_calls and tools else None
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
@@ -121,8 +139,7 @@ class OpenAIModel(HostedModel):
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        # Before any result there is nothing that a statement could rest on.
-        claims = any(item.role == "tool" and item.evidence for item in messages)
+        claims = rests_on_results(messages)
         if self._form in ("json_schema", "text"):
             form = "json_schema" if self._form == "json_schema" else "text"
             told = instruction(tools, form, claims=claims)
@@ -131,6 +148,9 @@ class OpenAIModel(HostedModel):
             request["tools"] = [_wire_tool(tool) for tool in tools]
         if self._form == "json_schema":
             request["response_format"] = response_format(tools, claims=claims)
+        elif self._shapes_answers and claims:
+            request[_SHAPE] = response_format((), claims=True)
+            messages = _instructed(messages, ANSWER_INSTRUCTION)
         request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
 

@@ -39,6 +39,11 @@ CLAIMS_INSTRUCTION = (
     'and as "evidence" the id that it cites ("3.2").'
 )
 
+ANSWER_INSTRUCTION = (
+    f'When you answer the user, write one JSON object: {{"answer": "TEXT"}}. {CLAIMS_INSTRUCTION}'
+)
+"""For an endpoint that has tool calls of its own beside a schema for answers."""
+
 _MAX_DEPTH = 12
 _MAX_ITEMS = 64
 """Largest list bound that is kept, because llama.cpp expands a bounded list item by item."""
@@ -93,6 +98,11 @@ def response_format(tools: Sequence[ToolSchema], *, claims: bool = False) -> dic
     schema = {"anyOf": shapes} if tools else shapes[0]
     named = {"name": "reply", "strict": True, "schema": schema}
     return {"type": "json_schema", "json_schema": named}
+
+
+def rests_on_results(messages: Sequence[Message]) -> bool:
+    """Return whether there is a result that an answer's statements could rest on."""
+    return any(item.role == "tool" and item.evidence for item in messages)
 
 
 def portable(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "next series": "next_series",
     "previous series": "previous_series",
     "mark as key image": "key_image",
+    "not a key image": "key_image",
     "next key image": "next_key",
     "previous key image": "previous_key",
     "play cine everywhere": "play_all",

@@ -404,7 +404,7 @@ class ViewCommands:
             step = commands.undo_label if undo else commands.redo_label
             action.trigger()
             return ViewerAnswer(f"{'Undone' if undo else 'Done again'}: “{step}”.", {"done": name})
-        if name.startswith("unlink"):
+        if name.startswith("unlink") or name == "not a key image":
             if action.isChecked():
                 action.trigger()
         elif name == "not inverted":

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 
 from app.agent.llm.anthropic_model import AnthropicModel, wire_messages
-from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
+from app.agent.llm.base import (
+    Call,
+    Claimed,
+    ModelFailed,
+    ModelInfo,
+    Reasoning,
+    StatedClaim,
+    Text,
+    Tokens,
+    ToolSchema,
+)
 from app.agent.llm.endpoint import Bounds, load
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.retry import Retry
@@ -79,6 +89,37 @@ def test_a_run_with_reasoning_two_calls_at_once_and_an_answer(tmp_path: Path):
     assert results["role"] == "user"
     ids = [block["tool_use_id"] for block in results["content"]]
     assert ids == [block["id"] for block in assistant["content"][1:]] == ["toolu_1", "toolu_2"]
+
+
+@pytest.mark.parametrize("refuses", ["", "output_config"])
+def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuses: str):
+    told = '{"answer": "It is 0.47 [1].", "claims": [{"statement": "The ratio is 0.47", "value": '
+    told += '0.47, "unit": "", "side": "", "evidence": "1"}]}'
+    hello, answer = [start(), *text(0, "Hi."), *stop()], [start(), *text(0, told[:30], told[30:])]
+    asked = Message(role="user", text="hello")
+    ratio = ToolCall(id="a", name="measure", arguments={})
+    called = Message(role="assistant", tool_calls=[ratio])
+    result = Message(role="tool", text="0.47", tool="measure", call_id="a", evidence=1)
+    tool = ToolSchema("measure", "Measures.", {"type": "object", "properties": {}})
+    with AnthropicServer(hello, answer + stop(), answer + stop(), refuses=refuses) as server:
+        model = model_at(server.url)
+        assert drain(model, asked, tools=[tool])[0] == Text("Hi.")
+        both = [drain(model, asked, called, result, tools=[tool]) for _ in range(2)]
+    claim = StatedClaim("The ratio is 0.47", 0.47, "", "", "1")
+    for events in both:
+        assert "".join(event.text for event in events if isinstance(event, Text)) == (
+            told if refuses and events is both[1] else "It is 0.47 [1]."
+        )
+        if not refuses:
+            assert Claimed((claim,)) in events
+    shapes = [bool(sent.get("output_config")) for sent in server.requests]
+    # Refused once, it is not asked for again.
+    assert shapes == ([False, True, False, False] if refuses else [False, True, True])
+    assert all(sent["tools"] for sent in server.requests)
+    if not refuses:
+        schema = server.requests[1]["output_config"]["format"]["schema"]
+        assert schema["required"] == ["answer", "claims"]
+        assert '"claims"' in server.requests[1]["system"]
 
 
 def test_the_key_goes_into_its_header_and_nothing_of_this_machine_with_it(

@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
+from app.agent.llm.base import (
+    Call,
+    Claimed,
+    ModelFailed,
+    ModelInfo,
+    Reasoning,
+    StatedClaim,
+    Text,
+    Tokens,
+    ToolSchema,
+)
 from app.agent.llm.failures import Endpoint, retry_after
 from app.agent.llm.openai_model import OpenAIModel, wire_message
 from app.agent.loop.agent_loop import AgentLoop
@@ -292,6 +302,41 @@ def test_azure_in_its_own_words(monkeypatch: pytest.MonkeyPatch):
     assert server.paths == [path, path]
     assert [headers["api-key"] for headers in server.headers] == ["azure-key"] * 2
     assert "token-of-another" not in str(server.headers)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuses: bool):
+    """Azure and OpenAI take a schema for answers beside tools; models before it refuse it."""
+    told = '{"answer": "It is 0.47 [1].", "claims": [{"statement": "The ratio is 0.47", "value": '
+    told += '0.47, "unit": "", "side": "", "evidence": "1"}]}'
+
+    def refuse(sent: dict[str, Any]) -> dict[str, Any] | None:
+        why = "Invalid parameter: 'response_format' of type 'json_schema' is not supported."
+        return {"message": why} if refuses and "response_format" in sent else None
+
+    asked = Message(role="user", text="hello")
+    call = ToolCall(id="a", name="measure", arguments={})
+    called = Message(role="assistant", tool_calls=[call])
+    result = Message(role="tool", text="0.47", tool="measure", call_id="a", evidence=1)
+    tool = ToolSchema("measure", "Measures.", {"type": "object", "properties": {}})
+    replies = [text_reply("Hi."), text_reply(told), text_reply("It is 0.47.")]
+    with OpenAIServer(replies, refuse=refuse) as server:
+        root = server.url.removesuffix("/v1")
+        model = OpenAIModel(root, "gpt", "key", api_version="2024-10-21")
+        assert drain(model, asked, tools=[tool])[0].text.strip() == "Hi."
+        events = drain(model, asked, called, result, tools=[tool])
+        drain(model, asked, called, result, tools=[tool])
+    assert "".join(event.text for event in events if isinstance(event, Text)) == "It is 0.47 [1]."
+    assert Claimed((StatedClaim("The ratio is 0.47", 0.47, "", "", "1"),)) in events
+    shapes = ["response_format" in sent for sent in server.requests]
+    # Refused once, it is not asked for again.
+    assert shapes == ([False, True, False, False] if refuses else [False, True, True])
+    assert all(sent["tools"] for sent in server.requests)
+    assert '"claims"' in server.requests[1]["messages"][0]["content"]
+    # A server that is neither gets no schema beside its tools.
+    with OpenAIServer([text_reply("Fine.")]) as server:
+        drain(OpenAIModel(server.url, "m", "key"), asked, called, result, tools=[tool])
+    assert "response_format" not in server.requests[0]
 
 
 def test_what_the_environment_holds_for_another_endpoint_stays_here(
