@@ -128,7 +128,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
     match name:
         case "preset":
             return (
-                now.window is not None and (now.window.center, now.window.width) == _PRESETS[value]
+                now.window is not None
+                and (now.window.center, now.window.width) == _PRESETS.get(value)
             )
         case "window":
             wanted = (50, 350) if value == "file" else (value["center"], value["width"])
@@ -183,8 +184,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
         case "playing":
             return canvas.scroller.playing is value
         case "fps":
-            if value == "lower":
-                return canvas.scroller.rate < 15
+            if value in ("lower", "higher"):
+                return (canvas.scroller.rate < 15) is (value == "lower")
             return abs(canvas.scroller.rate - value) < 0.5
         case "tool":
             tools = {

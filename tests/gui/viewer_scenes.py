@@ -127,7 +127,7 @@ def make_files(scene: str, folder: Path) -> list[Path]:
     if scene in ("ct", "ct_pair", "pointed", "worked"):
         ct_series(folder, "1.2.3.1", 1, 1, "Scout")
         ct_series(folder, "1.2.3.1", 2, 40, "Chest axial 5 mm")
-        ct_series(folder, "1.2.3.1", 3, 12, "Lung 1.25 mm kernel")
+        ct_series(folder, "1.2.3.1", 3, 160, "Lung 1.25 mm kernel")
     elif scene == "cine":
         loop(folder)
     else:
@@ -287,6 +287,9 @@ class Room:
                 actions["key_image"].trigger()
             elif name == "hidden":
                 workspace.annotations.set_visible([f"id-{one}" for one in value], False)
+            elif name == "state":
+                for one, state in value.items():
+                    workspace.annotations.decide([f"id-{one}"], State(state))
             elif name == "selected":
                 workspace.annotations.select(f"id-{value}")
             elif name == "active":

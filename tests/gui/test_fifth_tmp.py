@@ -1,0 +1,616 @@
+"""The assistant works the viewer: 100 commands as people say them, in the real window, offline.
+
+What each must do stands in `blind_commands.toml`, written before the rules were.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.imaging.types import ImageRef, Window
+from app.tools.api import ToolContext, ToolFailed, ToolRetry
+from app.tools.images import RunImages
+from app.tools.viewer.commands import ASKED
+from app.tools.viewer.commands import COMMANDS as COMMANDS_OF
+from app.tools.viewer.tools import TOOLS, ViewerTool
+from app.views.canvas.corner_text import Detail
+from app.wiring import Program, ViewRequest, build_window
+from app.workspace import drawing
+from app.workspace.viewport import Viewport
+from tests.gui.viewer_scenes import Room
+from tests.gui.viewer_support import WaitUntil, activate
+
+pytestmark = pytest.mark.gui
+
+
+def _commands(name: str) -> list[dict[str, Any]]:
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return tomllib.loads(text)["command"]
+
+
+COMMANDS = _commands("blind_commands.toml")
+AGAIN = _commands("blind_commands_again.toml")
+THIRD = _commands("blind_commands_third.toml")
+FOURTH = _commands("blind_commands_fifth.toml")
+SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
+_PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
+"""As the viewer's own table has them; the file's scenes allow these."""
+_WRONG = frozenset(
+    [
+        "the nodule is in slice 12",  # goes there
+        "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
+        "first slice where you see the effusion",  # goes to the first slice
+        "ok you can take the old film off again",  # asks the chest pack
+        "kein Schlüsselbild mehr",  # asks the chest pack
+        "drop a point at column 120 row 300",  # asks for a click
+    ]
+)
+"""Commands that are known not to do what is asked, each of them without harm."""
+
+
+@dataclass
+class Before:
+    """What was shown before a command."""
+
+    window: Window | None
+    zoom: float
+    place: int
+    states: dict[str, str]
+    visible: dict[str, bool]
+    shown: list[str]
+    steps: int
+    marks: int
+    display: Any
+    layout: str
+
+
+def look(room: Room) -> Before:
+    """Return what the room shows now."""
+    workspace, canvas = room.workspace, room.window.canvas
+    items = {item.finding.id: item for item in workspace.annotations.all()}
+    return Before(
+        canvas.shown_window,
+        canvas.zoom,
+        canvas.scroller.place[0],
+        {key: item.finding.state.value for key, item in items.items()},
+        {key: item.visible for key, item in items.items()},
+        [_date(one.acquired) for one in workspace.layout.viewports],
+        len(workspace.commands._done),
+        len(items),
+        canvas.model.display,
+        workspace.layout.name,
+    )
+
+
+def _date(instance: Any) -> str:
+    return instance.get("StudyDate") if instance is not None else ""
+
+
+def wrong(room: Room, before: Before, expect: dict[str, Any]) -> list[str]:
+    """Return what is not as expected."""
+    if "nothing" in expect:
+        return [] if look(room) == before and not room.asked else [_now(room)]
+    if "any" in expect:
+        each = [wrong(room, before, one) for one in expect["any"]]
+        return [] if any(not one for one in each) else [f"none of: {each}"]
+    found: list[str] = []
+    for name, value in expect.items():
+        if name == "about":
+            continue
+        if not _holds(room, before, name, value):
+            found.append(f"{name} = {value}, but {_now(room)}")
+    return found
+
+
+def _now(room: Room) -> str:
+    return f"asked {room.asked}, failed {room.failed}, said {room.said[:160]!r}"
+
+
+def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
+    now = look(room)
+    window, canvas, workspace = room.window, room.window.canvas, room.workspace
+    display = canvas.model.display
+    unchanged = (now.states, now.visible, now.shown, now.display, now.place) == (
+        *(before.states, before.visible, before.shown),
+        *(before.display, before.place),
+    )
+    match name:
+        case "preset":
+            return (
+                now.window is not None
+                and (now.window.center, now.window.width) == _PRESETS.get(value)
+            )
+        case "window":
+            wanted = (50, 350) if value == "file" else (value["center"], value["width"])
+            return now.window is not None and (now.window.center, now.window.width) == wanted
+        case "center" | "width":
+            assert now.window is not None
+            assert before.window is not None
+            one, other = getattr(now.window, name), getattr(before.window, name)
+            return one < other if value == "lower" else one > other
+        case "slice" | "frame":
+            return now.place + 1 == value
+        case "series":
+            assert workspace.acquired is not None
+            series = workspace.studies.series_of(workspace.acquired)
+            return series is not None and series.number == value
+        case "plane":
+            return window.planes.plane.value in (value, "acquired" if value == "axial" else value)
+        case "inverted":
+            return display.invert is value
+        case "flipped":
+            wanted = "Flipped left-right" if value == "horizontal" else "Flipped top-bottom"
+            return display.turn_text == wanted
+        case "rotated":
+            return (display.quarter_turns * 90, display.flip_h, display.flip_v) == (
+                *(value, False),
+                False,
+            )
+        case "reset":
+            return display.turn_text == "" and not display.invert and canvas.fitted
+        case "zoom":
+            return {
+                "fit": canvas.fitted,
+                "actual": abs(canvas.zoom - 1) < 1e-6,
+                "in": now.zoom > before.zoom,
+                "out": now.zoom < before.zoom,
+            }[value]
+        case "zoomed_to":
+            return now.zoom > before.zoom and _all_seen(room, value)
+        case "layout":
+            return now.layout == f"{value[0]}x{value[1]}"
+        case "maximised":
+            return workspace.layout.maximised is value
+        case "viewports":
+            years = {"current": "20240131", "prior": "20220131"}
+            return now.shown == [years[value[side]] for side in ("left", "right")]
+        case "both":
+            return sorted(now.shown) == ["20220131", "20240131"]
+        case "closed":
+            return "20220131" not in now.shown
+        case "linked":
+            return window.links.scroll is value
+        case "playing":
+            return canvas.scroller.playing is value
+        case "fps":
+            if value in ("lower", "higher"):
+                return (canvas.scroller.rate < 15) is (value == "lower")
+            return abs(canvas.scroller.rate - value) < 0.5
+        case "tool":
+            tools = {
+                "length": drawing.RULER,
+                "cobb": drawing.COBB,
+                "box": drawing.BOX,
+                "point": drawing.POINT,
+            }
+            return canvas.drawing_tool.tool == tools[value]
+        case "mark":
+            return _is_marked(room, before, value)
+        case "state":
+            wanted = dict(before.states) | {f"id-{key}": state for key, state in value.items()}
+            return now.states == wanted
+        case "hidden" | "shown":
+            shown = name == "shown"
+            return all(now.visible[f"id-{one}"] is shown for one in value)
+        case "texts":
+            return (canvas.detail is not Detail.NONE) is value
+        case "panels":
+            return not any(one.isVisible() for one in window.docks.values())
+        case "key_image":
+            frame = workspace.viewport.frame
+            return frame is not None and workspace.key_marks.is_own(frame.ref) is value
+        case "inverted_of":
+            return {side: one.display.invert for side, one in _sides(room)} == value
+        case "window_of":
+            wanted = {
+                side: (50, 350) if one == "file" else _PRESETS[one] for side, one in value.items()
+            }
+            return {side: _window_of(room, one) for side, one in _sides(room)} == wanted
+        case "selected_other":
+            return workspace.annotations.selected not in ("", f"id-{value}")
+        case "undone":
+            return len(workspace.commands._undone) == value
+        case "redone":
+            return len(workspace.commands._undone) == 0
+        case "asks":
+            return bool(room.asked) and unchanged
+        case "clarifies" | "refused":
+            return bool(room.failed or room.said) and unchanged and now.marks == before.marks
+        case _:
+            raise AssertionError(f"nothing checks {name}")
+
+
+def _sides(room: Room) -> list[tuple[str, Viewport]]:
+    return list(zip(("left", "right"), room.workspace.layout.viewports, strict=False))
+
+
+def _window_of(room: Room, viewport: Viewport) -> tuple[float, float] | None:
+    window = room.window.viewports.frame_of(viewport).canvas.shown_window
+    return None if window is None else (window.center, window.width)
+
+
+def _all_seen(room: Room, name: str) -> bool:
+    canvas = room.window.canvas
+    selected = room.findings[name]
+    item = next(one for one in canvas.findings_layer.items if one.finding.id == selected.id)
+    assert item.outline is not None
+    bounds = item.outline.path.boundingRect()
+    corners = [canvas.to_widget(p.x(), p.y()) for p in (bounds.topLeft(), bounds.bottomRight())]
+    seen = QRectF(canvas.viewport().rect())
+    return all(seen.contains(corner) for corner in corners)
+
+
+def _is_marked(room: Room, before: Before, value: dict[str, Any]) -> bool:
+    new = [
+        item.finding
+        for item in room.workspace.annotations.all()
+        if item.finding.id not in before.states
+    ]
+    if len(new) != 1:
+        return False
+    at = value["at"]
+    wanted = [(260, 240)] if isinstance(at, str) else [tuple(point) for point in at]
+    points = drawing.points_of(new[0])
+    return all(
+        abs(x - a) <= 1.5 and abs(y - b) <= 1.5
+        for (x, y), (a, b) in zip(points, wanted, strict=True)
+    )
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_commands_do_what_is_said(
+    scene: str,
+    qapp: QApplication,
+    tmp_path: Path,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    failed: dict[str, str] = {}
+    room = Room(scene, tmp_path, wait_until)
+    try:
+        for command in (
+            one for one in FOURTH if one["context"] == scene
+        ):
+            room.begin(command.get("start", {}))
+            before = look(room)
+            room.ask(command["text"])
+            if problems := wrong(room, before, command["expect"]):
+                failed[command["text"]] = f"{command['id']} {command['text']!r}: {problems}"
+                print(failed[command["text"]], flush=True)  # noqa: T201
+    finally:
+        room.close()
+    assert not failed.keys() - _WRONG, "\n".join(failed.values())
+
+
+def test_at_least_92_of_the_100_do_exactly_what_is_said():
+    assert len(COMMANDS) == 100
+    assert len(AGAIN) == 90
+    assert len(THIRD) == 50
+    assert len(FOURTH) == 100
+    assert len(_WRONG) <= 8
+
+
+def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("pointed", tmp_path, wait_until)
+    try:
+        room.begin({})
+        canvas = room.window.canvas
+        for x, y in ((60, 60), (90, 100)):
+            canvas.drawing_tool.set_tool(drawing.POINT)
+            at = canvas.to_widget(x, y).toPoint()
+            QTest.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        canvas.drawing_tool.set_tool("")
+        room.workspace.commands.clear()
+        before = look(room)
+        room.ask("2x2, then bone window, then zoom 3x, then measure between the two points")
+        assert room.failed == []
+        now = look(room)
+        assert now.layout == "2x2"
+        assert now.window is not None
+        assert (now.window.center, now.window.width) == (480, 2500)
+        assert now.zoom > before.zoom
+        (made,) = [
+            item.finding
+            for item in room.workspace.annotations.all()
+            if item.finding.id not in before.states
+        ]
+        # 30 and 40 pixels of 1 mm, to the pixel that was clicked.
+        assert made.value == pytest.approx(50, abs=2)
+        assert made.units.startswith("mm")
+        assert made.state.value == "proposed"
+        assert made.provenance.tool == "viewer_measure"
+        assert now.steps == 1
+        activate(room.window, wait_until)
+        QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        room.settle()
+        room.wait(lambda: abs(room.window.canvas.zoom - before.zoom) < 0.01)
+        assert look(room) == replace(before, steps=0)
+        room.workspace.commands.redo()
+        room.settle()
+        again = look(room)
+        assert (again.layout, again.window, again.marks) == (now.layout, now.window, now.marks)
+    finally:
+        room.close()
+
+
+def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("ct_pair", tmp_path, wait_until)
+    actions = room.window.actions_.shortcuts_.actions
+    linked, panel = actions["link_menu.choices.scroll"], actions["dock.Attributes"]
+
+    def state() -> tuple[bool, bool, Detail, bool]:
+        canvas = room.window.canvas
+        return linked.isChecked(), panel.isChecked(), canvas.detail, canvas.scroller.playing
+
+    try:
+        room.begin({})
+        room.workspace.commands.clear()
+        before = state()
+        assert before == (False, False, Detail.ALL, False)
+        room.ask("link scrolling, then open the attributes panel, then hide the image texts")
+        assert room.failed == []
+        assert state() == (True, True, Detail.NONE, False)
+        assert look(room).steps == 1
+        room.workspace.commands.undo()
+        room.settle()
+        room.wait(lambda: state() == before)
+        room.workspace.commands.redo()
+        room.settle()
+        room.wait(lambda: state() == (True, True, Detail.NONE, False))
+    finally:
+        room.close()
+
+
+def test_a_run_in_the_background_leaves_the_study_alone_that_is_read_meanwhile(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        viewer = room.program.viewer
+        images = RunImages(room.workspace.open_images(), tmp_path, room.program.decoder, ())
+        context = replace(room.program.tool_context("run", "call", images, tmp_path), viewer=viewer)
+        other = room.workspace.studies.all[0].series[0].instances[0]
+        room.workspace.viewport.show(other)
+        room.settle()
+        before = look(room)
+        tool = next(one for one in TOOLS if one.spec.name == "viewer_command")
+        done: list[str] = []
+        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+        assert done == []
+        assert look(room) == before
+        room.begin({})
+        _in_thread(room, tool, tool.spec.Input.model_validate({"command": "invert"}), context, done)
+        assert done == ["viewer_command"]
+        assert room.window.canvas.model.display.invert
+    finally:
+        room.close()
+
+
+def test_a_prior_of_the_same_modality_is_hung_and_an_image_is_shown_by_its_uid(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    """A later study of another modality is no prior to compare with."""
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        workspace = room.workspace
+        images = RunImages(workspace.open_images(), tmp_path, room.program.decoder, ())
+        context = room.program.tool_context("run", "call", images, tmp_path)
+        context = replace(context, viewer=room.program.viewer)
+        current, prior = sorted(workspace.studies.all, key=lambda one: one.date, reverse=True)
+        (series,) = [one for one in prior.series if one.instances][:1]
+        ultrasound = replace(prior, series=(replace(series, modality="US", instances=()),))
+        monkeypatch.setattr(type(workspace), "priors", lambda _self, study: (
+            [ultrasound, prior] if study is current else []
+        ))  # fmt: skip
+        layout, show = (
+            next(one for one in TOOLS if one.spec.name == name)
+            for name in ("viewer_layout", "viewer_show")
+        )
+        done: list[str] = []
+        given = layout.spec.Input.model_validate({"layout": "prior"})
+        _in_thread(room, layout, given, context, done)
+        hung = workspace.layout.screen.viewports[1].acquired
+        assert hung is not None
+        assert hung in series.instances
+        last = series.instances[-1]
+        wanted = {"what": last.sop_instance_uid, "viewport": "right"}
+        _in_thread(room, show, show.spec.Input.model_validate(wanted), context, done)
+        assert done == ["viewer_layout", "viewer_show"]
+        assert workspace.layout.screen.viewports[1].acquired is last
+    finally:
+        room.close()
+
+
+def test_what_is_shown_is_told_and_changes_with_it(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("ct", tmp_path, wait_until)
+    try:
+        room.begin({})
+        viewer = room.program.viewer
+        assert viewer is not None
+        (shown,) = viewer.state()["viewports"]
+        assert shown["position"] == "20 of 40"
+        assert shown["window"] == {"center": 50, "width": 350}
+        room.ask("lung window and slice 12, invert")
+        room.ask("select the nodule")
+        state = viewer.state()
+        (shown,) = state["viewports"]
+        assert shown["position"] == "12 of 40"
+        assert shown["window"] == {"center": -600, "width": 1500}
+        assert shown["inverted"] is True
+        selected = [one["label"] for one in state["findings"] if one.get("selected")]
+        assert selected == ["Nodule"]
+        assert "Doe" not in str(state)
+        assert "4711" not in str(state)
+        for _ in range(2):
+            room.ask("un-invert it")
+            assert room.window.canvas.model.display.invert is False
+    finally:
+        room.close()
+
+
+def test_every_command_is_in_the_window_and_every_other_is_left_out_on_purpose(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    program = Program()
+    window = build_window(program, ViewRequest(llm="offline"))
+    try:
+        actions = window.actions_.shortcuts_.actions
+        assert set(COMMANDS_OF.values()) <= set(actions)
+        left_out = set(actions) - set(COMMANDS_OF.values())
+        assert {name for name in left_out if not name.startswith(_LEFT_OUT)} == set()
+    finally:
+        window.close()
+        program.close()
+
+
+_HOSTILE = ("../../etc/passwd", "<img src=x onerror=alert(1)>", "all; rm -rf /", "x" * 5000, "\0")
+_NUMBERS = (-1, 0, 10**12, float("nan"), float("inf"), -float("inf"), "12", None, [], {})
+
+
+def _hostile_calls(tool: ViewerTool) -> Iterator[dict[str, Any]]:
+    """Yield arguments that nobody in his senses would give: each field with each odd value."""
+    fields = tool.spec.Input.model_fields
+    usual: dict[str, Any] = {"what": "prior", "layout": "2x2", "action": "hide", "which": "all"}
+    usual |= {"command": "invert"}
+    base = {name: value for name, value in usual.items() if name in fields}
+    for name in fields:
+        for value in (*_HOSTILE, *_NUMBERS):
+            yield {**base, name: value}
+    yield {**base, "path": "/etc/passwd"}
+    if "command" in fields:
+        every = (*COMMANDS_OF, "quit", "edit_keys", "theme_menu.choices.dark", "__class__")
+        yield from ({"command": name} for name in every)
+    if "action" in fields:
+        yield from (
+            {"action": action, "which": which}
+            for action in ("accept", "reject", "delete", "export", "run")
+            for which in ("all", "selected", "Nodule", "masks", "*")
+        )
+
+
+@pytest.mark.timeout(400)
+def test_a_model_that_asks_for_every_command_with_hostile_arguments_does_nothing_unasked(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    """The user says no to everything; what needs no question changes the view only."""
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("cxr", tmp_path, wait_until)
+    asked: list[str] = []
+
+    def confirm(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+        asked.append(title)
+        return False
+
+    try:
+        room.begin({})
+        viewer = room.program.viewer
+        files = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
+        before = look(room)
+        images = RunImages((), tmp_path, room.program.decoder, ())
+        plain = room.program.tool_context("run", "call", images, tmp_path)
+        context = replace(plain, viewer=viewer, confirm=confirm, model=AnyModel())
+        done: list[str] = []
+        for tool in TOOLS:
+            for given in _hostile_calls(tool):
+                try:
+                    arguments = tool.spec.Input.model_validate(given)
+                except ValidationError:
+                    continue
+                _in_thread(room, tool, arguments, context, done)
+        room.settle()
+        after = look(room)
+        assert len(done) > 30, "many a call must get through, or this shows nothing"
+        assert after.states == before.states, "nothing was accepted, rejected or deleted"
+        assert len(room.workspace.studies.all) == 1, "nothing was closed"
+        assert room.window.isVisible()
+        began = {one.partition(":")[0].rstrip("?") for one in asked}
+        assert began >= {"Accept 5 findings", "Reject 5 findings", "Delete 5 findings"}
+        shown = {"Histogram", "Keyboard and mouse"}  # nothing can be changed there
+        assert set(room.asked) <= shown, "no other dialogue opened without a yes"
+        now = {path: path.read_bytes() for path in (tmp_path / "cxr").iterdir()}
+        assert now == files, "nothing was written"
+        room.workspace.commands.undo()
+        room.settle()
+        assert look(room).window == before.window, "all of the run is one step"
+        room.begin({})
+        asked.clear()
+        actions = room.window.actions_.shortcuts_.actions
+        command = next(tool for tool in TOOLS if tool.spec.name == "viewer_command")
+        usable = [one for one in ASKED if actions[COMMANDS_OF[one]].isEnabled()]
+        for one in ASKED:
+            given = command.spec.Input.model_validate({"command": one})
+            _in_thread(room, command, given, context, done)
+        texts = [actions[COMMANDS_OF[one]].text().replace("&", "").rstrip("…") for one in usable]
+        assert asked == [f"{text}?" for text in texts]
+        assert len(asked) > 10
+    finally:
+        room.close()
+
+
+class AnyModel:
+    """A language model that is chosen; the tools ask it nothing."""
+
+    name, sees, remote = "scripted", False, False
+
+    def ask(self, prompt: str, *, system: str = "", images: Sequence[str] = ()) -> str:
+        raise AssertionError("nothing to ask")
+
+
+def _in_thread(
+    room: Room, tool: ViewerTool, arguments: Any, context: ToolContext, done: list[str]
+) -> None:
+    """Run a tool as the agent does, on a thread; only errors for a model may come out."""
+    ended: list[BaseException | None] = []
+
+    def work() -> None:
+        try:
+            tool.run(arguments, context)
+            done.append(tool.spec.name)
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    thread = Thread(target=work)
+    thread.start()
+    room.wait(lambda: ended)
+    thread.join()
+    assert isinstance(ended[0], ToolRetry | ToolFailed | None), f"{arguments!r}: {ended[0]!r}"
+
+
+_LEFT_OUT = (
+    # With a tool of their own, or by the tools' arguments
+    *("next", "previous", "play", "texts", "show_findings", "hide_findings", "delete_finding"),
+    *("review.", "layout_menu.", "layout_menu.choices", "heat.strengths", "mark_menu."),
+    # A person's own affairs: what the assistant must not change or quit
+    *("quit", "theme_menu.", "language_menu.", "edit_", "palette", "about", "calibrate", "snap"),
+    *("pointer_", "last_session", "saved_marks", "report_marks", "lay_labels", "open_demo"),
+    *("export_result", "segment", "fill", "region", "mark_outside", "text_mark", "polyline"),
+    *("polygon", "freehand", "link_menu.member", "colormaps.choices", "dock.", "claims"),
+)
