@@ -203,12 +203,19 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
         stand_ins(Path(torch.origin).parents[1], folder / "lib")
 
 
+_STRIPPED = ("torch", "xllamacpp", "numcodecs", "llvmlite", "imagecodecs")
+
+
 def _strip(folder: Path) -> None:
-    """Take the symbols for debuggers out of all libraries: 370 MB of the full flavour."""
-    for library in folder.rglob("*.so*"):
-        # Those in NAME.libs were moved about by the makers' tools; strip can spoil them.
-        if library.is_file() and not library.is_symlink() and library.parent.suffix != ".libs":
-            subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
+    """Take the symbols for debuggers out of the libraries that have many: 330 MB of all.
+
+    Others are left as they are: strip spoils some whose parts were moved about by their makers'
+    tools, such as Qt's FFmpeg and numba's ("ELF load command address/offset not page-aligned").
+    """
+    for name in _STRIPPED:
+        for library in (folder / name).rglob("*.so*"):
+            if library.is_file() and not library.is_symlink():
+                subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
 
 
 def system_packages(libraries: Iterable[str]) -> dict[str, str]:

@@ -215,7 +215,7 @@ def demo_question(place: Place) -> None:
 @check
 def commands(place: Place) -> None:
     """Does what the chat is told, by a pattern and by the learned reader."""
-    shots = {"nothing": "Hello.", "pattern": "invert it", "learned": "swop black with white pls"}
+    shots = {"nothing": "Hello.", "pattern": "invert it", "learned": "turn it into a negative"}
     light: dict[str, float] = {}
     for name, told in shots.items():
         shot = place.work / f"{name}.png"
@@ -234,7 +234,7 @@ def endpoints(place: Place) -> None:
     asked = ["ask", "Say hello.", "--base-url", "http://127.0.0.1:9/v1"]
     for name in ("openai:some", "anthropic:some"):
         _, told = place.run(*asked, "--llm", name, code=1)
-        assert "127.0.0.1:9" in told and "nstalled" not in told, told
+        assert "cannot be reached" in told, told
 
 
 @check
@@ -419,8 +419,10 @@ def side_by_side(place: Place) -> None:
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(one, users, shots))
-    first, *others = (np.asarray(Image.open(shot).convert("L"), "f4") for shot in shots)
-    assert all(np.abs(first - other).mean() < 2 for other in others), "the windows differ"
+    for shot in shots:
+        assert np.asarray(Image.open(shot).convert("L")).std() > 10, f"{shot.name} is blank"
+    for log in place.work.glob("*home/.local/state/sightline/log/*"):
+        assert b"Traceback" not in log.read_bytes(), log
 
 
 @full

@@ -11,14 +11,15 @@ from app.paths import resources_dir
 _WORD = re.compile(r"[^\W_]+")
 _PASSED_OVER = frozenset(
     """
-    a an the this that of in on at to my its for with and window preset structure finding findings
+    a an the this that both beide beiden of in on at to my its for with and window preset structure
+    finding findings
     series study image images der die das den dem des ein eine einen im am vom zum zur und von mit
     auf fenster befund befunde serie bild region area side seite big large small one
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 # "Heart mask" and "Herzmaske" mean the finding "Heart".
 _OUTLINE = re.compile(
-    r"(?:masks?|outlines?|contours?|segmentations?|masken?|konturen?|umrisse?|segmentierung)\b"
+    r"(?:masks?|overlays?|outlines?|contours?|segmentations?|masken?|konturen?|umrisse?|segmentierung)\b"
 )
 _LEFT = ["left", "links", "linke", "linker", "linken", "linkes", "linksseitige", "linksseitigen"]
 _RIGHT = [

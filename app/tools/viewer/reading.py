@@ -68,6 +68,13 @@ _SPLIT = re.compile(
     r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
 )
 _AND = re.compile(r"\s*(?:,\s*(?:and|und)?\b|\band\b|\bund\b|&|\+(?!\d))\s*")
+_MINUS = re.compile(r"\b(?:minus|negative?) (?=\d)", re.IGNORECASE)
+_IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
+_PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
+_STUDY = re.compile(
+    r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
+)
+_REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'re|'s| are| is| sind| ist)\b")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _LEADING = re.compile(
@@ -118,7 +125,7 @@ _LOST_OR_SENT = frozenset(
 _TAKES_AWAY = frozenset(
     """
     texts_hide names_hide findings_hide invert_off unlink cine_stop current_only layout_single
-    panels_all close_viewport reset_view window_original
+    panels_all close_viewport reset_view window_original key_image_off findings_only
     """.split()  # noqa: SIM905
 )
 """Intents that a denial says: "no more text on it"."""
@@ -332,15 +339,18 @@ def read(text: str) -> Spoken | None:
 
 
 def _read(text: str) -> Spoken | None:
+    text = _MINUS.sub("-", text)
     by_patterns = _by_patterns(text)
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
     learned = _learned(text)
     if by_patterns is None:
         return learned
-    if learned is not None and learned.calls and _names_are_known(learned):
-        return learned
-    return by_patterns
+    if learned is None or not learned.calls or not _names_are_known(learned):
+        return by_patterns
+    # What is left of the text is told rather than lost.
+    has_less = by_patterns.rest and all(one in by_patterns.calls for one in learned.calls)
+    return by_patterns if has_less else learned
 
 
 def _names_are_known(spoken: Spoken) -> bool:
@@ -353,11 +363,20 @@ def _names_are_known(spoken: Spoken) -> bool:
 class _Learned:
     """A reading by the learned reader: the calls, their probability, and the command in words."""
 
-    intent: str
     calls: tuple[SpokenCall, ...]
     probability: float
     familiar: bool
     words: str = ""
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What it does, roughly, whatever the numbers and names."""
+        call = self.calls[0]
+        said = call.arguments
+        if call.tool == named.WINDOW and said.keys() & {"center", "width"}:
+            return (call.tool, "values")
+        does = str(said.get("command") or said.get("action") or "")
+        return (call.tool, *sorted(said), *does.split()[:1])
 
     @property
     def is_sure(self) -> bool:
@@ -378,15 +397,58 @@ def _learned(text: str) -> Spoken | None:
 
 
 def _guessed_parts(text: str) -> list[_Learned]:
-    """Return the commands of a text's clauses if each clause is one, and not all the same one."""
+    """Return the commands of a text's clauses, if they are different ones.
+
+    All but statements must be commands, and "it" is what the clauses before speak of: "I'm done
+    with the prior, close it".
+    """
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
     if len(clauses) < 2:
         return []
-    each = [_guessed(part) for part in clauses]
-    found = [one for one in each if one is not None and one.probability >= _LIKELY]
+    found: list[_Learned] = []
+    subject, stated = "", False
+    for clause in clauses:
+        said = _IT.sub(f"the {subject}", clause, count=1) if subject else clause
+        one = _read_clause(said)
+        if one is not None and one.probability >= _LIKELY:
+            found.append(one)
+        elif "?" in text or one is not None or not _is_stated(clause):
+            return []
+        else:
+            stated = True
+        subject = _subject(clause) or subject
     # "Flip black and white" is one: its parts are of one kind.
-    kinds = {one.intent.split("_")[0] for one in found}
-    return found if len(found) == len(each) == len(kinds) else []
+    kinds = {one.kind for one in found}
+    if len(kinds) < len(found) or (stated and any(one.probability < _SURE for one in found)):
+        return []
+    return found
+
+
+def _read_clause(clause: str) -> _Learned | None:
+    """Return the one command of a clause, by a pattern or by the learned reader."""
+    calls = _clause(" ".join(clause.casefold().translate(_FOLDED).split()))
+    if calls is None:
+        return _guessed(clause)
+    return _Learned(calls, 1.0, True, clause)
+
+
+def _is_stated(clause: str) -> bool:
+    """Return whether a clause commands nothing: "no effusion there"."""
+    likeliest = intents.guess(clause)
+    return likeliest.intent == NONE and likeliest.probability >= _LIKELY
+
+
+def _subject(clause: str) -> str:
+    """Return what a clause speaks of, if it is a finding or study with a known name."""
+    folded = " ".join(clause.casefold().translate(_FOLDED).split())
+    found = _NAMED.findall(folded)
+    names = [one for one in found if words_of(one) and set(words_of(one)) <= known_words()]
+    names += [one[0] for one in _STUDY.finditer(folded)]
+    if len(names) != 1 or _OF_SHOWN.match(folded):
+        return ""
+    # "Don't reject the effusion, ..."; but "the effusion is not real, reject it".
+    begins_so = _LEADING.sub("", folded).removeprefix("no ").startswith(names[0])
+    return names[0] if begins_so or not _DENIES.search(folded) else ""
 
 
 def _guessed(text: str) -> _Learned | None:
@@ -407,7 +469,7 @@ def _guessed(text: str) -> _Learned | None:
         r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
     )
     words = " ".join(said.split())
-    return _Learned(likeliest.intent, calls, likeliest.probability, likeliest.familiar, words)
+    return _Learned(calls, likeliest.probability, likeliest.familiar, words)
 
 
 def _is_denied(intent: str, text: str) -> bool:
@@ -475,7 +537,9 @@ def _by_patterns(text: str) -> Spoken | None:
             for part, one in zip(parts, each, strict=True):
                 if one and _stands_alone(one):
                     calls.append(_of_what_was_named(one, left))
-                else:
+                elif calls and not left and (more := _with_one_more(calls[-1], part)):
+                    calls[-1] = more
+                elif "?" in folded or not _REMARK.match(part):
                     left.append(part)
             rest += [" and ".join(left)] if left else []
         else:
@@ -508,17 +572,30 @@ def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tupl
     """
     if not before or any(call.arguments.get("which") != "selected" for call in calls):
         return calls
-    names = _NAMED.findall(before[-1])
-    said = [one for one in names if words_of(one) and set(words_of(one)) <= known_words()]
-    if len(said) != 1 or _OF_SHOWN.match(before[-1]):
+    name = _subject(before[-1])
+    if not name or _STUDY.fullmatch(name):
         return calls
-    if _DENIES.search(before[-1]) and not _LEADING.sub("", before[-1]).startswith(said[0]):
-        return calls  # "don't reject the effusion, ..."; but "the effusion is not real, reject it"
     before.pop()
     return tuple(
-        replace(call, arguments={**call.arguments, "which": said[0]}, names=(said[0],))
-        for call in calls
+        replace(call, arguments={**call.arguments, "which": name}, names=(name,)) for call in calls
     )
+
+
+def _with_one_more(calls: tuple[SpokenCall, ...], part: str) -> tuple[SpokenCall, ...] | None:
+    """Return a call about findings with another name: "accept the heart", "both lungs"."""
+    try:
+        name = _which(part)
+    except _NotMeant:
+        return None
+    words = set(words_of(name))
+    if not words or not words <= known_words():
+        return None
+    if len(calls) != 1 or calls[0].tool != named.FINDINGS or not calls[0].names:
+        return None
+    (one,) = calls
+    which = f"{one.arguments['which']} and {name}"
+    names = (*one.names, name)
+    return (replace(one, arguments={**one.arguments, "which": which}, names=names),)
 
 
 def _stands_alone(calls: tuple[SpokenCall, ...] | None) -> bool:
@@ -637,7 +714,7 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
         for name, value in said.items()
         if isinstance(value, str) and value.split()[0] in ("name", "which")
     ]
-    taken = tuple(one for one in names if one not in _NO_NAMES)
+    taken = tuple(one for name in names for one in _AND.split(name) if one not in _NO_NAMES)
     return (SpokenCall(tool, kept, taken),) * times
 
 
@@ -682,10 +759,23 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _name(text)
         case "text":
             return text
+        case "points":
+            return _points(text)
         case "which":
             return _which(text)
         case _:
             return said
+
+
+def _points(text: str) -> list[list[float]] | None:
+    """Return the point of "column 120 row 300", "(120, 300)" in pixels; None without one."""
+    numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
+    if not text:
+        return None
+    if len(numbers) != 2:
+        raise _NotMeant
+    rows_first = re.match(r"\W*(?:row|line|zeile|reihe|y)", text) is not None
+    return [numbers[::-1] if rows_first else numbers]
 
 
 def _number(text: str) -> int:
@@ -714,7 +804,12 @@ def _factor(text: str) -> float:
 
 def _name(text: str) -> str:
     name = _LEADING.sub("", text)
-    if not name or _not_names().fullmatch(name):
+    parts = [_LEADING.sub("", part) for part in _AND.split(name)]
+    if not name or any(_not_names().fullmatch(part) for part in parts):
+        raise _NotMeant
+    if len(parts) > 1 and not all(
+        words_of(part) and set(words_of(part)) <= known_words() for part in parts
+    ):
         raise _NotMeant
     return name
 
@@ -737,7 +832,7 @@ def _which(text: str) -> str:
         return next((name for name, said in groups.items() if re.search(said, bare)), whole)
     if len(bare) < 3:
         raise _NotMeant
-    return _name(bare)
+    return f"both {_name(bare)}" if _PAIR.match(text) else _name(bare)
 
 
 @cache

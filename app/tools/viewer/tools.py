@@ -161,11 +161,15 @@ class MarkInput(ToolInput):
 class FindingsInput(ToolInput):
     """What to do with findings that are there."""
 
-    action: Literal["select", "show", "only", "hide", "accept", "reject", "delete"] = Field(
-        description='What to do with them; "only" shows them and hides all others.'
+    action: Literal["select", "show", "only", "hide", "accept", "reject", "propose", "delete"] = (
+        Field(
+            description='What to do with them; "only" shows them and hides all others, "propose" '
+            "takes a decision back."
+        )
     )
     which: str = Field(
-        max_length=120, description=f'"all", "masks", "measurements", "heatmaps". {_NAME}'
+        max_length=120,
+        description=f'"all", "masks", "measurements", "heatmaps". {_NAME} Several: "A and B".',
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,9 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
     "boxes": lambda one: isinstance(one.geometry, Box),
     "measurements": drawing.is_measurement,
 }
+
+_AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
+_SEVERAL = re.compile(rf"{_AND.pattern}|\b(?:both|beiden?)\b")
 
 Area = tuple[float, float, float, float]
 XY = tuple[float, float]
@@ -99,6 +103,10 @@ class NamedFindings:
                 i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
             ]
             found = found or _by_label(wanted, [item.finding for item in every])
+            parts = _AND.split(wanted)
+            if not found and len(parts) > 1:
+                each = (self.named(part, several=True) for part in parts)
+                return list({one.id: one for part in each for one in part}.values())
         if not found:
             labels = dict.fromkeys(one.finding.label for one in every)
             listed = ", ".join([*labels][:20])
@@ -222,7 +230,9 @@ class FindingCommands:
         which = str(arguments["which"])
         found = self._findings.named(which, several=True)
         one = (
-            arguments["action"] not in ("show", "only", "hide") and which.casefold() not in _GROUPS
+            arguments["action"] not in ("show", "only", "hide")
+            and which.casefold() not in _GROUPS
+            and not _SEVERAL.search(which.casefold())
         )
         if len(found) > 1 and one:
             raise ToolRetry(f"several findings are called “{which}”", remedy=_choices(found))
@@ -235,6 +245,7 @@ class FindingCommands:
             "accept": tr("Accept {names}?"),
             "reject": tr("Reject {names}?"),
             "delete": tr("Delete {names}?"),
+            "propose": tr("Set {names} back to proposed?"),
         }[arguments["action"]]
         names = _names(found)
         if len(found) > 1:
@@ -285,7 +296,7 @@ class FindingCommands:
             found = [one for one in found if not drawing.by_hand(one)]
             if not found:
                 raise ToolFailed("a mark of your own needs no review")
-            state = State.ACCEPTED if action == "accept" else State.REJECTED
+            state = _STATES[action]
             annotations.decide([one.id for one in found], state)
         labels = list(dict.fromkeys(wording.label_text(one) for one in found))
         output = {"action": action, "findings": labels[:MOST_FINDINGS]}
@@ -309,7 +320,9 @@ _DONE = {
     "accept": "Accepted",
     "reject": "Rejected",
     "delete": "Deleted",
+    "propose": "Set back to proposed",
 }
+_STATES = {"accept": State.ACCEPTED, "reject": State.REJECTED, "propose": State.PROPOSED}
 
 
 def _names(findings: Iterable[Finding]) -> str:

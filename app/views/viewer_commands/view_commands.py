@@ -246,6 +246,11 @@ class ViewCommands:
             for one in every
             if (words or thin) and words <= set(words_of(one.description.casefold()))
         ]
+        if not found:  # "lungenkernel" has the words of "Lung 1.25 mm kernel"
+            inside = {one.number: _words_inside(one.description, what) for one in every}
+            most = max(inside.values(), default=0)
+            found = [one for one in every if inside[one.number] == most > 0]
+            found = found if len(found) == 1 else []
         if thin:
             found.sort(key=lambda one: float(one.instances[0].get("SliceThickness") or "inf"))
         if not found:
@@ -453,6 +458,12 @@ class ViewCommands:
 
     def _trigger(self, name: str) -> None:
         self._action(name).trigger()
+
+
+def _words_inside(description: str, text: str) -> int:
+    """Return how many words of a series description a text has, also inside its words."""
+    said = text.casefold()
+    return sum(len(word) > 3 and word in said for word in words_of(description.casefold()))
 
 
 def _preset(name: str, presets: Iterable[Window]) -> Window | None:

@@ -150,7 +150,7 @@ class ViewerCommands(QObject):
         by_model = context.model is not None
         if command == named.FINDINGS:
             action = arguments["action"]
-            if action == "delete" or (by_model and action in ("accept", "reject")):
+            if action == "delete" or (by_model and action in ("accept", "reject", "propose")):
                 return self._findings.question(arguments)
         if command == named.COMMAND:
             name = str(arguments["command"])
