@@ -860,8 +860,7 @@ def passes(one: Callable[[Place], None], place: Place) -> bool:
         word = f"SKIPPED ({reason})"
     except Exception as error:
         word = "FAILED"
-        traceback.print_exc(limit=-2)
-        print(error)
+        print("".join(traceback.format_exception(error, limit=-2))[-1500:])
     print(f"{word:7} {time.monotonic() - start:5.1f} s  {one.__name__}: {one.__doc__}", flush=True)
     return word != "FAILED"
 

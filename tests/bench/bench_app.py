@@ -3,7 +3,8 @@
 Each figure is a ratio to a named baseline measured in the same run, the median of several.
 
 Command to visible window needs an X server (`DISPLAY`, such as Xvfb's with -noreset) and xdotool;
-napari is a baseline too if NAPARI names its command, in an environment of its own. Unset
+napari is a baseline too if NAPARI names its command, in an environment of its own; FROZEN names
+programs of packages (`dist/sightline-.../sightline`), with a colon between. Unset
 PYTHONDONTWRITEBYTECODE, and run it twice: the first run writes the bytecode.
 """
 
@@ -94,26 +95,29 @@ def visible_windows() -> None:
         print("command to visible window: left out, xdotool is not installed")
         return
     python = sys.executable
-    commands = {
-        "Sightline": [python, "-m", "app"],
-        "Empty window": [python, "-c", VISIBLE_QT_WINDOW],
+    ours = {"Sightline": [python, "-m", "app"]}
+    ours |= {
+        f"Sightline {path}": [path] for path in os.environ.get("FROZEN", "").split(":") if path
     }
+    baselines = {"Empty window": [python, "-c", VISIBLE_QT_WINDOW]}
     if napari := os.environ.get("NAPARI"):
-        commands["napari"] = [napari]
+        baselines["napari"] = [napari]
     else:
         print("napari: left out, NAPARI does not name its command")
-    found: dict[str, list[tuple[float, float]]] = {title: [] for title in commands}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*ours, *baselines)}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):  # in turns, so that the machine is equally busy for all
-            for title, command in commands.items():
-                found[title].append(to_window(title, command, Path(folder)))
-    best = {title: tuple(map(min, zip(*runs, strict=True))) for title, runs in found.items()}
-    wall, cpu = best["Sightline"]
-    print(f"command to visible window               {wall:5.2f} s, {cpu:.2f} s of CPU")
-    for title, (other, other_cpu) in best.items():
-        if title != "Sightline":
+            for name, command in (ours | baselines).items():
+                title = "Sightline" if name in ours else name
+                found[name].append(to_window(title, command, Path(folder)))
+    best = {name: tuple(map(min, zip(*runs, strict=True))) for name, runs in found.items()}
+    for name in ours:
+        wall, cpu = best[name]
+        print(f"{name}, command to visible window {wall:5.2f} s, {cpu:.2f} s of CPU")
+        for baseline in baselines:
+            other, other_cpu = best[baseline]
             print(
-                f"  ratio to {title} ({other:.2f} s, {other_cpu:.2f} s of CPU): "
+                f"  ratio to {baseline} ({other:.2f} s, {other_cpu:.2f} s of CPU): "
                 f"{wall / other:.2f}, of CPU {cpu / other_cpu:.2f}"
             )
 

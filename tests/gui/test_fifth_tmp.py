@@ -127,9 +127,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
     )
     match name:
         case "preset":
-            return (
-                now.window is not None
-                and (now.window.center, now.window.width) == _PRESETS.get(value)
+            return now.window is not None and (now.window.center, now.window.width) == _PRESETS.get(
+                value
             )
         case "window":
             wanted = (50, 350) if value == "file" else (value["center"], value["width"])
@@ -281,9 +280,7 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (
-            one for one in FOURTH if one["context"] == scene
-        ):
+        for command in (one for one in FOURTH if one["context"] == scene):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])

@@ -127,9 +127,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
     )
     match name:
         case "preset":
-            return (
-                now.window is not None
-                and (now.window.center, now.window.width) == _PRESETS.get(value)
+            return now.window is not None and (now.window.center, now.window.width) == _PRESETS.get(
+                value
             )
         case "window":
             wanted = (50, 350) if value == "file" else (value["center"], value["width"])

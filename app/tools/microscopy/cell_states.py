@@ -6,6 +6,7 @@ components, since distances in the map are distorted.
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import silhouette_score
 from sklearn.neighbors import NearestNeighbors
 
+from app.paths import cache_dir
 from app.tools.api import ToolFailed
 from app.tools.microscopy.cell_pictures import CellPictures, grey_limits, read_cells, squares
 
@@ -299,6 +301,8 @@ def project(points: Floats, neighbours: int, seed: int) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm import tqdm
+        # With the program's other caches, rather than in ~/.cache/numba.
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_dir() / "numba"))
         from umap import UMAP  # compiles for half a minute at its first use
 
         # Its own lock is a semaphore of the system, which outlives the end of this process.

@@ -202,6 +202,17 @@ _WAYS = {
     "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfwaerts)\b",
     "feet": r"\b(?:[ck]audal\w*|inferior\w*|(?:the|zu den) (?:feet|fuessen|füßen)|fusswaerts)\b",
 }
+_TOWARDS = r"(?:\b(?:towards?|to|in|nach|richtung) )*"
+_UP_AND_DOWN = {
+    "head": rf"{_WAYS['head']}|\b(?:up|upwards?|higher|hoch|hoeher|höher|rauf|hinauf|oben)\b",
+    "feet": rf"{_WAYS['feet']}|\b(?:down|downwards?|lower|tiefer|runter|hinunter|unten)\b",
+}
+_LENGTH = re.compile(
+    r"\b(?P<number>\d+(?:[.,]\d+)?|[a-zäöü]+) ?"
+    r"(?:(?P<cm>cm|[cz]entim\w+)|mm|millim\w+)(?=\W|$)",
+    re.IGNORECASE,
+)
+_BY_LENGTH = ("slice_forward", "slice_back", "position_z")
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
     **{word: place for place, word in enumerate(_FIRST, 1)},
@@ -324,11 +335,14 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
-    found = _read(text)
     ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
-    if found is None or len(ways) != 1 or not any("by" in call.arguments for call in found.calls):
-        return found
+    if len(ways) != 1 or _LENGTH.search(text):
+        return _read(text)
     (way,) = ways
+    on = "weiter" if _GERMAN_WORDS.search(text.casefold()) else "further"
+    found = _read(re.sub(_TOWARDS + _WAYS[way], f"{on} ", text.casefold()))
+    if found is None or not any("by" in call.arguments for call in found.calls):
+        return _read(text)
     calls = [
         replace(call, arguments={**call.arguments, "by": abs(call.arguments["by"]), "towards": way})
         if "by" in call.arguments
@@ -385,7 +399,8 @@ class _Learned:
 
 def _learned(text: str) -> Spoken | None:
     """Return the commands that a text most likely gives, or what to ask; None for none."""
-    whole, parts = _guessed(text), _guessed_parts(text)
+    whole = _guessed(text)
+    parts = _guessed_parts(text, statements=whole is None or not whole.is_sure)
     if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
         calls = tuple(call for one in parts for call in one.calls)
         return Spoken(calls, sure=all(one.is_sure for one in parts))
@@ -396,11 +411,11 @@ def _learned(text: str) -> Spoken | None:
     return Spoken(whole.calls, sure=whole.is_sure)
 
 
-def _guessed_parts(text: str) -> list[_Learned]:
+def _guessed_parts(text: str, *, statements: bool) -> list[_Learned]:
     """Return the commands of a text's clauses, if they are different ones.
 
-    All but statements must be commands, and "it" is what the clauses before speak of: "I'm done
-    with the prior, close it".
+    All must be commands, or `statements` before one, and "it" is what the clauses before speak of:
+    "I'm done with the prior, close it".
     """
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
     if len(clauses) < 2:
@@ -412,7 +427,7 @@ def _guessed_parts(text: str) -> list[_Learned]:
         one = _read_clause(said)
         if one is not None and one.probability >= _LIKELY:
             found.append(one)
-        elif "?" in text or one is not None or not _is_stated(clause):
+        elif not statements or "?" in text or one is not None or not _is_stated(clause):
             return []
         else:
             stated = True
@@ -427,7 +442,7 @@ def _guessed_parts(text: str) -> list[_Learned]:
 def _read_clause(clause: str) -> _Learned | None:
     """Return the one command of a clause, by a pattern or by the learned reader."""
     calls = _clause(" ".join(clause.casefold().translate(_FOLDED).split()))
-    if calls is None:
+    if calls is None or not _names_are_known(Spoken(calls)):
         return _guessed(clause)
     return _Learned(calls, 1.0, True, clause)
 
@@ -461,7 +476,11 @@ def _guessed(text: str) -> _Learned | None:
     entry = _intents()[likeliest.intent]
     slots = _slots(likeliest, intents.folded(text), entry)
     try:
-        calls = _call(entry["tool"], entry["arguments"], slots)
+        far = _LENGTH.search(text) if likeliest.intent in _BY_LENGTH else None
+        if far and not (likeliest.intent == "position_z" and not _ways(text)):
+            calls = (SpokenCall(named.GO_TO, _moved(far, text)),)
+        else:
+            calls = _call(entry["tool"], entry["arguments"], slots)
     except _NotMeant:
         return None
     german = _GERMAN_WORDS.search(text.casefold()) is not None
@@ -470,6 +489,24 @@ def _guessed(text: str) -> _Learned | None:
     )
     words = " ".join(said.split())
     return _Learned(calls, likeliest.probability, likeliest.familiar, words)
+
+
+def _ways(text: str) -> list[str]:
+    return [way for way, words in _UP_AND_DOWN.items() if re.search(words, text.casefold())]
+
+
+def _moved(length: re.Match[str], text: str) -> dict[str, Any]:
+    """Return how far to go in the patient: "2 cm further down".
+
+    Raises:
+        _NotMeant: The text does not say which way.
+    """
+    ways = _ways(text)
+    if len(ways) != 1:
+        raise _NotMeant
+    said = length["number"].casefold()
+    number = float(said.replace(",", ".")) if said[0].isdigit() else _number(said)
+    return {"mm": number * (10 if length["cm"] else 1), "towards": ways[0]}
 
 
 def _is_denied(intent: str, text: str) -> bool:

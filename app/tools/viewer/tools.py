@@ -77,7 +77,10 @@ class GoToInput(ToolInput):
         None, ge=-100_000, le=100_000, description="So many images on; negative for back."
     )
     towards: Literal["", "head", "feet"] = Field(
-        "", description="With `by`: which way in the patient, whatever the order of the series."
+        "", description="With `by` or `mm`: which way in the patient, whatever the series' order."
+    )
+    mm: float | None = Field(
+        None, gt=0, le=10_000, description="So many millimetres `towards` the head or feet."
     )
     place: Literal["", "first", "last", "middle"] = Field("", description="In the series.")
     position: tuple[_Mm, _Mm, _Mm] | None = Field(
