@@ -173,7 +173,7 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return workspace.layout.maximised is value
         case "viewports":
             years = {"current": "20240131", "prior": "20220131"}
-            return now.shown == [years[value[side]] for side in ("left", "right")]
+            return now.shown == [years[value[side]] for side in ("left", "right") if side in value]
         case "both":
             return sorted(now.shown) == ["20220131", "20240131"]
         case "closed":

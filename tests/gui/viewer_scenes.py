@@ -271,6 +271,8 @@ class Room:
                 actions[f"plane_menu.choices.{value}"].trigger()
             elif name == "inverted":
                 canvas.toggle_invert()
+            elif name == "flipped":
+                actions["flip_h" if value == "horizontal" else "flip_v"].trigger()
             elif name == "rotated":
                 canvas.rotate(value // 90)
             elif name == "zoom":

@@ -223,6 +223,10 @@ def _agreed(question: str, scene: Scene) -> str:
 
 def _spoken(question: str, scene: Scene) -> Spoken | None:
     """Return the commands in a question that an available tool carries out as said."""
+    # A tool that no pack plans for is asked for in the words that it declares.
+    own = (said for tool in _without_planned_phrases(scene).values() for said in tool.phrases)
+    if question.strip(" .!").casefold() in map(str.casefold, own):
+        return None
     for pack in scene.plans.packs:
         found = pack.spoken(question) if pack.spoken is not None else None
         if found is not None and all(call.tool in scene.tools for call in found.calls):
