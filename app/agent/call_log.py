@@ -86,6 +86,8 @@ class CallLog:
     def _open(self, notes: Iterable[Mapping[str, Any]]) -> None:
         for note in notes:
             key = image_reference(note)
+            if self._notes.get(key) == note:
+                continue  # each question of a conversation brings them again
             self._notes[key] = note
             self._names |= {_id(str(note["id"])): key} if note.get("id") else {}
             path = str(note.get("path") or "")

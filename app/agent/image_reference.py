@@ -42,6 +42,14 @@ def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) ->
     return f"{name} ({own})" if alike and own else name
 
 
+def names_of(notes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return `name_of` each image, in the time of one pass: a study may have thousands."""
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for note in notes:
+        alike.setdefault(_file(note), []).append(note)
+    return [name_of(note, alike[_file(note)][:2]) for note in notes]
+
+
 def named_with_id(note: Mapping[str, Any]) -> str:
     """Return "NAME (ID)" of an image, for a text that asks the user which image is meant."""
     own, name = str(note.get("id") or ""), name_of(note)
@@ -49,7 +57,8 @@ def named_with_id(note: Mapping[str, Any]) -> str:
 
 
 def _file(note: Mapping[str, Any]) -> str:
-    return re.split(r"[/\\]", str(note.get("path") or ""))[-1]
+    path = str(note.get("path") or "")
+    return path[max(path.rfind("/"), path.rfind("\\")) + 1 :]
 
 
 def image_reference(note: Mapping[str, Any]) -> str:

@@ -43,17 +43,22 @@ COMMANDS = _commands("blind_commands.toml")
 AGAIN = _commands("blind_commands_again.toml")
 THIRD = _commands("blind_commands_third.toml")
 FOURTH = _commands("blind_commands_fourth.toml")
+FIFTH = _commands("blind_commands_fifth.toml")
+SIXTH = _commands("blind_commands_sixth.toml")
+EVERY = (*COMMANDS, *AGAIN, *THIRD, *FOURTH, *FIFTH, *SIXTH)
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
 _WRONG = frozenset(
     [
-        "the nodule is in slice 12",  # goes there
-        "stop ordering coronal reconstructions for every patient",  # shows the coronal plane
-        "first slice where you see the effusion",  # goes to the first slice
+        "first slice where you see the effusion",  # is not understood
         "ok you can take the old film off again",  # asks the chest pack
-        "kein Schlüsselbild mehr",  # asks the chest pack
-        "drop a point at column 120 row 300",  # asks for a click
+        "next one I haven't decided on yet",  # is not understood
+        "just show the left one big for now",  # asks back
+        "Export the findings to a spreadsheet",  # asks back: there is no such command
+        "accept the nodule and throw out the effusion",  # asks whether to delete it
+        "accept the heart but throw out the effusion",  # the same
+        "hide that lung outline",  # hides both
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""
@@ -280,9 +285,7 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (
-            one for one in (*COMMANDS, *AGAIN, *THIRD, *FOURTH) if one["context"] == scene
-        ):
+        for command in (one for one in EVERY if one["context"] == scene):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])
@@ -295,11 +298,11 @@ def test_the_commands_do_what_is_said(
 
 
 def test_at_least_92_of_the_100_do_exactly_what_is_said():
-    assert len(COMMANDS) == 100
-    assert len(AGAIN) == 90
-    assert len(THIRD) == 50
-    assert len(FOURTH) == 100
-    assert len(_WRONG) <= 8
+    assert [len(each) for each in (COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH)] == [
+        *(100, 90, 50),
+        *(100, 100, 100),
+    ]
+    assert len(_WRONG) <= 8  # of all
 
 
 def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(

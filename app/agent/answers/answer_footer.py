@@ -19,7 +19,7 @@ from app.agent.answers.result_summaries import name_of_tool, with_names
 from app.agent.call_log import CallLog, LoggedCall
 from app.agent.enforcement.director import Director
 from app.agent.events import Side, ToolsDisagree
-from app.agent.image_reference import image_reference, name_of, unsuitable_image
+from app.agent.image_reference import image_reference, name_of, names_of, unsuitable_image
 from app.agent.messages import Message
 from app.agent.planning import Intent, ToolPlan
 from app.agent.request import RunRequest
@@ -101,7 +101,7 @@ def relevant_results(
         frozenset(item.number for item in named) if certain else frozenset(results),
         seen,
         tuple(name_of(note, notes) for note in seen if image_reference(note) in keys),
-        tuple((name_of(note, notes), record.sources(note)) for note in notes),
+        tuple(zip(names_of(notes), map(record.sources, notes), strict=True)),
     )
 
 

@@ -257,8 +257,9 @@ class Goal:
         self._record = record
         self._schemas = intent.scene.tools
         # The open images that the question names.
-        by_id = {str(note.get("id")): name_of(note, notes) for note in notes}
-        self._named = tuple(by_id[name] for name in intent.images if name in by_id)
+        by_id = {str(note.get("id")): note for note in notes}
+        asked = (by_id[name] for name in intent.images if name in by_id)
+        self._named = tuple(name_of(note, notes) for note in asked)
         self._images = frozenset(
             image_reference(note) for note in notes if note.get("id") in intent.images
         )

@@ -76,7 +76,8 @@ class Planner:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
-        if spoken.perhaps or not spoken.sure:
+        there = bool(spoken.names) and not any(map(scene.is_missing, spoken.names))
+        if spoken.perhaps or not (spoken.sure or there):
             read = self._interpret(question, scene)
             # An answer of others counts, unless it only says that the viewer was not understood.
             if isinstance(read.plan, ToolPlan) or (

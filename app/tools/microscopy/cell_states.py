@@ -301,6 +301,7 @@ def project(points: Floats, neighbours: int, seed: int) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm import tqdm
+
         # With the program's other caches, rather than in ~/.cache/numba.
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_dir() / "numba"))
         from umap import UMAP  # compiles for half a minute at its first use

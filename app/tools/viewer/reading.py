@@ -67,12 +67,18 @@ _SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
 _SPLIT = re.compile(
     r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
 )
-_AND = re.compile(r"\s*(?:,\s*(?:and|und)?\b|\band\b|\bund\b|&|\+(?!\d))\s*")
+_AND = re.compile(
+    r"\s*(?:,\s*(?:and|und|but|aber)?\b|\b(?:and|und|(?<!all )(?<!thing )but|aber)\b|&|\+(?!\d))"
+    r"(?: zwar\b)?\s*"
+)
 _MINUS = re.compile(r"\b(?:minus|negative?) (?=\d)", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
     r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
+)
+_BUT = re.compile(
+    r"\b(?:except(?: for)?|apart from|(?:all|thing) but|ausser|bis auf) (?P<name>[^,.]+)"
 )
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'re|'s| are| is| sind| ist)\b")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
@@ -112,6 +118,7 @@ _BEGINS_WITH_DENIAL = re.compile(
     r"(?:(?:no|nein|please|bitte|and|und|but|aber|ok\w*)[ ,]+)*"
     r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
 )
+_ONLY_DENIES = re.compile(r"(?:don't|dont|do not|never|not|nicht|nie)\b")
 _DENIES_TAKING_AWAY = re.compile(
     r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
@@ -353,7 +360,7 @@ def read(text: str) -> Spoken | None:
 
 
 def _read(text: str) -> Spoken | None:
-    text = _MINUS.sub("-", text)
+    text = _without_denials(_MINUS.sub("-", text))
     by_patterns = _by_patterns(text)
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
@@ -365,6 +372,13 @@ def _read(text: str) -> Spoken | None:
     # What is left of the text is told rather than lost.
     has_less = by_patterns.rest and all(one in by_patterns.calls for one in learned.calls)
     return by_patterns if has_less else learned
+
+
+def _without_denials(text: str) -> str:
+    """Return a text without the clauses that only say what not to do, if there are others."""
+    clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
+    kept = [one for one in clauses if not _ONLY_DENIES.match(one.casefold())]
+    return ", ".join(kept) if 0 < len(kept) < len(clauses) else text
 
 
 def _names_are_known(spoken: Spoken) -> bool:
@@ -475,9 +489,13 @@ def _guessed(text: str) -> _Learned | None:
         return None
     entry = _intents()[likeliest.intent]
     slots = _slots(likeliest, intents.folded(text), entry)
+    if likeliest.intent == "findings_hide" and (but := _BUT.search(intents.folded(text))):
+        entry, slots = _intents()["findings_only"], {"which": but["name"]}
     try:
         far = _LENGTH.search(text) if likeliest.intent in _BY_LENGTH else None
-        if far and not (likeliest.intent == "position_z" and not _ways(text)):
+        if likeliest.intent == "position_z" and not _ways(text):
+            far = None  # "go to -85 mm"
+        if far is not None:
             calls = (SpokenCall(named.GO_TO, _moved(far, text)),)
         else:
             calls = _call(entry["tool"], entry["arguments"], slots)
@@ -488,7 +506,8 @@ def _guessed(text: str) -> _Learned | None:
         r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
     )
     words = " ".join(said.split())
-    return _Learned(calls, likeliest.probability, likeliest.familiar, words)
+    # A length and a direction can mean nothing else.
+    return _Learned(calls, 1.0 if far else likeliest.probability, likeliest.familiar, words)
 
 
 def _ways(text: str) -> list[str]:
@@ -531,10 +550,11 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
         slots["n"] = numbers[0]
     if re.search(rf"{re.escape(slots.get('f', ' '))} ?(?:%|per ?cent|prozent)", text):
         slots["f"] += "%"
-    if preset := slots.get("preset"):
+    if likeliest.intent == "window_preset":
+        preset = slots.get("preset", text)
         spelt = " ".join(map(intents.spelt, preset.split()))
-        known = re.search(_whole("<presets>"), spelt)
-        slots["preset"] = known["preset"] if known else preset
+        if known := re.search(_whole("<presets>"), spelt):
+            slots["preset"] = known["preset"]
     viewport = slots.get("vp", "")
     name = next((slot for slot in ("name", "which") if slot in slots), "")
     if name and side_of(viewport) and not re.search(rf"\b{_SHOWN}", viewport):
@@ -804,15 +824,15 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return said
 
 
-def _points(text: str) -> list[list[float]] | None:
+def _points(text: str) -> tuple[tuple[float, ...], ...] | None:
     """Return the point of "column 120 row 300", "(120, 300)" in pixels; None without one."""
-    numbers = [float(one) for one in re.findall(r"\d+(?:\.\d+)?", text)]
+    numbers = tuple(float(one) for one in re.findall(r"\d+(?:\.\d+)?", text))
     if not text:
         return None
     if len(numbers) != 2:
         raise _NotMeant
     rows_first = re.match(r"\W*(?:row|line|zeile|reihe|y)", text) is not None
-    return [numbers[::-1] if rows_first else numbers]
+    return (numbers[::-1] if rows_first else numbers,)
 
 
 def _number(text: str) -> int:

@@ -99,9 +99,9 @@ class ShowInput(ToolInput):
 
     what: str = Field(
         max_length=120,
-        description='"prior" (beside what is shown), "prior 2021", "current", "next series", '
-        '"previous series", an image\'s id ("image-2"), "series 3", or words of a series '
-        "description.",
+        description='"prior" (beside what is shown; in the viewport "active": instead), '
+        '"prior 2021", "current", "next series", "previous series", an image\'s id ("image-2"), '
+        '"series 3", or words of a series description.',
     )
     viewport: str = _VIEWPORT
 

@@ -49,7 +49,7 @@ class ShownState:
             ToolRetry: There is none.
         """
         area, screen = self._window.viewports, self._workspace.layout.screen
-        if not where:
+        if where in ("", "active"):
             return [area.active]
         if where == "all":
             return [area.frame_of(one) for one in screen.viewports]

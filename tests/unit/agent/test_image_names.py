@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.image_reference import name_of, named_with_id
+from app.agent.image_reference import name_of, named_with_id, names_of
 from app.agent.messages import Message
 from app.agent.privacy.redaction import Redactor
 
@@ -21,6 +21,12 @@ def test_it_is_called_as_the_window_calls_it():
 def test_two_of_one_name_are_told_apart():
     names = [name_of(note, [FILM, OTHER]) for note in (FILM, OTHER)]
     assert names == ["film.dcm (image-1)", "film.dcm (image-2)"]
+
+
+def test_the_names_of_many_are_those_of_each():
+    third, same = OTHER | {"id": "image-3"}, {"id": "image-4", "path": "/b/scan.dcm"}
+    notes = [FILM, OTHER, third, same, same, {"id": "image-5", "path": ""}]
+    assert names_of(notes) == [name_of(note, notes) for note in notes]
 
 
 PATHS = ["image-1", "", "/a/\n**b**.dcm", "/a/[1].dcm", "/a/<b>.png", "/a/`x`.png", "/a/1961"]
