@@ -163,6 +163,17 @@ def test_italics_are_no_products_and_no_list(qapp: object):
     assert plain_text(text) == shown
 
 
+def test_a_quotation_is_set_off_and_a_greater_than_sign_is_none(qapp: object):
+    document = written("The report says:\n> Small *effusion*.\n> - none on the left\n> 0.5 is wide")
+    blocks = [document.findBlockByNumber(n) for n in range(document.blockCount())]
+    assert [block.text() for block in blocks] == [
+        *("The report says:", "Small effusion.", "•\tnone on the left", "> 0.5 is wide")
+    ]
+    plain, *quoted, last = (block.blockFormat().leftMargin() for block in blocks)
+    assert plain == last == 0
+    assert all(margin > 0 for margin in quoted)
+
+
 def test_a_table_that_is_too_wide_or_too_long_shows_as_it_is_written():
     wide = "|".join(["x"] * 50)
     assert written(f"{wide}\n{'|'.join(['-'] * 50)}\n").toPlainText().startswith(wide)

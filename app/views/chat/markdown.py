@@ -1,7 +1,7 @@
 """Markdown of an answer, written into a document line by line while it streams.
 
-Headings, lists, tables (GFM), bold, italics, code, fenced blocks and formulas are formatted;
-everything else shows as it is written.
+Headings, lists, quotations, tables (GFM), bold, italics, code, fenced blocks and formulas are
+formatted; everything else shows as it is written.
 No text of a model ever becomes HTML, an image or a link to the outside: the only links are to
 findings, to results of this conversation, and to entries of the patient's record.
 
@@ -56,6 +56,8 @@ _FENCE = re.compile(r"\s*```")
 _DISPLAY = re.compile(r"\s*(?:\$\$|\\\[|\\\])\s*")  # a line around lines of a formula
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
+# Not "> 0.5 is enlarged", whose sign is no mark of a quotation.
+_QUOTED = re.compile(r"\s*>\s+(?P<text>(?=[^\W\d]|[*\"“„]).*)")
 _INLINE = re.compile(
     r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
     r"|(?P<italic>(?<![*\w])\*(?=[^\W_])[^*\n]+?(?<=[^\s*])\*(?![*\w]))"
@@ -373,6 +375,8 @@ class MarkdownWriter:
                 columns = columns if rows < _MOST_ROWS else 0
                 shown = replace(state, fresh=True, gap=False, columns=columns, rows=rows)
                 return replace(shown, right=right)
+        quoted = None if state.fenced else _QUOTED.match(line)
+        line = quoted["text"] if quoted else line
         heading = None if state.fenced else _HEADING.match(line)
         item = None if state.fenced else _ITEM.match(line)
         block = QTextBlockFormat()
@@ -384,6 +388,9 @@ class MarkdownWriter:
             block.setLeftMargin(_INDENT * (level + 1))
             block.setTextIndent(-_INDENT)
             block.setTabPositions([QTextOption.Tab(_INDENT, QTextOption.TabType.LeftTab)])
+        if quoted:
+            block.setLeftMargin(block.leftMargin() + _INDENT)
+            block.setBackground(QColor(THEME.raised))
         if state.fresh:
             cursor.setBlockFormat(block)
         else:
