@@ -57,7 +57,7 @@ _DISPLAY = re.compile(r"\s*(?:\$\$|\\\[|\\\])\s*")  # a line around lines of a f
 _HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?:[-*•]|(?P<number>\d{1,3}[.)]))\s+(?P<text>.*)")
 # Not "> 0.5 is enlarged", whose sign is no mark of a quotation.
-_QUOTED = re.compile(r"\s*>\s+(?P<text>(?=[^\W\d]|[*\"“„]).*)")
+_QUOTED = re.compile(r"\s*>\s+(?P<text>(?=[^\W\d]|[-*•]\s|[*\"“„]).*)")
 _INLINE = re.compile(
     r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)"
     r"|(?P<italic>(?<![*\w])\*(?=[^\W_])[^*\n]+?(?<=[^\s*])\*(?![*\w]))"

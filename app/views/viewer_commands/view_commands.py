@@ -173,13 +173,13 @@ class ViewCommands:
             return tuple(point)
         shown = frame.canvas.frame
         plane = frame_plane(shown) if shown is not None else None
-        height, far = arguments.get("z"), arguments.get("mm")
-        if (height is None and far is None) or shown is None:
+        height, far = arguments.get("z"), arguments.get("mm", 0.0)
+        if (height is None and not far) or shown is None:
             return None
         if plane is None:
             raise ToolFailed("the place of this image in the patient is not known")
         x, y, z = plane.point(shown.columns / 2, shown.rows / 2)
-        if far is not None:
+        if height is None:
             if not (towards := arguments.get("towards")):
                 raise ToolRetry("say whether towards the head or the feet")
             height = z + (far if towards == "head" else -far)
