@@ -11694,6 +11694,11 @@
             <translation>Fenster einstellen</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/finding_commands.py" />
+            <source>Set {names} back to proposed?</source>
+            <translation>{names} wieder auf vorgeschlagen setzen?</translation>
+        </message>
+        <message>
             <location filename="../../app/audit/entry_text.py" />
             <location filename="../../app/views/settings/settings_dialog.py" />
             <location filename="../../resources/tables/audit.toml" />
@@ -12138,7 +12143,7 @@
             <translation>Einige Regeln für Werkzeuge sind nicht lesbar: Jedes Werkzeug fragt.</translation>
         </message>
         <message>
-            <location filename="../../app/wiring/window_builder.py" />
+            <location filename="../../app/wiring/assistant.py" />
             <source>Some settings were not as expected</source>
             <translation>Einige Einstellungen waren nicht wie erwartet</translation>
         </message>
@@ -12221,6 +12226,7 @@
         </message>
         <message>
             <location filename="../../app/views/deidentify_dialog.py" />
+            <location filename="../../app/views/main_window.py" />
             <source>Starting…</source>
             <translation>Wird gestartet…</translation>
         </message>
@@ -13366,7 +13372,7 @@
             <translation>das Layout kann nicht behalten werden: {error}</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>The layout of the window</source>
             <translation>das Layout des Fensters</translation>
         </message>
@@ -13406,7 +13412,7 @@
             <translation>Die Liste nennt angenommene Befunde, die im Text fehlen, Zahlen, die kein Befund hat, und Ähnliches.</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>The list of recent openings</source>
             <translation>die Liste der zuletzt geöffneten</translation>
         </message>
@@ -13925,7 +13931,7 @@
             <translation>Die Sitzung</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>The settings</source>
             <translation>die Einstellungen</translation>
         </message>
@@ -13935,7 +13941,7 @@
             <translation>Die Einstellungen konnten nicht gespeichert werden</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>The settings of the display</source>
             <translation>die Einstellungen der Anzeige</translation>
         </message>
@@ -14448,7 +14454,7 @@
             <translation>Sie können nicht gespeichert werden ({reason}): Sie gelten, bis Sightline geschlossen wird.</translation>
         </message>
         <message>
-            <location filename="../../app/wiring/window_builder.py" />
+            <location filename="../../app/wiring/assistant.py" />
             <source>They hold until Sightline is closed. Make room on the disk, or ask this computer's administrator for the right to write into the settings folder.</source>
             <translation>Sie gelten, bis Sightline geschlossen wird. Schaffen Sie Platz auf dem Datenträger, oder bitten Sie den Administrator dieses Computers um das Schreibrecht für den Einstellungsordner.</translation>
         </message>
@@ -15958,12 +15964,12 @@
             <translation>von Ihnen aus dem Plan genommen</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>Your hanging protocols</source>
             <translation>Ihre Hängeprotokolle</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>Your keyboard shortcuts</source>
             <translation>Ihre Tastenkürzel</translation>
         </message>
@@ -15978,7 +15984,7 @@
             <translation>Ihr Name, in Worten</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>Your notes</source>
             <translation>Ihre Notizen</translation>
         </message>
@@ -16028,7 +16034,7 @@
             <translation>Ihre Regel</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>Your window presets</source>
             <translation>Ihre Fenstervorgaben</translation>
         </message>
@@ -16165,12 +16171,12 @@
             <translation>{0} konnte nicht verfolgt werden: {1}</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>{0} could not be read: the defaults are used. The file {1} could not be moved aside.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die Datei {1} konnte nicht beiseitegelegt werden.</translation>
         </message>
         <message>
-            <location filename="../../app/settings.py" />
+            <location filename="../../app/user_files.py" />
             <source>{0} could not be read: the defaults are used. The old file is kept as {1}.</source>
             <translation>Nicht lesbar: {0}. Die Standardwerte werden verwendet. Die alte Datei bleibt als {1} erhalten.</translation>
         </message>

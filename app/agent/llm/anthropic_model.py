@@ -8,7 +8,7 @@ from typing import Any
 
 from app.agent.llm.answer_assembly import Assembly, CallParts, Finish
 from app.agent.llm.base import ModelEvent, ModelInfo, Tokens, ToolSchema, check_resend
-from app.agent.llm.endpoint import Bounds
+from app.agent.llm.endpoint import Bounds, host_of
 from app.agent.llm.failures import Endpoint
 from app.agent.llm.hosted_model import MEDIA_TYPE, HostedModel, encoded, missing
 from app.agent.llm.openai_model import wire_name
@@ -65,8 +65,9 @@ class AnthropicModel(HostedModel):
             info or ModelInfo(context_tokens=200_000, images=True),
             bounds or Bounds(),
         )
-        self._shapes_answers = True
-        """Whether the model takes a schema for answers, as far as is known."""
+        self._shapes_answers = self._at.host == host_of(ANTHROPIC_URL)
+        """Whether the model takes a schema for answers, as far as is known; others' servers may
+        refuse it in words of their own."""
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
         shaped = self._shapes_answers and rests_on_results(messages)
@@ -80,9 +81,11 @@ class AnthropicModel(HostedModel):
             told = str(error).lower()
             if "output_config" not in request or not any(word in told for word in _SHAPE):
                 raise
-        # A model from before structured outputs; it is told the form all the same.
-        self._shapes_answers = False
+        self._shapes_answers = False  # a model from before structured outputs
         del request["output_config"]
+        request["system"] = request["system"].removesuffix(ANSWER_INSTRUCTION).rstrip()
+        if not request["system"]:
+            del request["system"]
         check_resend()
         return await client.messages.create(**request)
 

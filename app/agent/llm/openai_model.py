@@ -89,9 +89,10 @@ class OpenAIModel(HostedModel):
             except packages[0].APIStatusError as error:
                 text = _response_text(error)
                 if error.status_code == 400 and self._shapes_answers and _SHAPE in text:
-                    # A model from before structured outputs; it is told the form all the same.
+                    # A model from before structured outputs.
                     self._shapes_answers = False
                     request.pop(_SHAPE, None)
+                    _withdraw(request["messages"])
                 elif error.status_code in (400, 422) and "stream_options" in request:
                     if "stream_options" not in text and "include_usage" not in text:
                         raise
@@ -160,6 +161,14 @@ def _response_text(error: Any) -> str:
         return str(error.response.text).lower()
     except (RuntimeError, LookupError):  # not read, or in an unknown encoding
         return ""
+
+
+def _withdraw(messages: list[dict[str, Any]]) -> None:
+    """Take the instruction for a schema out of the request's system message."""
+    head = messages[0]
+    head["content"] = head["content"].removesuffix(ANSWER_INSTRUCTION).rstrip()
+    if not head["content"]:
+        del messages[0]
 
 
 def _instructed(messages: Sequence[Message], text: str) -> list[Message]:

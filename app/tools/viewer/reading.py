@@ -68,18 +68,24 @@ _SPLIT = re.compile(
     r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
 )
 _AND = re.compile(
-    r"\s*(?:,\s*(?:and|und|but|aber)?\b|\b(?:and|und|(?<!all )(?<!thing )but|aber)\b|&|\+(?!\d))"
+    r"\s*(?:,(?!\d)\s*(?:and|und|but|aber)?\b|(?<!\d),|\b(?:and|und|but|aber)\b|&|\+(?!\d))"
     r"(?: zwar\b)?\s*"
 )
-_MINUS = re.compile(r"\b(?:minus|negative?) (?=\d)", re.IGNORECASE)
+_MINUS = re.compile(
+    r"\b(?:minus|negative?) (?=\d+(?!\d| ?(?:slices?|images?|schicht|bild)))", re.IGNORECASE
+)
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
     r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
 )
 _BUT = re.compile(
-    r"\b(?:except(?: for)?|apart from|(?:all|thing) but|ausser|bis auf) (?P<name>[^,.]+)"
+    r"\b(?:except(?: for)?|apart from|other than|ausser|bis auf"
+    r"|(?<=\ball )but|(?:all|every)\b[^,.]{1,24}? but|everything but) (?P<name>[^,.]+)"
 )
+"""What comes after "all but": "hide everything except the nodule"."""
+_DECIDING = ("accept", "reject", "propose", "delete")
+_BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'re|'s| are| is| sind| ist)\b")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
@@ -118,7 +124,8 @@ _BEGINS_WITH_DENIAL = re.compile(
     r"(?:(?:no|nein|please|bitte|and|und|but|aber|ok\w*)[ ,]+)*"
     r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
 )
-_ONLY_DENIES = re.compile(r"(?:don't|dont|do not|never|not|nicht|nie)\b")
+_KEY_IMAGE = re.compile(r"\b(?:key ?(?:image|slice|frame)|schluesselbild)")
+_ONLY_DENIES = re.compile(rf"(?:don't|dont|do not|never|not|nicht|nie)\b(?!.*{_KEY_IMAGE.pattern})")
 _DENIES_TAKING_AWAY = re.compile(
     r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
@@ -219,6 +226,10 @@ _LENGTH = re.compile(
     r"(?:(?P<cm>cm|[cz]entim\w+)|mm|millim\w+)(?=\W|$)",
     re.IGNORECASE,
 )
+_RANGE = re.compile(
+    r"\b(?:from|between|von|zwischen) (-?\d+(?:[.,]\d+)?) (?:to|and|bis|und) (-?\d+(?:[.,]\d+)?)"
+)
+_TAIL = r" (?:off|away|out|aus|weg|ausblenden|einblenden|ein|anzeigen|zeigen|please|bitte)$"
 _BY_LENGTH = ("slice_forward", "slice_back", "position_z")
 _FIRST = ["first", "second", "third", "fourth", "fifth", "sixth"]
 _ORDINALS = {
@@ -255,6 +266,9 @@ _SELECTED = frozenset(
         "it",
         "this",
         "that",
+        "them",
+        "these",
+        "those",
         "one",
         "selected",
         "selection",
@@ -342,6 +356,38 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    found = _read_towards(text)
+    if found is None:
+        return None
+    folded = intents.folded(text)
+    decisions = [call for call in found.calls if _decides(call)]
+    verbs = re.findall(_whole(r"\b(?:<decides>)\b"), folded)
+    unsure = re.search(_whole("<unsure>"), folded)
+    if decisions and (unsure or len(verbs) > len(decisions) or _loses_a_name(folded, found)):
+        return Spoken(())
+    return found
+
+
+def _decides(call: SpokenCall) -> bool:
+    """Return whether a call accepts, rejects or deletes findings, or takes that back."""
+    return call.tool == named.FINDINGS and call.arguments["action"] in _DECIDING
+
+
+def _loses_a_name(text: str, found: Spoken) -> bool:
+    """Return whether a text names a finding that neither its commands nor their rest name."""
+    said = {word for call in found.calls for name in call.names for word in words_of(name)}
+    if not any(_decides(call) and not call.names for call in found.calls):
+        said |= {word for part in found.rest.split() for word in words_of(part)}
+    clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause)]
+    kept = (one for one in clauses if not (_REMARK.match(one) or _OF_SHOWN.match(one)))
+    names = {word for one in kept for word in words_of(_BECAUSE.sub("", one))}
+    return bool((names & known_words()) - said)
+
+
+def _read_towards(text: str) -> Spoken | None:
+    """Return the commands; "towards the head" and how many mm are read here."""
+    if (moved := _only_moved(text)) is not None:
+        return Spoken((SpokenCall(named.GO_TO, moved),))
     ways = {way for way, words in _WAYS.items() if re.search(words, text.casefold())}
     if len(ways) != 1 or _LENGTH.search(text):
         return _read(text)
@@ -361,17 +407,45 @@ def read(text: str) -> Spoken | None:
 
 def _read(text: str) -> Spoken | None:
     text = _without_denials(_MINUS.sub("-", text))
+    if (excepted := _excepted(intents.folded(text))) is not None:
+        return excepted
     by_patterns = _by_patterns(text)
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
         return by_patterns
     learned = _learned(text)
     if by_patterns is None:
         return learned
+    if any(map(_decides, by_patterns.calls)):
+        return by_patterns
     if learned is None or not learned.calls or not _names_are_known(learned):
         return by_patterns
     # What is left of the text is told rather than lost.
     has_less = by_patterns.rest and all(one in by_patterns.calls for one in learned.calls)
     return by_patterns if has_less else learned
+
+
+def _excepted(text: str) -> Spoken | None:
+    """Return the commands of "hide (or show) all but the nodule"; no calls where there is none."""
+    but = _BUT.search(text)
+    if but is None or not re.search(r"\b(?:all|every\w*|alle\w*)\b", text[: but.start() + 10]):
+        return None
+    try:
+        name = _which(re.sub(_TAIL, "", but["name"].strip(" .!")))
+    except _NotMeant:
+        return None
+    if re.search(_whole(r"\b(?:<decides>)\b"), text):
+        return Spoken(())
+    each = {
+        "show": r"\b(?:show|display|unhide|zeig\w*|blende?\b.*\bein|einblenden)\b",
+        "only": r"\b(?:hide|off|away|clear|remove|ausblenden|blende?\b.*\baus|weg|versteck\w*)\b",
+    }
+    does = next((does for does, said in each.items() if re.search(said, text)), "")
+    if not does:
+        return None
+    only = SpokenCall(named.FINDINGS, {"action": "only", "which": name}, (name,))
+    shown = SpokenCall(named.FINDINGS, {"action": "show", "which": "all"})
+    hidden = SpokenCall(named.FINDINGS, {"action": "hide", "which": name}, (name,))
+    return Spoken((only,) if does == "only" else (shown, hidden))
 
 
 def _without_denials(text: str) -> str:
@@ -417,10 +491,15 @@ def _learned(text: str) -> Spoken | None:
     parts = _guessed_parts(text, statements=whole is None or not whole.is_sure)
     if parts and (whole is None or min(one.probability for one in parts) >= _LIKELY):
         calls = tuple(call for one in parts for call in one.calls)
-        return Spoken(calls, sure=all(one.is_sure for one in parts))
+        sure = all(one.is_sure for one in parts)
+        # Nobody looks at a finding that was decided by mistake.
+        return Spoken(calls, sure=sure) if sure or not any(map(_decides, calls)) else Spoken(())
     if whole is None:
         return None
-    if whole.probability < (_LIKELY if whole.familiar else _LIKELY_OF_NEW_WORDS):
+    likely = _LIKELY if whole.familiar else _LIKELY_OF_NEW_WORDS
+    if any(map(_decides, whole.calls)):
+        likely = _SURE
+    if whole.probability < likely:
         return Spoken((), perhaps=whole.words)
     return Spoken(whole.calls, sure=whole.is_sure)
 
@@ -489,8 +568,14 @@ def _guessed(text: str) -> _Learned | None:
         return None
     entry = _intents()[likeliest.intent]
     slots = _slots(likeliest, intents.folded(text), entry)
-    if likeliest.intent == "findings_hide" and (but := _BUT.search(intents.folded(text))):
-        entry, slots = _intents()["findings_only"], {"which": but["name"]}
+    if likeliest.intent == "finding_reopen" and not re.search(
+        _whole("<undecides>"), intents.folded(text)
+    ):
+        return None
+    if likeliest.intent == "key_image" and _DENIES.search(intents.folded(text)):
+        entry = _intents()["key_image_off"]
+    if _is_turned_otherwise(likeliest.intent, intents.folded(text)):
+        return None
     try:
         far = _LENGTH.search(text) if likeliest.intent in _BY_LENGTH else None
         if likeliest.intent == "position_z" and not _ways(text):
@@ -506,12 +591,39 @@ def _guessed(text: str) -> _Learned | None:
         r"{(\w+)}", lambda slot: slots.get(slot[1], ""), entry["german" if german else "english"]
     )
     words = " ".join(said.split())
+    if far is None and entry["tool"] in (named.COMMAND, named.LAYOUT) and _LENGTH.search(text):
+        return None  # "half a cm down" is no layout
     # A length and a direction can mean nothing else.
     return _Learned(calls, 1.0 if far else likeliest.probability, likeliest.familiar, words)
 
 
 def _ways(text: str) -> list[str]:
     return [way for way, words in _UP_AND_DOWN.items() if re.search(words, text.casefold())]
+
+
+def _is_turned_otherwise(intent: str, text: str) -> bool:
+    """Return whether a text says another angle, or change, than the command makes."""
+    if intent == "window_values":
+        return re.search(r"\b(?:by|um) [-+]?\d", text) is not None
+    numbers = {number.lstrip("0") for number in re.findall(r"-?\d+", text)}
+    if intent == "rotate_180":
+        return not numbers <= {"180", "-180"}
+    return intent.startswith("rotate_") and not numbers <= {"90"}
+
+
+def _only_moved(text: str) -> dict[str, Any] | None:
+    """Return how far to go if a text says nothing else: "go down 1.5 cm"."""
+    length = _LENGTH.search(text)
+    if length is None:
+        return None
+    left = text[: length.start()] + " " + text[length.end() :]
+    for words in _UP_AND_DOWN.values():
+        left = re.sub(_TOWARDS + f"(?:{words})", " ", left.casefold())
+    if set(re.findall(r"[a-zäöüß]+", left.casefold())) - {*_parts()["going_on"].split("|")}:
+        return None
+    with suppress(_NotMeant):
+        return _moved(length, text)
+    return None
 
 
 def _moved(length: re.Match[str], text: str) -> dict[str, Any]:
@@ -544,6 +656,9 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
         for slot in ("w", "c"):
             if named_so := re.search(rf"\b{_whole(f'<{slot}>')}", text):
                 slots[slot] = named_so[slot]
+        if ends := _RANGE.search(text):
+            low, high = (float(one.replace(",", ".")) for one in ends.groups())
+            slots |= {"w": str(high - low), "c": str((low + high) / 2)}
     numbers = [one.text for one in intents.tokens(text) if intents.is_number(one.text)]
     counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
     if counted and "n" not in slots and len(numbers) == 1:
@@ -574,7 +689,7 @@ def _by_patterns(text: str) -> Spoken | None:
     folded = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", folded)
     if (found := _clause(folded)) is not None:
         return _spoken([found], [], folded)
-    if _is_declined(folded):
+    if _is_declined(folded) and not _KEY_IMAGE.search(folded):
         return Spoken((), "")
     calls: list[tuple[SpokenCall, ...]] = []
     rest: list[str] = []
@@ -641,7 +756,7 @@ def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tupl
 def _with_one_more(calls: tuple[SpokenCall, ...], part: str) -> tuple[SpokenCall, ...] | None:
     """Return a call about findings with another name: "accept the heart", "both lungs"."""
     try:
-        name = _which(part)
+        name = _which(part.removesuffix(" ab"))  # "lehne A und B ab"
     except _NotMeant:
         return None
     words = set(words_of(name))
@@ -790,6 +905,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
                 raise _NotMeant
             return -number if kind == "minus" else number
         case "number":
+            if re.search(r"(?<!\w)-\s?\d", text):
+                raise _NotMeant  # there is no slice -3
             return _number(text)
         case "float":
             if digits := re.search(r"[-+]?\d+(?:[.,]\d+)?", text):
@@ -806,7 +923,9 @@ def _value(said: Any, found: dict[str, str]) -> Any:
         case "prior":
             return f"prior {text}".strip()
         case "grid":
-            rows, columns = (found[name] for name in group.split())
+            rows, columns = (found.get(name, "") for name in group.split())
+            if not (rows and columns):
+                raise _NotMeant
             return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
         case "preset":
             if not text:
@@ -826,7 +945,7 @@ def _value(said: Any, found: dict[str, str]) -> Any:
 
 def _points(text: str) -> tuple[tuple[float, ...], ...] | None:
     """Return the point of "column 120 row 300", "(120, 300)" in pixels; None without one."""
-    numbers = tuple(float(one) for one in re.findall(r"\d+(?:\.\d+)?", text))
+    numbers = tuple(float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text))
     if not text:
         return None
     if len(numbers) != 2:
@@ -852,7 +971,7 @@ def _number(text: str) -> int:
 
 def _factor(text: str) -> float:
     """Return how many times something is enlarged: "3x", "200 %", "twice"."""
-    digits = re.search(r"\d+(?:[.,]\d+)?", text)
+    digits = re.search(r"(?<!-)\b\d+(?:[.,]\d+)?", text)
     if digits is None:
         return next((by for word, by in _TIMES.items() if word in text), 0.0) or _number(text)
     value = float(digits.group().replace(",", "."))

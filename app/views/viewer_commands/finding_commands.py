@@ -33,7 +33,7 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
 }
 
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
-_SEVERAL = re.compile(rf"{_AND.pattern}|\b(?:both|beiden?)\b")
+_BOTH = re.compile(r"\b(?:both|beiden?)\b", re.IGNORECASE)
 
 Area = tuple[float, float, float, float]
 XY = tuple[float, float]
@@ -229,13 +229,11 @@ class FindingCommands:
             return [items[one] for one in ids]
         which = str(arguments["which"])
         found = self._findings.named(which, several=True)
-        one = (
-            arguments["action"] not in ("show", "only", "hide")
-            and which.casefold() not in _GROUPS
-            and not _SEVERAL.search(which.casefold())
-        )
-        if len(found) > 1 and one:
-            raise ToolRetry(f"several findings are called “{which}”", remedy=_choices(found))
+        if arguments["action"] not in ("show", "only", "hide"):
+            for name in _AND.split(which):
+                each = self._findings.named(name, several=True) if name != which else found
+                if len(each) > 1 and name.casefold() not in _GROUPS and not _BOTH.search(name):
+                    raise ToolRetry(f"several findings are called “{name}”", remedy=_choices(each))
         return found
 
     def question(self, arguments: JsonDict) -> tuple[str, JsonDict]:

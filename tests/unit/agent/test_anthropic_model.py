@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.llm import anthropic_model
 from app.agent.llm.anthropic_model import AnthropicModel, wire_messages
 from app.agent.llm.base import (
     Call,
@@ -92,7 +93,9 @@ def test_a_run_with_reasoning_two_calls_at_once_and_an_answer(tmp_path: Path):
 
 
 @pytest.mark.parametrize("refuses", ["", "output_config"])
-def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuses: str):
+def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(
+    refuses: str, monkeypatch: pytest.MonkeyPatch
+):
     told = '{"answer": "It is 0.47 [1].", "claims": [{"statement": "The ratio is 0.47", "value": '
     told += '0.47, "unit": "", "side": "", "evidence": "1"}]}'
     hello, answer = [start(), *text(0, "Hi."), *stop()], [start(), *text(0, told[:30], told[30:])]
@@ -102,6 +105,7 @@ def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuse
     result = Message(role="tool", text="0.47", tool="measure", call_id="a", evidence=1)
     tool = ToolSchema("measure", "Measures.", {"type": "object", "properties": {}})
     with AnthropicServer(hello, answer + stop(), answer + stop(), refuses=refuses) as server:
+        monkeypatch.setattr(anthropic_model, "ANTHROPIC_URL", server.url)
         model = model_at(server.url)
         assert drain(model, asked, tools=[tool])[0] == Text("Hi.")
         both = [drain(model, asked, called, result, tools=[tool]) for _ in range(2)]
@@ -116,7 +120,9 @@ def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuse
     # Refused once, it is not asked for again.
     assert shapes == ([False, True, False, False] if refuses else [False, True, True])
     assert all(sent["tools"] for sent in server.requests)
-    if not refuses:
+    if refuses:
+        assert '"claims"' not in str(server.requests[2:])
+    else:
         schema = server.requests[1]["output_config"]["format"]["schema"]
         assert schema["required"] == ["answer", "claims"]
         assert '"claims"' in server.requests[1]["system"]

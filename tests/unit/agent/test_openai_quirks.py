@@ -333,6 +333,7 @@ def test_the_statements_of_an_answer_are_asked_for_once_there_are_results(refuse
     assert shapes == ([False, True, False, False] if refuses else [False, True, True])
     assert all(sent["tools"] for sent in server.requests)
     assert '"claims"' in server.requests[1]["messages"][0]["content"]
+    assert '"claims"' not in str(server.requests[-1]["messages"][0]) or not refuses
     # A server that is neither gets no schema beside its tools.
     with OpenAIServer([text_reply("Fine.")]) as server:
         drain(OpenAIModel(server.url, "m", "key"), asked, called, result, tools=[tool])

@@ -17,7 +17,9 @@ from app.tools.viewer.reading import read
         ("reject the nodule because it's a nipple", "nodule"),
         ("this looks like a mass, reject it", "selected"),
         ("that is no effusion, reject it", "selected"),
-        ("don't reject the effusion, accept it", "selected"),
+        ("no effusion there, that's just breast shadow, so reject it", "effusion"),
+        ("accept the heart and both lungs, they're fine", "heart and both lungs"),
+        ("Akzeptiere Erguss, Rundherd und Atelektase", "erguss and rundherd and atelektase"),
     ],
 )
 def test_it_is_the_finding_that_was_named_before(text: str, which: str):
@@ -40,7 +42,29 @@ def test_the_same_said_twice_is_done_once():
 
 @pytest.mark.parametrize(
     "text",
-    ["don't invert it", "bitte nicht zoomen", "Do not show the prior", "lösche den Herd nicht"],
+    [
+        "don't invert it",
+        "bitte nicht zoomen",
+        "Do not show the prior",
+        "lösche den Herd nicht",
+        # Whether, which and when a finding is to be accepted or rejected must be plain.
+        "don't reject the effusion, accept it",
+        "accept everything except the nodule",
+        "accept all findings, but not the nodule",
+        "alle Befunde akzeptieren außer dem Rundherd",
+        "delete everything but the heart",
+        "accept the left effusion and reject the right one",
+        "reject the nodule unless it is growing",
+        "falls der Rundherd verkalkt ist, lehne ihn ab",
+        "if the nodule is calcified, reject it",
+        "accept the nodule when I say so",
+        "maybe reject the nodule",
+        'he said "reject the nodule"',
+        "before you reject the nodule, show it",
+        "accept neither the nodule nor the mass",
+        "there is a mass and a nodule. reject it.",
+        "accept the nodule. no wait, reject it",
+    ],
 )
 def test_what_is_not_to_be_done_is_no_call(text: str):
     spoken = read(text)
@@ -90,7 +114,18 @@ def test_what_is_meant_for_a_model_is_not_told_to_people():
         ("10 images towards the feet", {"by": 10, "towards": "feet"}),
         ("show only the nodule", {"action": "only", "which": "nodule"}),
         ("hide everything except the heart", {"action": "only", "which": "heart"}),
+        ("hide all findings but the nodule", {"action": "only", "which": "nodule"}),
         ("close all studies", {"command": "close all studies"}),
+        ("2,5 cm nach oben", {"mm": 25.0, "towards": "head"}),
+        ("go down another 15 mm", {"mm": 15.0, "towards": "feet"}),
+        ("go to -85 mm", {"z": -85.0}),
+        ("width 1200, level minus 500", {"width": 1200.0, "center": -500.0}),
+        ("I'd like a window from -100 to 300", {"width": 400.0, "center": 100.0}),
+        ("drop a point at row 300 column 120", {"shape": "point", "points": ((120.0, 300.0),)}),
+        ("not a key image", {"command": "not a key image"}),
+        ("kein Schlüsselbild mehr", {"command": "not a key image"}),
+        ("I'm done with the prior, close it", {"layout": "current"}),
+        ("go to frame 42 but don't start it", {"slice": 42}),
         ("reset the view", {"command": "reset view"}),
     ],
 )
@@ -99,3 +134,18 @@ def test_which_way_what_alone_and_all(text: str, arguments: dict[str, object]):
     assert spoken is not None
     (call,) = spoken.calls
     assert call.arguments == arguments
+
+
+@pytest.mark.parametrize("text", ["rotate 45 degrees", "raise the level by 50", "half a cm down"])
+def test_what_the_viewer_cannot_do_is_not_done_otherwise(text: str):
+    spoken = read(text)
+    assert spoken is None or not spoken.calls
+
+
+def test_all_but_one_are_shown():
+    spoken = read("show everything except the nodule")
+    assert spoken is not None
+    assert [(call.arguments["action"], call.arguments["which"]) for call in spoken.calls] == [
+        ("show", "all"),
+        ("hide", "nodule"),
+    ]
