@@ -65,6 +65,11 @@ class Place:
         return self.dist / ("sightline.exe" if sys.platform == "win32" else "sightline")
 
     @property
+    def left_out(self) -> set[str]:
+        """The packages of language models' makers that this flavour has not."""
+        return {"anthropic"} if self.facts["flavour"] == "viewer" else set()
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The facts of the build."""
         return json.loads((self.dist / "lib/resources/build.json").read_text("utf-8"))
@@ -169,7 +174,8 @@ def contents(place: Place) -> None:
         for path in lib.rglob("*")
         if path.suffix in (".so", ".pyd")
     }
-    missing = [name for name in hidden_imports(REPO) if name not in {*archive.toc, *binary}]
+    held = {*archive.toc, *binary, *place.left_out}
+    missing = [name for name in hidden_imports(REPO) if name not in held]
     for source in (REPO / "resources").rglob("*"):
         copy = lib / source.relative_to(REPO)
         if source.is_file() and not (copy.is_file() and copy.read_bytes() == source.read_bytes()):
@@ -232,9 +238,12 @@ def commands(place: Place) -> None:
 def endpoints(place: Place) -> None:
     """Says that a language model's server does not answer, not that its package is missing."""
     asked = ["ask", "Say hello.", "--base-url", "http://127.0.0.1:9/v1"]
-    for name in ("openai:some", "anthropic:some"):
-        _, told = place.run(*asked, "--llm", name, code=1)
+    for name in {"openai", "anthropic"} - place.left_out:
+        _, told = place.run(*asked, "--llm", f"{name}:some", code=1)
         assert "cannot be reached" in told, told
+    for name in place.left_out:
+        _, told = place.run(*asked, "--llm", f"{name}:some", code=2)
+        assert "full build" in told, told
 
 
 @check
@@ -796,10 +805,11 @@ def removals_noticed(dist: Path, root: Path | None, only: set[str]) -> int:
         missed = 0
         whole: dict[str, bool] = {}
         wanted = {**REMOVALS}
-        if Place(dist, dist, root).facts["flavour"] == "full":
+        there = Place(dist, dist, root)
+        if there.facts["flavour"] == "full":
             wanted |= FULL_REMOVALS
         for number, (what, name) in enumerate(wanted.items()):
-            if only and name not in only:
+            if (only and name not in only) or what in there.left_out:
                 continue
             copy = without(dist, what, Path(folder, str(number)))
             one = next(one for one in (*CHECKS, *FULL) if one.__name__ == name)

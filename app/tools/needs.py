@@ -31,8 +31,8 @@ def missing_package(feature: str, package: str) -> ToolFailed:
     )
 
 
-def how_to_add() -> str:
-    """Return how a user gets the AI packages."""
+def how_to_add(extra: str = "ai") -> str:
+    """Return how a user gets the AI packages, or those of another extra."""
     if getattr(sys, "frozen", False):
         return (
             "This build of Sightline is the viewer without the AI packages: "
@@ -41,7 +41,7 @@ def how_to_add() -> str:
         )
     return (
         "Start it once with `python3 installer/bootstrap.py run` without --viewer-only: that "
-        "adds the AI packages. In an environment of your own: `pip install 'sightline[ai]'`."
+        f"adds them. In an environment of your own: `pip install 'sightline[{extra}]'`."
     )
 
 

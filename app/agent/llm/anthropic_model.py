@@ -22,7 +22,7 @@ from app.agent.llm.text_calls import quoted_data
 from app.agent.messages import Message
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL
-from app.tools.needs import is_installed
+from app.tools.needs import how_to_add, is_installed
 
 _SHAPE = ("output_config", "output_format", "structured output")
 _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -53,9 +53,7 @@ class AnthropicModel(HostedModel):
         if not is_installed(self.package):
             raise UsageError(
                 'Anthropic\'s models need the package "anthropic", which is not installed',
-                remedy="Start it once with `python3 installer/bootstrap.py run` without "
-                "--viewer-only, which adds it; in an environment of your own: "
-                "`pip install anthropic`. Or choose another provider.",
+                remedy=f"{how_to_add('anthropic')} Or choose another provider.",
             )
         super().__init__(
             # The package adds "/v1" itself; people paste it with the address.

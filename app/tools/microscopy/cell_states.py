@@ -6,11 +6,11 @@ components, since distances in the map are distorted.
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -303,7 +303,8 @@ def project(points: Floats, neighbours: int, seed: int) -> Floats:
         from tqdm import tqdm
 
         # With the program's other caches, rather than in ~/.cache/numba.
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_dir() / "numba"))
+        compiling: Any = import_module("numba.core.config")
+        compiling.CACHE_DIR = str(cache_dir() / "numba")
         from umap import UMAP  # compiles for half a minute at its first use
 
         # Its own lock is a semaphore of the system, which outlives the end of this process.

@@ -296,7 +296,7 @@ def test_without_its_package_the_error_names_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(importlib.util, "find_spec", found)
     with pytest.raises(UsageError, match='package "anthropic"') as caught:
         model_at("")
-    assert "pip install anthropic" in caught.value.remedy
+    assert "sightline[anthropic]" in caught.value.remedy
 
 
 def test_where_it_runs():
