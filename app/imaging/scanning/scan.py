@@ -442,14 +442,17 @@ READER_VERSION = 1
 MAX_SNAPSHOTS = 100
 """Results that are remembered; the least recently opened go first."""
 
+UNUSED_S = 30 * 24 * 3600.0
+"""Seconds after which the results of another version are deleted."""
+
 _log = logging.getLogger(__name__)
 
 
 class Index:
     """Scan results on disk, one for each set of opened paths; not thread-safe.
 
-    Results stored by another version of the program's file readers are deleted. Disk errors are
-    only logged.
+    Each version of the program's file readers has a folder of its own, as two may run at once; the
+    folder of one that nobody has started for a month is deleted. Disk errors are only logged.
     """
 
     def __init__(self, folder: Path, version: str | None = None) -> None:
@@ -459,8 +462,9 @@ class Index:
                 if not place.is_dir():
                     _remove(place)
                     place.mkdir(parents=True, mode=0o700, exist_ok=True)
+            os.utime(self._folder)
             for other in folder.iterdir():
-                if other != self._folder:
+                if other != self._folder and time.time() - other.stat().st_mtime > UNUSED_S:
                     _remove(other)
 
     def snapshot(self, roots: Sequence[Path]) -> Snapshot | None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,12 +201,24 @@ def test_members_of_an_archive_that_took_anothers_place_are_read_again(
             assert (frame.ref.sop_instance_uid, frame.stored[0, 0]) == (uid, int(uid[-1]))
 
 
-def test_what_other_readers_have_read_is_forgotten(file: Path):
+def test_what_other_readers_have_read_is_not_used(file: Path):
     old = Index(file, "1")
     remember(old, Path("/a"))
     assert old.snapshot([Path("/a")]) is not None
     new = Index(file, "2")
     assert new.snapshot([Path("/a")]) is None
+    # Two versions may run at once.
+    assert old.snapshot([Path("/a")]) is not None
+
+
+def test_what_nobody_has_started_for_a_month_is_deleted(file: Path):
+    old = Index(file, "1")
+    remember(old, Path("/a"))
+    (folder,) = file.iterdir()
+    month_ago = time.time() - scan_module.UNUSED_S - 60
+    os.utime(folder, (month_ago, month_ago))
+    Index(file, "2")
+    assert not folder.exists()
 
 
 def test_the_version_changes_with_any_source_of_the_imaging_code(
