@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app import paths
-from app.errors import SightlineError, UsageError
+from app.errors import FileProblem, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, Progress, ToolFailed
 from app.tools.models.cards import ModelCard, cards
 from app.tools.models.downloads import (
@@ -80,9 +80,15 @@ class ModelStore:
         return ModelPaths(wanted, self.folder, self._shipped)
 
     def has(self, name: str) -> bool:
-        """Return True if all required files of a model exist; their contents are not checked."""
+        """Return True if all required files of a model exist; their contents are not checked.
+
+        Where the user may not look, it counts as there: who uses it is told why that fails.
+        """
         known = self.cards.get(name)
-        return known is not None and not self._recovered_place(known).missing()
+        try:
+            return known is not None and not self._recovered_place(known).missing()
+        except FileProblem:
+            return True
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
         """Return the installed model `wanted`, or None if a required file is missing.
@@ -320,9 +326,21 @@ class ModelStore:
             yield places
 
     def _recovered_place(self, wanted: ModelCard) -> ModelPaths:
-        """Return a model's place, after undoing a replacement that a kill cut off."""
+        """Return a model's place, after undoing a replacement that a kill cut off.
+
+        Raises:
+            FileProblem: The user may not read the models folder.
+        """
         place = self.paths_of(wanted)
-        if not wanted.embedded and is_aside(place) and place.missing():
+        try:
+            aside = not wanted.embedded and is_aside(place) and bool(place.missing())
+        except PermissionError as error:
+            raise FileProblem(
+                "you may not read the folder of the models",
+                subject=str(self.folder),
+                remedy=f"Ask who made it to run `chmod -R a+rX {self.folder}`.",
+            ) from error
+        if aside:
             with self._changing.held_if_free() as held:
                 if held:
                     recover(place)
