@@ -759,7 +759,7 @@ REMOVALS = {
     "app.records.fhir_reading": "record",
     "anthropic": "endpoints",
     "openjpeg": "compressions",
-    "lib/imagecodecs/_jpegsof3.*": "compressions",
+    "lib/imagecodecs/_imcd.*": "other_formats",
     "lib/imagecodecs/_lerc.*": "other_formats",
     "lib/highdicom/_standard/*": "export",
     "lib/data_store/data/RG1_UNCR.dcm": "demo_question",
