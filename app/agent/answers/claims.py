@@ -125,7 +125,7 @@ _PAST = re.compile(
 )
 """Words of sentences that may speak of an earlier image, if they name none."""
 _CHANGE = re.compile(
-    r"\b(?:from|then|than|since|both|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
+    r"\b(?:from|then|than|since|both|neither|weder|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
     r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
     r"seit|beide\w*|zwischen|gestiegen|stieg|gefallen|fiel|zugenommen|abgenommen|veränder\w*|"
     r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
@@ -150,6 +150,10 @@ _MODALITIES = {
 """Words by which an image is spoken of, and the modalities that they mean."""
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
+_BOX = re.compile(r"\bbox\w* \[?" + r", ".join([r"(-?\d+(?:\.\d+)?)"] * 4))
+_TABLE_HEAD = re.compile(
+    r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
+)
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
 _HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
@@ -174,7 +178,9 @@ _DECLINED = re.compile(
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
     r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
     r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
-    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis)|\bob\b|\bkann ich nicht\b"
+    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
+    r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
+    r"|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
@@ -323,11 +329,18 @@ class Claims:
             if _HEADING.fullmatch(text[part].strip()):
                 self._headed = max(self._images_named(text[part]), default=(0, False))[1]
                 self._carried = False
+            is_head = _HEADING.fullmatch(text[part].strip()) or _TABLE_HEAD.match(text, part.start)
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
+                if is_head and why == self._unsupported() and self._names_no_finding(text[part]):
+                    continue
                 stop = part.start + place
                 parts += [text[at:stop], f" {self._mark(why)}"]
                 at = stop
         return "".join([*parts, text[at:]])
+
+    def _names_no_finding(self, heading: str) -> bool:
+        """Return whether a heading, or the head of a table, is a topic: "Medication"."""
+        return all(is_generic(key) for key in findings_in(heading).values())
 
     def _mark(self, why: str) -> str:
         return mark(why, german=self._director.asked_in_german)
@@ -598,8 +611,10 @@ class Claims:
         """
         key, text = next(iter(items.items()))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
-        alike = shared(words, items.values())
-        others = [shared(words, [told]) for one, told in every.items() if one not in items]
+        alike = shared(words, map(_without_dates, items.values()))
+        others = [
+            shared(words, [_without_dates(told)]) for one, told in every.items() if one not in items
+        ]
         own, other = organs_in(" . ".join(items.values())), organs_in(words)
         shown = subjects_in(words, _statement_words(self._plans))
         number = int(key.partition(".")[0])
@@ -640,6 +655,12 @@ class Claims:
             if any(parts.get(whole, part) != part for whole, part in parts_of(text).items()):
                 return f"{key} is {text}"
         own = [one for text in items.values() for one in figures_in_text(text)]
+        own += [
+            Figure(abs(float(one) - float(other)), "px")
+            for text in items.values()
+            for box in _BOX.finditer(text)
+            for one, other in ((box[1], box[3]), (box[2], box[4]))
+        ]
         if not said or not own:
             return ""
         right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
@@ -710,6 +731,8 @@ class Claims:
             told = {key: value for key, value in message.data.items() if key != "items"}
             for part in (told, item.call.arguments):
                 yield from figures_in(part, source=number)
+            for left, top, right, bottom in _boxes_in(told):
+                yield from (Figure(abs(one), "px", number) for one in (right - left, bottom - top))
             lengths = (v for v in message.output.values() if isinstance(v, list | dict))
             yield from (Figure(float(len(cast("Any", v))), "", number) for v in lengths)
             tool = self._director.tool(item.call.name)
@@ -1059,6 +1082,11 @@ def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _without_dates(text: str) -> str:
+    """Return a text without its dates, whose parts are no figures of their own."""
+    return _blanked(text, _DATE.finditer(text))
+
+
 def _share_of(found: re.Match[str], figures: str) -> bool:
     """Return whether a figure is the percentage that the same sentence tells as "9 of 186"."""
     said, decimals = value_of(found)
@@ -1085,6 +1113,20 @@ def _times_in(text: str) -> Iterator[tuple[int, int]]:
 def _dates(text: str) -> Iterator[frozenset[int]]:
     for found in _DATE.finditer(text):
         yield frozenset(int(part) for part in found.groups() if part and part.isdigit())
+
+
+def _boxes_in(value: Any) -> Iterator[list[float]]:
+    """Yield the boxes in a result: four numbers under a name with "box" in it."""
+    if isinstance(value, Mapping):
+        for key, one in cast("Mapping[str, Any]", value).items():
+            numbers = isinstance(one, list) and all(isinstance(n, int | float) for n in one)
+            if "box" in str(key) and numbers and len(one) == 4:
+                yield one
+            else:
+                yield from _boxes_in(one)
+    elif isinstance(value, list):
+        for one in cast("list[Any]", value)[:_MOST_STRINGS]:
+            yield from _boxes_in(one)
 
 
 @lru_cache(maxsize=512)

@@ -28,6 +28,13 @@ _SIDES = {
 }
 _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
+_OF_IMAGE = re.compile(
+    r"\b(?:left|right)(?:[ -]hand)? (?:half|side|part|edge) of the"
+    r" (?:image|picture|film|screen|radiograph)"
+    r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
+    r"|\b(?:links|rechts) im bild\b",
+    re.IGNORECASE,
+)
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
 _PHRASES = (
     (
@@ -52,7 +59,7 @@ _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
     r"there (?:is|are|was|were)|vorhanden|sichtbar|erkennbar|nachweisbar|zeigt|gefunden|markiert|"
-    r"liegt|findet|besteht)\b",
+    r"liegt(?! bei)|findet|besteht)\b",
     re.IGNORECASE,
 )
 _STATE = re.compile(
@@ -299,7 +306,11 @@ def _figures(text: str) -> tuple[float, ...]:
 
 
 def sides_of(text: str) -> frozenset[str]:
-    """Return which of "left" and "right" a text names; both for "bilateral" and the like."""
+    """Return which of "left" and "right" a text names; both for "bilateral" and the like.
+
+    The right half of the image is no side of the patient.
+    """
+    text = _OF_IMAGE.sub(" ", text)
     named = frozenset(side for side, pattern in _SIDES.items() if pattern.search(text))
     both = _BOTH.search(text)
     if both is None or (len(named) == 1 and not re.fullmatch(_BILATERAL, both[0], re.I)):
@@ -316,21 +327,23 @@ def _denials(clause: str) -> Iterator[tuple[str, str, bool]]:
     if predicate < 0:
         predicate = next((i for i, w in enumerate(low) if w.endswith(("n't", "n’t"))), -1)
     empty = _words("NOISE") | _words("VERBS") | _words("OPEN")
-    behind = [word for word in low[predicate + 1 :] if word not in _words("OPEN") | _words("VERBS")]
+    passed = _words("OPEN") | _words("VERBS") | {"both", "beide", "beiden", "either"}
+    behind = [word for word in low[predicate + 1 :] if word not in passed]
     existence = predicate >= 0 and (not behind or behind[0] in _words("NOISE"))
     if predicate < 0 and low and low[-1] in _words("NO"):  # "effusion: no"
         existence, predicate = True, len(low)
-    after_no = False
+    after_no = named = False
     for place, word in enumerate(low):
         if word in _words("NO"):
-            after_no = True
+            after_no, named = True, False
             continue
-        if word in _words("VERBS"):
+        if word in _words("VERBS") and named:  # but "neither image has an effusion"
             after_no = False
         if word in _words("NOT") | empty or len(word) < 3 or word.endswith(("n't", "n’t")):
             continue
         if any(pattern.fullmatch(word) for pattern in _SIDES.values()) or _BOTH.fullmatch(word):
             continue
+        named = True
         no = after_no or (predicate >= 0 and (place > predicate or existence))
         yield word, concepts.get(found[place].start(), ""), no
 

@@ -41,7 +41,9 @@ ANSWERS = [(name, row) for name, data in SETS.items() for row in data["answer"]]
 FILM = {"id": "image-1", "path": "/a/current.dcm", "kind": "dicom", "modality": "DX", "view": "PA"}
 FILMS = (
     FILM | {"rows": 1024, "columns": 1024, "study_date": "2024-05-14"},
-    FILM | {"id": "image-2", "path": "/a/prior.dcm", "study_date": "2022-03-02"},
+    FILM
+    | {"id": "image-2", "path": "/a/prior.dcm", "study_date": "2022-03-02"}
+    | {"spacing_mm": [0.143, 0.143]},
 )
 IMAGES = {"current": "image-1", "other": "image-2"}
 KINDS = {
