@@ -11,9 +11,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from functools import cache
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -26,12 +27,52 @@ MANY = 10_000
 
 _NEVER = 2**31 - 1
 
+COLLECT_EVERY_MS = 100
+FULL_EVERY_S = 60.0
+"""Seconds between full collections; Python's own come when a quarter of all objects is new."""
+
 
 @cache
 def freeze_startup_objects() -> None:
     """Exclude the objects that exist now from garbage collection; later calls have no effect."""
     gc.collect()
     gc.freeze()
+
+
+class WindowCollector(QObject):
+    """Collects garbage on the GUI thread only, between its events, instead of wherever it is due.
+
+    A collection on another thread may delete a widget: Qt then holds a lock and waits for the
+    interpreter, while the GUI thread has the interpreter and waits for that lock. The window stops
+    for good. (Seen with PySide6 6.11, while a worker thread read XML.)
+
+    Until `stop`, Python's own collections are off.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._next_full = time.monotonic() + FULL_EVERY_S
+        self._timer = QTimer(self, interval=COLLECT_EVERY_MS)
+        self._timer.timeout.connect(self._collect)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Leave it to Python again."""
+        self._timer.stop()
+        gc.enable()
+
+    def _collect(self) -> None:
+        young, middle, old = (
+            count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)
+        )
+        if old and time.monotonic() >= self._next_full:
+            gc.collect()
+            self._next_full = time.monotonic() + FULL_EVERY_S
+        elif middle:
+            gc.collect(1)
+        elif young:
+            gc.collect(0)
 
 
 class CollectionPause:

@@ -65,7 +65,12 @@ def view(request: ViewRequest) -> int:
         shot = shot if shot.suffix else shot.with_suffix(".png")
         check_target(shot, request.paths, replace=request.force)
         request = replace(request, screenshot=shot)
-    from app.views.application import create_application, needs_offscreen, use_offscreen
+    from app.views.application import (
+        WindowCollector,
+        create_application,
+        needs_offscreen,
+        use_offscreen,
+    )
 
     if needs_offscreen():
         if request.screenshot is None:
@@ -88,11 +93,13 @@ def view(request: ViewRequest) -> int:
     window.show()
     if not has_files:
         window.shown.connect(program.decoder.warm)
+    collector = WindowCollector(application)
     try:
         return application.exec()
     finally:
         window.quit()
         program.close()
+        collector.stop()
 
 
 def build_window(program: Program, request: ViewRequest) -> MainWindow:

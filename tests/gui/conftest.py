@@ -161,6 +161,15 @@ def _spared_collector() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _collected_on_the_gui_thread() -> Iterator[None]:
+    """As `views.application.WindowCollector` does it; a collection on a thread may hang."""
+    gc.disable()
+    yield
+    gc.collect(1)
+    gc.enable()
+
+
+@pytest.fixture(autouse=True)
 def _measured(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every test that uses the application is measured, and has a limit; see `heartbeat`."""
     if "qapp" not in request.fixturenames:

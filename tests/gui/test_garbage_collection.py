@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.views.application import CollectionPause
+from app.views.application import CollectionPause, WindowCollector
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
@@ -29,6 +30,7 @@ def thresholds() -> Iterator[None]:
     """The usual ones before a test, and afterwards whatever it leaves."""
     before = gc.get_threshold()
     gc.set_threshold(*USUAL)
+    gc.enable()
     yield
     gc.set_threshold(*before)
 
@@ -133,3 +135,31 @@ def test_what_is_many_is_not_looked_at_again_and_yet_given_back(
         window.close()
         window.deleteLater()
         decoder.close()
+
+
+def test_the_window_collects_on_its_own_thread_only(qapp: QApplication, wait_until: WaitUntil):
+    where: list[Thread] = []
+
+    def told(phase: str, _facts: object) -> None:
+        if phase == "start":
+            where.append(current_thread())
+
+    def make_rings() -> None:
+        for _ in range(5_000):
+            ring: list[object] = []
+            ring.append(ring)
+
+    collector = WindowCollector(qapp)
+    try:
+        gc.callbacks.append(told)
+        worker = Thread(target=make_rings)
+        worker.start()
+        worker.join()
+        assert where == []
+        wait_until(lambda: bool(where))
+        assert set(where) == {main_thread()}
+    finally:
+        gc.callbacks.remove(told)
+        collector.stop()
+        collector.deleteLater()
+    assert gc.isenabled()
