@@ -151,6 +151,12 @@ _MODALITIES = {
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
 _BOX = re.compile(r"\bbox\w* \[?" + r", ".join([r"(-?\d+(?:\.\d+)?)"] * 4))
+_NONE_OF = re.compile(r"\b(?:none of|neither|keine[rsn]? (?:der|von)|weder)\b", re.IGNORECASE)
+_MARKERS = re.compile(
+    r"\binflammat\w+ (?:marker|parameter|value)s?\b|\bentzündungs(?:marker|werte?|parameter)n?\b",
+    re.IGNORECASE,
+)
+"""Names of laboratory values that sound like findings."""
 _TABLE_HEAD = re.compile(
     r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
 )
@@ -421,6 +427,9 @@ class Claims:
             self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
             cited_so_far.update(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
+            words = _MARKERS.sub(" ", words)
+            if _NONE_OF.search(plain[: part.start]):
+                words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
                 told += self._of_words(words, part, cited_so_far, right=part.end not in wrong)
@@ -447,7 +456,8 @@ class Claims:
         A finding in it may rest on what was cited `before`: "this tumour".
         """
         items = self._items_of_part(part)
-        if against := self._contradiction(words, part, items):
+        against = self._contradiction(words, part, items)
+        if against and (right or not re.match(r"[\d.]+ is ", against)):
             yield against
             return
         if right and (found := self._of_item(words, items)):

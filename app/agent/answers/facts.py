@@ -32,7 +32,8 @@ _OF_IMAGE = re.compile(
     r"\b(?:left|right)(?:[ -]hand)? (?:half|side|part|edge) of the"
     r" (?:image|picture|film|screen|radiograph)"
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
-    r"|\b(?:links|rechts) im bild\b",
+    r"|\b(?:links|rechts) im bild\b"
+    r"|\b(?:left|right)\b(?=[^.;]{0,25}\bwhich is the patient's (?:left|right))",
     re.IGNORECASE,
 )
 _LIMIT = r"(?:\w+ ){0,3}(?:threshold|cut-?off|schwelle\w*|grenzwert\w*)\b"
