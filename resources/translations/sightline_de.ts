@@ -1876,6 +1876,11 @@
             <translation>Bitten Sie den Administrator dieses Computers um das Leserecht für den Ordner.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>Ask who made it to run `chmod -R a+rX {0}`.</source>
+            <translation>Wer ihn angelegt hat, soll `chmod -R a+rX {0}` ausführen.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/mcp/servers.py" />
             <source>Ask whoever runs the server.</source>
             <translation>Fragen Sie, wer den Server betreibt.</translation>
@@ -12215,11 +12220,6 @@
             <translation>Steht bei dem, was Sie annehmen, bearbeiten oder ablehnen. Leer: Ihr Anmeldename.</translation>
         </message>
         <message>
-            <location filename="../../app/agent/llm/anthropic_model.py" />
-            <source>Start it once with `python3 installer/bootstrap.py run` without --viewer-only, which adds it; in an environment of your own: `pip install anthropic`. Or choose another provider.</source>
-            <translation>Starten Sie einmal mit `python3 installer/bootstrap.py run` ohne --viewer-only, dann wird es ergänzt; in einer eigenen Umgebung: `pip install anthropic`. Oder wählen Sie einen anderen Anbieter.</translation>
-        </message>
-        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>Starting the model. This can take half a minute…</source>
             <translation>Das Modell startet. Das kann eine halbe Minute dauern…</translation>
@@ -15959,6 +15959,11 @@
             <translation>Sie dürfen es nicht lesen (Zugriff verweigert)</translation>
         </message>
         <message>
+            <location filename="../../app/tools/models/store.py" />
+            <source>you may not read the folder of the models</source>
+            <translation>Sie dürfen den Ordner der Modelle nicht lesen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/chat/plan_view.py" />
             <source>you took it out of the plan</source>
             <translation>von Ihnen aus dem Plan genommen</translation>
@@ -16370,6 +16375,11 @@
             <location filename="../../app/imaging/reading/dicom_image.py" />
             <source>{0} of {1} tiles are damaged and left empty</source>
             <translation>{0} von {1} Kacheln sind beschädigt und bleiben leer</translation>
+        </message>
+        <message>
+            <location filename="../../app/agent/llm/anthropic_model.py" />
+            <source>{0} Or choose another provider.</source>
+            <translation>{0} Oder wählen Sie einen anderen Anbieter.</translation>
         </message>
         <message>
             <location filename="../../app/records/fhir_server.py" />

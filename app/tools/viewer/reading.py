@@ -541,9 +541,10 @@ def _read_clause(clause: str) -> _Learned | None:
 
 
 def _is_stated(clause: str) -> bool:
-    """Return whether a clause commands nothing: "no effusion there"."""
+    """Return whether a clause states something: "no effusion there", not "count the nuclei"."""
     likeliest = intents.guess(clause)
-    return likeliest.intent == NONE and likeliest.probability >= _LIKELY
+    states = re.match(_whole("<states>"), intents.folded(clause).strip()) is not None
+    return states and likeliest.intent == NONE and likeliest.probability >= _LIKELY
 
 
 def _subject(clause: str) -> str:
