@@ -415,8 +415,10 @@ def _read(text: str) -> Spoken | None:
     learned = _learned(text)
     if by_patterns is None:
         return learned
-    if any(map(_decides, by_patterns.calls)):
-        return by_patterns
+    if decisions := [call for call in by_patterns.calls if _decides(call)]:
+        # "Accept the nodule and on to the effusion": the same decisions, and nothing left over.
+        same = learned is not None and decisions == [c for c in learned.calls if _decides(c)]
+        return learned if same else by_patterns
     if learned is None or not learned.calls or not _names_are_known(learned):
         return by_patterns
     # What is left of the text is told rather than lost.
@@ -493,7 +495,8 @@ def _learned(text: str) -> Spoken | None:
         calls = tuple(call for one in parts for call in one.calls)
         sure = all(one.is_sure for one in parts)
         # Nobody looks at a finding that was decided by mistake.
-        return Spoken(calls, sure=sure) if sure or not any(map(_decides, calls)) else Spoken(())
+        plain = all(one.is_sure for one in parts if any(map(_decides, one.calls)))
+        return Spoken(calls, sure=sure) if plain else Spoken(())
     if whole is None:
         return None
     likely = _LIKELY if whole.familiar else _LIKELY_OF_NEW_WORDS
