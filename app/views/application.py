@@ -63,6 +63,7 @@ class WindowCollector(QObject):
         gc.enable()
 
     def _collect(self) -> None:
+        gc.disable()  # whoever paused it meanwhile has let it go again
         young, middle, old = (
             count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)
         )

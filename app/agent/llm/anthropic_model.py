@@ -64,8 +64,8 @@ class AnthropicModel(HostedModel):
             bounds or Bounds(),
         )
         self._shapes_answers = self._at.host == host_of(ANTHROPIC_URL)
-        """Whether the model takes a schema for answers, as far as is known; others' servers may
-        refuse it in words of their own."""
+        """Whether a schema for answers is sent: to Anthropic's own server, until a model refuses it
+        (other servers refuse it in words of their own)."""
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
         shaped = self._shapes_answers and rests_on_results(messages)

@@ -74,7 +74,7 @@ class OpenAIModel(HostedModel):
         # Other servers refuse a schema beside tools (llama.cpp), or call none then (vLLM).
         own = host_of(self._base_url) == host_of(OPENAI_URL)
         self._shapes_answers = self._form == "native" and (own or bool(self._api_version))
-        """Whether the endpoint takes a schema for answers beside its own tool calls."""
+        """Whether a schema for answers is sent beside the tools, until a model refuses it."""
 
     def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ChatAssembly:
         return ChatAssembly(self._at, self._bounds, self._filter(messages, tools))

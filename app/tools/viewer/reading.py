@@ -83,7 +83,7 @@ _BUT = re.compile(
     r"\b(?:except(?: for)?|apart from|other than|ausser|bis auf"
     r"|(?<=\ball )but|(?:all|every)\b[^,.]{1,24}? but|everything but) (?P<name>[^,.]+)"
 )
-"""What comes after "all but": "hide everything except the nodule"."""
+"""An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'re|'s| are| is| sind| ist)\b")
@@ -474,7 +474,7 @@ class _Learned:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What it does, roughly, whatever the numbers and names."""
+        """The kind of command, without its numbers and names: two of one kind are one command."""
         call = self.calls[0]
         said = call.arguments
         if call.tool == named.WINDOW and said.keys() & {"center", "width"}:
