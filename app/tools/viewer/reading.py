@@ -454,7 +454,8 @@ def _without_denials(text: str) -> str:
     """Return a text without the clauses that only say what not to do, if there are others."""
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
     kept = [one for one in clauses if not _ONLY_DENIES.match(one.casefold())]
-    return ", ".join(kept) if 0 < len(kept) < len(clauses) else text
+    # To part a question would lose its mark.
+    return ", ".join(kept) if 0 < len(kept) < len(clauses) and "?" not in text else text
 
 
 def _names_are_known(spoken: Spoken) -> bool:
