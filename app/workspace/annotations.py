@@ -38,13 +38,14 @@ class CommandStack:
         self._undone: list[Command] = []
         self.changed: Signal[()] = Signal()
 
-    def push(self, command: Command, joint: str = "") -> None:
+    def push(self, command: Command, joint: str = "", *, performed: bool = False) -> None:
         """Perform a command and remember it for undo; commands that could be redone are dropped.
 
         Commands in a row with the same non-empty `joint` are undone at once, as the steps of a key
-        that is held down.
+        that is held down. One that was `performed` already is only remembered.
         """
-        command.do()
+        if not performed:
+            command.do()
         if self._run_id:
             command = replace(command, run_id=self._run_id)
         if joint and joint == self._joint and self._done and not self._undone:

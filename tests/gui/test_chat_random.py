@@ -128,7 +128,7 @@ class Rig:
     def _invert(self, _args: Any, context: ToolContext) -> ToolResult:
         assert context.viewer is not None
         answer = context.viewer.do(named.COMMAND, {"command": "invert"}, context)
-        return ToolResult(answer.text, {}, {})
+        return ToolResult(answer.summary, {}, {})
 
     def _hear(self, event: RunEvent) -> None:
         self.events.append(event)
@@ -204,6 +204,7 @@ class Rig:
                 assert {self.thread_of[text] for text in said} <= {info.thread_id}
         if self.dock.thread is not None:
             shown = {one.run_id for one in self.dock.conversation.runs}
+            shown.discard("")  # a run that was stopped before it started
             assert shown <= {*self.dock.thread.run_ids}
         commands, after = self.workspace.commands, self.seen()
         count = len(commands._done)

@@ -47,6 +47,10 @@ FIFTH = _commands("blind_commands_fifth.toml")
 SIXTH = _commands("blind_commands_sixth.toml")
 EVERY = (*COMMANDS, *AGAIN, *THIRD, *FOURTH, *FIFTH, *SIXTH)
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
+_SETS = [
+    pytest.param(COMMANDS, id="first"),
+    pytest.param(EVERY[len(COMMANDS) :], id="later", marks=pytest.mark.slow),
+]
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
 _WRONG = frozenset(
@@ -274,7 +278,9 @@ def _is_marked(room: Room, before: Before, value: dict[str, Any]) -> bool:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("commands", _SETS)
 def test_the_commands_do_what_is_said(
+    commands: Sequence[dict[str, Any]],
     scene: str,
     qapp: QApplication,
     tmp_path: Path,
@@ -285,7 +291,7 @@ def test_the_commands_do_what_is_said(
     failed: dict[str, str] = {}
     room = Room(scene, tmp_path, wait_until)
     try:
-        for command in (one for one in EVERY if one["context"] == scene):
+        for command in (one for one in commands if one["context"] == scene):
             room.begin(command.get("start", {}))
             before = look(room)
             room.ask(command["text"])

@@ -212,6 +212,7 @@ class Room:
         """Show the scene as it is described, with the differences in `start`."""
         window, workspace = self.window, self.workspace
         layout, scene = workspace.layout, self.scene
+        window.canvas.scroller.pause()
         workspace.annotations.forget([one.finding.id for one in workspace.annotations.all()])
         window.links.set_link("scroll", on=False)
         if layout.maximised:
@@ -229,7 +230,6 @@ class Room:
             self._show(1, other.instances[0])
             layout.activate(layout.viewports[0])
         canvas = window.canvas
-        canvas.scroller.pause()
         canvas.scroller.speed = 1.0
         for one in window.viewports.frames:
             one.canvas.set_detail(Detail.ALL)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from PySide6.QtCore import QObject, QTimer
 
 from app.errors import Cancelled, SightlineError, unexpected
+from app.imaging.types import Instance
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
 from app.tools.viewer import reading
@@ -59,6 +60,23 @@ class _View:
     playing: tuple[bool, ...]
     details: tuple[Detail, ...]
     switches: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a command has changed, at first what it did at once; then also what came with pixels.
+
+    Attributes:
+        acquired: The images that the viewports show once it is done.
+        pushed: Whether it is on the undo stack.
+        undone: Whether the user has undone it meanwhile.
+    """
+
+    before: _View
+    after: _View
+    acquired: tuple[Instance | None, ...]
+    pushed: bool = False
+    undone: bool = False
 
 
 class ViewerCommands(QObject):
@@ -184,8 +202,11 @@ class ViewerCommands(QObject):
         with self._workspace.commands.of_run(context.run_id):
             made = self._do[command](arguments, context)
         self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
-        stepless = arguments.get("command") in ("undo", "redo")
-        self._when_shown(partial(self._finish, before, told, made, stepless, context, answer))
+        change = None
+        if arguments.get("command") not in ("undo", "redo"):
+            change = _Change(before, self._view(), self._acquired())
+            self._remember(change, context)
+        self._when_shown(partial(self._finish, change, told, made, context, answer))
 
     # Whose study
 
@@ -225,28 +246,41 @@ class ViewerCommands(QObject):
 
     def _finish(
         self,
-        before: _View,
+        change: _Change | None,
         told: Told,
         made: ViewerAnswer | None,
-        stepless: bool,
         context: ToolContext,
         answer: Future[ViewerAnswer],
     ) -> None:
-        after, commands = self._view(), self._workspace.commands
-        if not stepless and before != after:
-            step = Command(
-                tr("Change what is shown"),
-                partial(self._show_view, after),
-                partial(self._show_view, before),
-            )
-            with commands.of_run(context.run_id):
-                commands.push(step)
-        if not stepless:
-            commands.join_run(context.run_id, tr("What the assistant did"))
+        # If the user shows another image meanwhile, that is no part of the command's step.
+        if change is not None and not change.undone and self._acquired() == change.acquired:
+            change.after = self._view()
+            self._remember(change, context)
         if made is None:
             state = self.shown.state(self._mine(context))
             made = ViewerAnswer(self.shown.change(told), {"viewports": state["viewports"]})
         answer.set_result(made)
+
+    def _remember(self, change: _Change, context: ToolContext) -> None:
+        """Put a change on the undo stack, at once, since the user may undo before its pixels come.
+
+        With what the run did before it makes one step, and so do marks that it has made.
+        """
+
+        def redo() -> None:
+            change.undone = False
+            self._show_view(change.after)
+
+        def undo() -> None:
+            change.undone = True
+            self._show_view(change.before)
+
+        commands = self._workspace.commands
+        if not change.pushed and change.before != change.after:
+            change.pushed = True
+            with commands.of_run(context.run_id):
+                commands.push(Command(tr("Change what is shown"), redo, undo), performed=True)
+        commands.join_run(context.run_id, tr("What the assistant did"))
 
     def end_run(self, run_id: str) -> None:
         """Join what a run did to one step, with the findings that came after its last command."""
@@ -282,6 +316,9 @@ class ViewerCommands(QObject):
             tuple(one.detail if one else Detail.ALL for one in canvases),
             self._views.switched_on(),
         )
+
+    def _acquired(self) -> tuple[Instance | None, ...]:
+        return tuple(one.acquired for one in self._workspace.layout.viewports)
 
     def _show_view(self, view: _View) -> None:
         now = self._view()
