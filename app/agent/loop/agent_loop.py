@@ -229,6 +229,7 @@ class _Run:
         self.rules = RuleAnswers(
             director=self.director,
             work=self._work,
+            ask=self._ask_together,
             announce=self._set_plan,
             ready=self._while_held,
             order=self.plan.order,
@@ -547,7 +548,7 @@ class _Run:
         waiting = deque(calls)
         stop: Stop | None = None
         try:
-            await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
+            await self._ask_together(calls)
             while waiting and stop is None:
                 await self._while_held()
                 turn = self.director.turn(waiting)
@@ -563,6 +564,9 @@ class _Run:
         if stop is not None:
             self.transcript.end_calls(f"Not run: {stop.text}.")
         return stop
+
+    async def _ask_together(self, calls: Sequence[ToolCall]) -> None:
+        await self.calls.ask_together([c for c in calls if not self.director.bars(c)])
 
     def _start(self) -> None:
         request, model = self.request, self.agent.model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from app.agent.answers.german import in_german
@@ -214,6 +214,7 @@ class RuleAnswers:
 
     Attributes:
         work: Makes calls.
+        ask: Asks the user once about several calls that are to come.
         announce: Shows the plan.
         ready: Returns once the user lets the next step begin.
         order: Returns the numbers of the steps to make, in their order, once the plan was
@@ -223,12 +224,15 @@ class RuleAnswers:
 
     director: Director
     work: Work
+    ask: Callable[[Sequence[ToolCall]], Awaitable[None]]
     announce: Callable[[Plan], None]
     ready: Callable[[], Awaitable[None]]
     order: Callable[[], Sequence[int]]
     alone: Callable[[str], bool]
     emitter: Emitter
     transcript: Transcript
+    _asked: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
+    """The calls that the user was asked about, by their steps."""
 
     @property
     def own_text(self) -> str:
@@ -258,6 +262,7 @@ class RuleAnswers:
             await self.ready()
             now: Progress | None = Progress({}, (), plan.notes)
             if plan.steps:
+                await self._ask_together(plan)
                 found, wanted = director.planned_results(), self.order()
                 now = next_calls(
                     director.intent, found, certain=certain, wanted=wanted, alone=self.alone
@@ -294,8 +299,26 @@ class RuleAnswers:
         head = IN_PLACE if failed is None else _in_place_of_failed(failed)
         return self._told(now, head) if ran and now is not None else None
 
+    async def _ask_together(self, plan: ToolPlan) -> None:
+        """Ask once about all steps of a plan whose arguments are known before it begins."""
+        if self._asked or self.director.planned_results():
+            return
+        for number in self.order():
+            step = plan.steps[number - 1]
+            found = resolve(step, plan.steps, {}, self.director.intent.scene)
+            if not isinstance(found, BlockedStep):
+                step = replace(step, arguments=found.arguments)
+                self._asked[number] = self.director.rules_call(number, step)
+        await self.ask(list(self._asked.values()))
+
     def _calls(self, now: Progress) -> list[ToolCall]:
-        return [self.director.rules_call(number, step) for number, step in now.calls.items()]
+        return [self._call(number, step) for number, step in now.calls.items()]
+
+    def _call(self, number: int, step: Step) -> ToolCall:
+        asked = self._asked.get(number)
+        if asked is not None and asked.arguments == step.arguments:
+            return asked
+        return self.director.rules_call(number, step)
 
     def _told(self, ended: Progress, head: str = "") -> str:
         director, intent = self.director, self.director.intent

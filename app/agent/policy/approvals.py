@@ -163,10 +163,12 @@ class PlanAnswers:
     Attributes:
         allowed: How often each exact call, by its fingerprint with what it reaches, may be made.
         refused: The verdicts on calls that may not, by call id.
+        asked: The ids of the calls that were asked about, also where each is to be asked about alone.
     """
 
     allowed: Counter[str] = field(default_factory=Counter[str])
     refused: dict[str, PolicyVerdict] = field(default_factory=dict[str, PolicyVerdict])
+    asked: set[str] = field(default_factory=set[str])
 
     def takes(self, exact_call: str) -> bool:
         """Return whether a call was allowed; it is used up by that."""
@@ -242,6 +244,8 @@ class Gate:
         """
         asked: list[tuple[WantedCall, Judgement]] = []
         for one in wanted:
+            if one.call.id in answers.asked:
+                continue
             judged = self.judge(one.spec, one.arguments, thread_id, scope)
             if judged.rule is Rule.ASK:
                 asked.append((one, judged))
@@ -259,6 +263,7 @@ class Gate:
             "touches": [touch for one in requests for touch in one["touches"]],
         }
         decision = await ask(emitter, approve, question)
+        answers.asked.update(one.call.id for one, _ in asked)
         if decision.granted:
             answers.allowed.update(fingerprint(i.spec, i.arguments, j.touches) for i, j in asked)
         elif decision.scope != "each":

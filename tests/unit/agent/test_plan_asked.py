@@ -10,6 +10,9 @@ import pytest
 
 from app.agent.events import ApprovalRequested, RunEvent
 from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.offline_model import OfflineModel
+from app.agent.planning import Intent, Planner, Step, ToolPlan
+from app.agent.planning.plan import Output, Scene
 from app.agent.policy import Grants, Policy
 from app.agent.policy.approvals import Gate
 from app.agent.request import Decision
@@ -153,3 +156,35 @@ def test_a_yes_does_not_outlive_its_run(tmp_path: Path):
     assert paths(keep) == ["a", "b"]
     assert [one.about for one in person.asked] == ["plan", "plan"]
     assert not gate.grants.active_grants()
+
+
+class Planned(Planner):
+    """Plans two steps that write, one after the other, and one that needs what they give."""
+
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        a, b = ({"image_path": path} for path in "ab")
+        later = Step("keep", {"image_path": Output(1, "path")})
+        return Intent(question, scene, plan=ToolPlan((Step("keep", a), Step("mail", b), later)))
+
+
+@pytest.mark.parametrize(
+    ("answers", "about", "ran"),
+    [
+        ([ALL, True], ["plan", "tool"], (["a", "c"], ["b"])),
+        ([NONE], ["plan"], ([], [])),
+        ([EACH, True, False, True], ["plan", "tool", "tool", "tool"], (["a", "c"], [])),
+    ],
+)
+def test_a_plan_made_by_rules_is_asked_about_before_its_first_step(
+    tmp_path: Path, answers: list[Any], about: list[str], ran: tuple[list[str], list[str]]
+):
+    result = ok("Kept.", {"path": "c"})
+    keep = FakeTool("keep", ImageInput, result, approval=Approval.WRITE, sequential=True)
+    mail = FakeTool("mail", ImageInput, ok(), approval=Approval.SEND, sequential=True)
+    person = Person(*answers)
+    model = OfflineModel()
+    model.planner = Planned()
+    asked = request(tmp_path, thread=Thread.in_memory(), approve=person)
+    asyncio.run(collect(AgentLoop(model, FakeRegistry(keep, mail)), asked))
+    assert [one.about for one in person.asked] == about
+    assert (paths(keep), paths(mail)) == ran
