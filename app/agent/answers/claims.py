@@ -82,12 +82,13 @@ _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
-    r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$",
+    r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
     re.IGNORECASE,
 )
 """Words before a number with which another one is compared."""
 _NOW = re.compile(
-    r"\b(?:current\w*|now|today|present film|this (?:film|image|radiograph|study)|aktuell\w*|jetzt|"
+    r"\b(?:current\w*|now|today|present (?:film|image|radiograph|study|examination)|"
+    r"this (?:film|image|radiograph|study|examination)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
     re.IGNORECASE,
 )
@@ -118,6 +119,11 @@ _MONTHS = {
     )
     for name in names.split()
 }
+_DATE_IN_WORDS = re.compile(
+    rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)? (?:of )?(?P<of>{_MONTH.pattern}),?"
+    r" (?P<year>(?:19|20)\d\d)\b"
+    rf"|\b(?P<month>{_MONTH.pattern}) (?P<on>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<in>(?:19|20)\d\d)\b"
+)
 _PAST = re.compile(
     r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
     r"(?<!is )(?<!are )(?:measured|described|reported|mentioned|noted|scored|flagged))\b",
@@ -175,6 +181,7 @@ _MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
+_CANNOT = "cannot show this"
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
 _DECLINED = re.compile(
@@ -328,7 +335,8 @@ class Claims:
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
         every = _blanked(every, _ADDRESS.finditer(every))
-        plain = _blanked(every, re.finditer(CODE, text, re.DOTALL))
+        codes = re.finditer(CODE, text, re.DOTALL)
+        plain = _blanked(every, (one for one in codes if not NUMBER.fullmatch(one[0].strip("`"))))
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
@@ -415,7 +423,7 @@ class Claims:
             elif why:
                 wrong.add(part.end)
                 yield next((end for start, end in formulas if start < place < end), place), why
-        for one in _DATE.finditer(plain):
+        for one in (*_DATE.finditer(plain), *_DATE_IN_WORDS.finditer(plain)):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
         lost = any(part.ids and not part.known for part in parts)
@@ -463,7 +471,9 @@ class Claims:
         if right and (found := self._of_item(words, items)):
             yield found
             return
-        yield from self._statement(words, part.known, before, items)
+        for why in self._statement(words, part.known, before, items):
+            if right or not why.endswith(_CANNOT):
+                yield why
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:
         """Return the parts of a sentence, each up to its citation.
@@ -486,7 +496,8 @@ class Claims:
             parts[-1].stop = len(sentence)
             parts[-1].end = len(sentence.rstrip(_END))
         for part in parts:
-            numbers = dict.fromkeys(int(key.partition(".")[0]) for key in part.ids)
+            there = [key for key in part.ids if "." not in key or self._texts_of([key])]
+            numbers = dict.fromkeys(int(key.partition(".")[0]) for key in there)
             part.known = [number for number in numbers if number in self._results]
         return parts
 
@@ -500,6 +511,10 @@ class Claims:
         both = len({one in self._elsewhere for one in cited}) > 1
         if both and (_CHANGE.search(sentence) or sentence.lstrip().startswith("|")):
             return
+        if len({one in self._elsewhere for one in part.known}) > 1 and any(
+            earlier for _, earlier in self._images_named(own)
+        ):
+            return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
         named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
         earlier = max(named)[1] if named else self._headed or None
         for number in part.known:
@@ -620,6 +635,8 @@ class Claims:
         That is also one of another organ.
         """
         key, text = next(iter(items.items()))
+        numbers = NUMBER.finditer(words)
+        words = _blanked(words, (i for i in numbers if _BOUND.search(words[: i.start()][-_REACH:])))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
         alike = shared(words, map(_without_dates, items.values()))
         others = [
@@ -831,7 +848,7 @@ class Claims:
             shown = [number for number in numbers if self._shows(number, index)]
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
-                yield f"result {_listed(cited)} cannot show this"
+                yield f"result {_listed(cited)} {_CANNOT}"
             elif not shown:
                 yield self._unsupported()
             elif statement.is_judgement and all(doubts) and not _DOUBT.search(words):
@@ -861,7 +878,7 @@ class Claims:
             around = re.split(r"[,;:]", words[:place])[-1] + re.split(r"[,;:]", words[place:])[0]
             if cited and _ADVICE.search(around):
                 continue
-            yield f"result {_listed(cited)} cannot show this" if cited else self._unsupported()
+            yield f"result {_listed(cited)} {_CANNOT}" if cited else self._unsupported()
             return
         if named and not cited:  # of another organ than any result
             organs = organs_in(words)
@@ -1034,6 +1051,10 @@ def without_tricks(text: str) -> str:
             ),
             text,
         )
+    if "**" in text:
+        text = _BOLD_DIGITS.sub(
+            lambda one: one["code"] or "".join(filter(None, one.groups())), text
+        )
     if text.isascii():
         return text
     return "".join(_plain_sign(sign) for sign in text)
@@ -1049,6 +1070,14 @@ _HTML = re.compile(
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
     re.DOTALL | re.IGNORECASE,
 )
+
+
+_BOLD_DIGITS = re.compile(
+    rf"(?P<code>{CODE})|\*\*(\d[\d.,]*)\*\*(?=\d)|(?<=\d)\*\*([\d.,]+)\*\*"
+    r"|(?<=\d[.,])\*\*(\d+)\*\*",
+    re.DOTALL,
+)
+"""Emphasis within a number, which would look like the end of a sentence: "0.**7**1"."""
 
 
 @lru_cache(maxsize=1024)
@@ -1123,6 +1152,15 @@ def _times_in(text: str) -> Iterator[tuple[int, int]]:
 def _dates(text: str) -> Iterator[frozenset[int]]:
     for found in _DATE.finditer(text):
         yield frozenset(int(part) for part in found.groups() if part and part.isdigit())
+    for found in _DATE_IN_WORDS.finditer(text):
+        month = next(filter(None, (found["of"], found["month"])))
+        yield frozenset(
+            (
+                int(found["year"] or found["in"]),
+                _MONTHS[month[:3]],
+                int(found["day"] or found["on"]),
+            )
+        )
 
 
 def _boxes_in(value: Any) -> Iterator[list[float]]:

@@ -42,7 +42,7 @@ MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 EARLIER = re.compile(
     r"\b(?:prior|previous\w*|earlier|before|back then|at that time|ago|baseline|"
-    r"formerly|comparison|vor(?:aufnahme|bild|befund)\w*|"
+    r"formerly|comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|"
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
     re.IGNORECASE,
 )

@@ -29,10 +29,12 @@ _SIDES = {
 _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
 _OF_IMAGE = re.compile(
-    r"\b(?:left|right)(?:[ -]hand)? (?:half|side|part|edge) of the"
+    r"\b(?:left|right)(?:(?:[ -]hand)? (?:half|side|part|edge))? of the"
     r" (?:image|picture|film|screen|radiograph)"
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
-    r"|\b(?:links|rechts) im bild\b"
+    r"|\b(?:links|rechts) im bild\b|\bim bild (?:links|rechts)\b"
+    r"|\b(?:upper|lower|top|bottom)[ -](?:left|right)(?:[ -]hand)? corner"
+    r"|\b(?:linken?|rechten?) (?:obere|untere)n? ecke"
     r"|\b(?:left|right)\b(?=[^.;]{0,25}\bwhich is the patient's (?:left|right))",
     re.IGNORECASE,
 )
@@ -44,6 +46,14 @@ _PHRASES = (
     ),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
+    (
+        re.compile(
+            r"\b(?:bigger|larger|wider|größer|breiter|weiter) (?:than|als)"
+            r" (?:(?:is )?(?:normal|usual|expected)|üblich|erwartet)",
+            re.I,
+        ),
+        "enlarged",
+    ),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
 )
 """Phrases that say that something is present or absent, each with the one word it stands for."""
@@ -138,6 +148,20 @@ _ALLERGY_OF = re.compile(r"\b(\w{3,}?)[\s-]?allerg(?:y|ies|ien?)\b", re.IGNORECA
 _MEASURED = re.compile(
     r"\b(?:count|share|volume|area|diameter|length|width|thickness|size|positive)\b", re.IGNORECASE
 )
+_ORDINALS = (
+    *(("first", "erste"), ("second", "zweite"), ("third", "dritte"), ("fourth", "vierte")),
+    *(("fifth", "fünfte"), ("sixth", "sechste"), ("seventh", "siebte", "siebente")),
+    *(("eighth", "achte"), ("ninth", "neunte"), ("tenth", "zehnte"), ("eleventh", "elfte")),
+    ("twelfth", "zwölfte"),
+)
+_ORDINAL = re.compile(
+    r"(?<![\w.])(?:(?P<digits>\d{1,2})(?:st|nd|rd|th|\.)|(?P<word>"
+    rf"{'|'.join(word for words in _ORDINALS for word in words)})[rnms]?)\s+"
+    r"(?P<noun>[^\W\d_]{3,})",
+    re.IGNORECASE,
+)
+_LEGEND = re.compile(r"\b(?:scores?|labels?|thresholds?|boxes|pixels?)\b", re.IGNORECASE)
+"""Words of notes on how the numbers of a result are to be read."""
 _CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
@@ -188,6 +212,8 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
         said += read(text)
     for path, value in _leaves(data.get("output") or {}):
         key = " ".join(path).replace("_", " ")
+        if path[-1:] == ("note",) and isinstance(value, str) and _LEGEND.search(value):
+            continue
         if isinstance(value, bool):
             fact = _about(key)
             said.append(fact if value else replace(fact, denied=fact.words, text=f"{key}: no"))
@@ -377,6 +403,7 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
     if cited and (
         why := _opposite_against(sentence, told)
         or _object_against(sentence, told)
+        or _ordinal_against(sentence, told)
         or _pair_against(sentence, told)
         or _grade_against(sentence, told)
     ):
@@ -462,6 +489,29 @@ def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
             if best and not any(meant & _attributes(fact.text) for _, fact in best):
                 return f"result {best[0][0]} says: {best[0][1].text[:90]}"
     return _counter_against(sentence, told)
+
+
+def _ordinal_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return what results number differently than a sentence: the seventh, not the ninth rib."""
+    said = _ordinals(sentence)
+    for number, fact in told:
+        for noun, places in _ordinals(fact.text).items():
+            if said.get(noun, places).isdisjoint(places):
+                return f"result {number} says {noun} {min(places)}: {fact.text[:80]}"
+    return ""
+
+
+def _ordinals(text: str) -> Mapping[str, set[int]]:
+    """Return the ordinal numbers before each noun of a text, by its stem."""
+    found: dict[str, set[int]] = {}
+    for one in _ORDINAL.finditer(text):
+        place = int(one["digits"] or 0) or next(
+            i
+            for i, words in enumerate(_ORDINALS, start=1)
+            if one["word"].casefold().startswith(words)
+        )
+        found.setdefault(stem(one["noun"]), set()).add(place)
+    return found
 
 
 def _counter_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:

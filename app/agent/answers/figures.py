@@ -99,6 +99,7 @@ _TIMES = re.compile(
 )
 _OF = re.compile(r"\s+(?:out\s)?(?:of|von)\s")
 _PARTS = re.compile(rf"(?<![\d.,])(\d+){_OF.pattern}+(\d+)(?![\d.,])")
+_OF_THOUSAND = 3  # zeros
 _MOST = 20_000  # figures looked at in one result
 
 
@@ -127,11 +128,16 @@ def value_of(found: re.Match[str]) -> tuple[float, int]:
 
 
 def rounded(found: re.Match[str], before: str) -> tuple[float, int]:
-    """Return a number in a text and its decimals; these are less than 0 in "about 840"."""
+    """Return a number in a text and its decimals; these are less than 0 in "about 840".
+
+    Thousands of at least two figures, such as 148,000, are taken as rounded without that word.
+    """
     said, decimals = value_of(found)
-    if _ABOUT.search(before) and not decimals and said:
-        digits = f"{abs(said):.0f}"
-        decimals = max(len(digits.rstrip("0")) - len(digits), -3)
+    digits = f"{abs(said):.0f}"
+    zeros = len(digits) - len(digits.rstrip("0"))
+    thousands = zeros >= _OF_THOUSAND and len(digits) > zeros + 1
+    if not decimals and said and (thousands or _ABOUT.search(before)):
+        decimals = -min(zeros, _OF_THOUSAND)
     return said, decimals
 
 

@@ -163,7 +163,7 @@ class PlanAnswers:
     Attributes:
         allowed: How often each exact call, by its fingerprint with what it reaches, may be made.
         refused: The verdicts on calls that may not, by call id.
-        asked: The ids of the calls that were asked about, also where each is to be asked about alone.
+        asked: The ids of the calls that were asked about, also if the answer was to ask one by one.
     """
 
     allowed: Counter[str] = field(default_factory=Counter[str])
