@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +17,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 
 from app.paths import resources_dir
+from app.tools.text_classifier import PARTS, folded, tokens
 from app.tools.viewer import intents
-from app.tools.viewer.intents import NONE, checksum, text_features, tokens, word_features
+from app.tools.viewer.intents import NONE, text_features, word_features
+from training.text_classifier import fit
 
 _HERE = Path(__file__).parent
 _SLOT = re.compile(r"\{(\w+)=([^}]*)\}")
 QUESTIONS = "questions"
-_FEWEST = 2
-"""Sentences with a feature that is worth a weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +66,10 @@ def sentences() -> Iterator[Sentence]:
     for path in sorted(_HERE.glob("*.tsv")):
         for line in path.read_text("utf-8").splitlines():
             intent, _language, marked = line.split("\t")
-            yield _sentence(intent, intents.folded(marked), path.stem)
+            yield _sentence(intent, folded(marked), path.stem)
     for row in tomllib.loads((_HERE / "questions.toml").read_text("utf-8"))["rows"]:
         if row["tools"] and not {"dicom_processor", "image_visualizer"} & {*row["tools"]}:
-            yield Sentence(NONE, intents.folded(row["text"]), (), QUESTIONS)
+            yield Sentence(NONE, folded(row["text"]), (), QUESTIONS)
 
 
 def _sentence(intent: str, marked: str, writer: str) -> Sentence:
@@ -93,7 +90,7 @@ def train(every: Sequence[Sentence], penalty: float) -> dict[str, NDArray[Any]]:
         for name in names
     }
     found = [[token.text for token in tokens(one.text)] for one in every]
-    text = _fit(
+    text = fit(
         [list(text_features(words)) for words in found], [one.intent for one in every], penalty
     )
     features: list[list[str]] = []
@@ -107,49 +104,14 @@ def train(every: Sequence[Sentence], penalty: float) -> dict[str, NDArray[Any]]:
             features.append(list(word_features(words, place, one.intent)))
             inside = (s for s, start, end in one.slots if start <= token.start < end)
             labels.append(next(inside, ""))
-    word = _fit(features, labels, penalty)
+    word = fit(features, labels, penalty)
     assert text["classes"].tolist() == names
-    parts = ("known", "rarity", "weights", "scale", "bias")
     return {
-        **{f"text_{part}": text[part] for part in parts},
-        **{f"word_{part}": word[part] for part in parts},
+        **{f"text_{part}": text[part] for part in PARTS},
+        **{f"word_{part}": word[part] for part in PARTS},
         "intents": np.array(names),
         "slots": np.array([" ".join(slots_of[name]) for name in names]),
         "labels": word["classes"],
-    }
-
-
-def _fit(
-    features: Sequence[Sequence[str]], answers: Sequence[str], penalty: float
-) -> dict[str, NDArray[Any]]:
-    rows = [np.unique(np.array([checksum(f) for f in one], np.uint32)) for one in features]
-    counts = Counter(int(number) for row in rows for number in row)
-    known = np.array(sorted(n for n, count in counts.items() if count >= _FEWEST), np.uint32)
-    rarity = np.array(
-        [np.log((1 + len(rows)) / (1 + counts[int(n)])) + 1 for n in known], np.float32
-    )
-    data, columns, starts = [], [], [0]
-    for row in rows:
-        places = np.searchsorted(known, row)
-        places = places[known[np.minimum(places, len(known) - 1)] == row]
-        values = rarity[places]
-        data.append(values / max(float(np.linalg.norm(values)), 1e-9))
-        columns.append(places)
-        starts.append(starts[-1] + len(places))
-    matrix = sparse.csr_matrix(
-        (np.concatenate(data), np.concatenate(columns), np.array(starts)),
-        shape=(len(rows), len(known)),
-    )
-    fitted = LogisticRegression(C=penalty, max_iter=1000, tol=1e-4).fit(matrix, list(answers))
-    weights = fitted.coef_.T
-    scale = np.abs(weights).max(axis=0) / 127
-    return {
-        "known": known,
-        "rarity": rarity,
-        "weights": np.rint(weights / scale).astype(np.int8),
-        "scale": scale.astype(np.float32),
-        "bias": fitted.intercept_.astype(np.float32),
-        "classes": np.array(fitted.classes_),
     }
 
 

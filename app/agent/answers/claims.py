@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import unescape
 from typing import Any, cast
 
@@ -62,6 +62,7 @@ from app.agent.answers.figures import (
     unit_of,
     value_of,
 )
+from app.agent.answers.sentence_reader import asserts, presence
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
 from app.agent.enforcement.director import Director
@@ -181,7 +182,10 @@ _MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
+_FEW_WORDS = 3  # of a part of a sentence that says nothing alone
 _CANNOT = "cannot show this"
+_TALK, _CLAIM = 0.15, 0.8
+"""How sure the learned reader must be, at most, that talk asserts something; at least, of a claim."""
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
 _DECLINED = re.compile(
@@ -345,6 +349,8 @@ class Claims:
                 self._carried = False
             is_head = _HEADING.fullmatch(text[part].strip()) or _TABLE_HEAD.match(text, part.start)
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
+                if _TABLE_HEAD.match(text, part.start) and " says: " in why:
+                    continue  # its columns are named, and nothing is told
                 if is_head and why == self._unsupported() and self._names_no_finding(text[part]):
                     continue
                 stop = part.start + place
@@ -440,7 +446,10 @@ class Claims:
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
             if not general and not (told and self._items_of_part(part)):
-                told += self._of_words(words, part, cited_so_far, right=part.end not in wrong)
+                around = every[: part.start], every[part.stop :]
+                told += self._of_words(
+                    words, part, cited_so_far, around, right=part.end not in wrong
+                )
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -457,23 +466,52 @@ class Claims:
         return self._texts_of(key for key in part.ids if "." in key)
 
     def _of_words(
-        self, words: str, part: _Part, before: Collection[int], *, right: bool
+        self,
+        words: str,
+        part: _Part,
+        before: Collection[int],
+        around: tuple[str, str],
+        *,
+        right: bool,
     ) -> Iterator[str]:
         """Yield what is wrong with what a part of a sentence says; `right` are its figures.
 
-        A finding in it may rest on what was cited `before`: "this tumour".
+        A finding in it may rest on what was cited `before`: "this tumour". `around` is the rest of
+        the sentence.
         """
         items = self._items_of_part(part)
-        against = self._contradiction(words, part, items)
+        against = self._contradiction(words, part, items, around)
         if against and (right or not re.match(r"[\d.]+ is ", against)):
             yield against
             return
         if right and (found := self._of_item(words, items)):
             yield found
             return
-        for why in self._statement(words, part.known, before, items):
-            if right or not why.endswith(_CANNOT):
-                yield why
+        told = [*self._statement(words, part.known, before, items)]
+        if not part.ids:
+            told = [*self._without_evidence(words, told)]
+        yield from (why for why in told if right or not why.endswith(_CANNOT))
+
+    def _without_evidence(self, words: str, told: Sequence[str]) -> Iterator[str]:
+        """Yield what is wrong with words that cite nothing: as `told`, but of talk and of claims.
+
+        Talk needs no evidence, whatever it names. What surely asserts something medical needs it,
+        also in words that no list has.
+        """
+        sure = asserts(" ".join(words.replace("*", " ").split()))
+        yield from (why for why in told if why != self._unsupported() or sure > _TALK)
+        if (
+            told
+            or sure < _CLAIM
+            or not self._results
+            or _DECLINED.search(words)
+            or findings_in(words)
+        ):
+            return
+        said = words_in(words)
+        facts = (fact for number in self._results for fact in self._facts(number).said)
+        if len(tokens_of(words)) > 1 and said and not any(said & fact.words for fact in facts):
+            yield self._unsupported()
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:
         """Return the parts of a sentence, each up to its citation.
@@ -612,14 +650,18 @@ class Claims:
             self._read[number] = facts_of(self._results[number].message.data)
         return self._read[number]
 
-    def _contradiction(self, words: str, part: _Part, items: Mapping[str, str]) -> str:
+    def _contradiction(
+        self, words: str, part: _Part, items: Mapping[str, str], around: tuple[str, str]
+    ) -> str:
         """Return what results say against words: the cited ones, or else all of them."""
         if not self._results:
             return ""
         if items:
             number = int(next(iter(items)).partition(".")[0])
             own = Facts(tuple(item_facts([*items.values()])))
-            if why := contradiction(words, [(number, own)], cited=True):
+            if why := contradiction(
+                words, [(number, own)], cited=True, presence=partial(_presence, *around)
+            ):
                 return why
             if why := self._wrong_item(words, items):
                 return why
@@ -627,7 +669,9 @@ class Claims:
             return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
-        return contradiction(words, facts, cited=bool(part.known))
+        return contradiction(
+            words, facts, cited=bool(part.known), presence=partial(_presence, *around)
+        )
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if a sentence tells another one of their result instead.
@@ -906,7 +950,8 @@ class Claims:
 
     def _spoken_of(self, words: str) -> Iterable[int]:
         """Return the results that a sentence without citations may rest on."""
-        if max(self._images_named(words), default=(0, True))[1]:
+        spoken = self._headed or self._carried
+        if max(self._images_named(words), default=(0, spoken))[1]:
             return self._results
         return [number for number in self._results if number not in self._elsewhere]
 
@@ -977,6 +1022,21 @@ class Claims:
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = subjects_in(doing, _deed_words(self._plans))
         return bool(tools) and ran.isdisjoint(tools)
+
+
+def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
+    """Return what a part of a sentence says of a finding; see `sentence_reader.presence`.
+
+    Alone the part may lack its verb, and the rest may tell of something else: both must agree.
+    """
+    part, sentence = (
+        " ".join(words.replace("*", " ").split()) for words in (text, f"{before} {text} {after}")
+    )
+    whole = presence(sentence)
+    if len(part.split()) <= _FEW_WORDS:
+        return whole
+    alone = presence(part)
+    return {answer: min(chance, whole[answer]) for answer, chance in alone.items()}
 
 
 def _pieces(text: str) -> Iterator[slice]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, cast
@@ -169,6 +169,9 @@ _TOGETHER = re.compile(
     r"\b(?:interact\w*|together|combin\w*|wechselwirk\w*|zusammen\w*|kombin\w*)\b", re.IGNORECASE
 )
 _CLASS = re.compile(r"\b([^\W\d_]{4,}) ([A-F])\b(?!\s+[a-z])")  # "Child-Pugh B"
+_PLACES = frozenset(("upper", "lower", "middl", "cone", "lobe", "field", "side"))
+"""Stems of words for a part of an organ, whatever is there."""
+_WHEN = 0  # of the groups of OPPOSITES: what is taken now, and what was stopped
 _COUNTER = {"hyper": "hypo", "hypo": "hyper", "tachy": "brady", "brady": "tachy"}
 _SHORT = 4  # words of a part of a list, for which the verb before it holds
 _LONG = 6  # letters of a word that compounds are taken apart for
@@ -176,6 +179,16 @@ _MOST = 400  # facts of one result
 _CHARS = 20_000  # of one text
 _ENOUGH = 0.6  # share of a sentence's words that a result must have to contradict it
 _FIGURE = 5  # words that a figure which agrees counts for
+
+
+FINDING = "xfindingx"
+"""Stands in a text for the finding of which it is asked; see `sentence_reader`."""
+PRESENT, ABSENT, NEITHER = "P", "A", "N"
+Presence = Callable[[str], Mapping[str, float]]
+"""Returns how likely a text with `FINDING` in it says that it is there, that it is not, neither."""
+_SURE, _PLAIN = 0.7, 0.75
+"""How likely an answer of `Presence` is that counts, and one that counts whatever else is hedged."""
+_BARE = 8  # letters beside a finding that say too little
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +272,7 @@ def item_facts(texts: Sequence[str]) -> list[Fact]:
         elif row.values:
             # What has a size is there.
             there = bool(row.denied or (_MEASURED.search(text) and any(row.values)))
+            there = there or not row.words.isdisjoint(_drug_concepts())  # with its dose
             facts.append(replace(row, asserts=there))
         else:
             facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
@@ -390,11 +404,18 @@ def stem(word: str) -> str:
 # -- comparison
 
 
-def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: bool = False) -> str:
+def contradiction(
+    sentence: str,
+    facts: Sequence[tuple[int, Facts]],
+    *,
+    cited: bool = False,
+    presence: Presence | None = None,
+) -> str:
     """Return what results say against a sentence, as "result 1 says ..."; "" for nothing.
 
     `facts` are those of the results that the sentence cites (`cited`), or of all that it may rest
-    on, by their number. What one of them supports, another does not contradict.
+    on, by their number. What one of them supports, another does not contradict. What the sentence
+    says of a finding is read by `presence`, where that is sure, and else by rules.
     """
     told = [(number, fact) for number, one in facts for fact in one.said]
     for clause in _parts(sentence):
@@ -409,14 +430,57 @@ def contradiction(sentence: str, facts: Sequence[tuple[int, Facts]], *, cited: b
     ):
         return why
     figures = _figures(sentence)
-    for clause in read(sentence):
+    for clause, sure in _clauses(sentence, presence):
         if not clause.asserts:
             continue
-        tells = clause.denied or _EXISTS.search(sentence if "|" in sentence else clause.text)
+        tells = sure or clause.denied
+        tells = tells or _EXISTS.search(sentence if "|" in sentence else clause.text)
         # A figure alone is told of what is there and of what is not.
         if why := _denial_against(clause, told, () if tells else figures, cited=cited):
             return why
     return "" if _HEDGED.search(sentence) else _comparison_against(sentence, facts)
+
+
+def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, bool]]:
+    """Yield what a sentence says by clauses, and whether it surely says that a finding is there."""
+    left = [
+        (start, end, concept)
+        for start, (concept, end) in sorted(_named_in(sentence).items())
+        if concept[0] in "FC"
+    ]
+    for clause in read(sentence):
+        words, denied = clause.words, clause.denied
+        sure = doubtful = plain = False
+        for concept in sorted(one for one in clause.words if one[0] in "FC"):
+            place = next((one for one in left if one[2] == concept), None)
+            if place is None or presence is None:
+                continue
+            left.remove(place)
+            if len(sentence) - (place[1] - place[0]) < _BARE:
+                continue
+            says, chance = max(
+                presence(f"{sentence[: place[0]]}{FINDING}{sentence[place[1] :]}").items(),
+                key=lambda one: one[1],
+            )
+            if chance < _SURE:
+                continue
+            group = {concept} | _implied().get(concept, _NONE)
+            plain = plain or (chance >= _PLAIN and says != NEITHER)
+            if says == NEITHER:
+                words, denied, doubtful = words - group, denied - group, True
+            else:
+                sure = True
+                denied = denied | group if says == ABSENT else denied - group
+        others = {one for one in words if one[0] in "FC"}
+        if words != clause.words or denied != clause.denied:
+            if others or doubtful:
+                absent = bool(others) and others <= denied
+                words, denied = words - {_ABNORMAL}, denied - {_ABNORMAL}
+                words |= {_ABNORMAL} if others else _NONE
+                denied |= {_ABNORMAL} if absent else _NONE
+            asserts = clause.asserts and (bool(others) or not doubtful)
+            clause = replace(clause, words=words, denied=denied, asserts=asserts)
+        yield clause, sure
 
 
 def _parts(sentence: str) -> Iterator[Fact]:
@@ -443,7 +507,7 @@ def _side_against(part: Fact, told: Sequence[tuple[int, Fact]], *, both: bool) -
         return ""
     best, found = 0, list[tuple[int, Fact]]()
     for number, fact in told:
-        alike = len((part.words - {_ABNORMAL}) & fact.words)
+        alike = len(((part.words - {_ABNORMAL}) & fact.words) - _PLACES)
         if part.values and any(_near(value, fact.values) for value in part.values):
             alike += _FIGURE
         if not alike or not fact.sides:
@@ -677,6 +741,8 @@ def _denial_against(
             continue  # "no interaction with warfarin"
         if of and of.isdisjoint(_stems(fact.text)):
             continue
+        if any(group == _WHEN for group, _ in _attributes(clause.text) & _attributes(fact.text)):
+            continue  # both say that a drug was stopped
         if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it
         measured = bool(figures and fact.values)
@@ -864,6 +930,12 @@ def is_generic(concept: str) -> bool:
 @lru_cache(maxsize=1024)
 def _concepts_in(text: str) -> Mapping[int, str]:
     """Return the concepts of the field in a text by the place of their first word."""
+    return {start: concept for start, (concept, _) in _named_in(text).items()}
+
+
+@lru_cache(maxsize=1024)
+def _named_in(text: str) -> Mapping[int, tuple[str, int]]:
+    """Return the concepts of the field in a text, each with its end, by the place of its start."""
     tokens = tokens_of(text.translate(_SPELT))
     found = _vocabulary().find(tokens)
     whole = [  # what is no part of a longer phrase
@@ -872,13 +944,24 @@ def _concepts_in(text: str) -> Mapping[int, str]:
         if not any(set(one.positions) < set(other.positions) for other in found)
     ]
     ordered = sorted(whole, key=lambda one: one.owner[0], reverse=True)  # findings replace organs
-    named = {tokens[one.first].start: one.owner for one in ordered}
+    named = {
+        tokens[one.first].start: (one.owner, tokens[_run(one.first, one.positions)].end)
+        for one in ordered
+    }
     covered = {place for one in whole for place in one.positions if one.owner[0] != "O"}
     for place, token in enumerate(tokens):
         for kind, endings in _suffixes().items():
             if place not in covered and token.text.endswith(endings):
-                named[token.start] = f"{kind}{stem(token.text)}"
+                named[token.start] = f"{kind}{stem(token.text)}", token.end
     return named
+
+
+def _run(first: int, places: Collection[int]) -> int:
+    """Return the last of the places that follow the first one without a gap."""
+    last = first
+    while last + 1 in places:
+        last += 1
+    return last
 
 
 @lru_cache(maxsize=1)

@@ -10,37 +10,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
-from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.paths import resources_dir
 from app.tools.finding_names import known_words
+from app.tools.text_classifier import (
+    Classifier,
+    Token,
+    classifier_in,
+    folded,
+    is_number,
+    letters,
+    tokens,
+)
 
 NONE = "none"
 """The intent of a text that gives no command."""
 
-_TOKEN = re.compile(r"(?:(?<![\w])[-+])?\d+(?:[.,]\d+)?|[a-z]+(?:'[a-z]+)?|[?]")
-_FOLDED = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "é": "e", "’": "'", "‘": "'", "\u2212": "-"}
-)
 _NEGATION = re.compile(r"(?:don't|dont|not|no|never|without|nicht|keine?[nrms]?|ohne|nie|statt)$")
-_LETTERS = range(3, 6)
 _GAP = 2
 _SHORTEST = 4
 """Letters of a word that may be misspelt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word or number of a text, and where it stands there."""
-
-    text: str
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +53,6 @@ class Guess:
     familiar: bool = True
 
 
-def folded(text: str) -> str:
-    """Return a text in small letters and without umlauts, as the functions here take it."""
-    return text.casefold().translate(_FOLDED)
-
-
-def tokens(text: str) -> list[Token]:
-    """Return the words and numbers of a folded text."""
-    return [Token(one.group(), *one.span()) for one in _TOKEN.finditer(text)]
-
-
-def is_number(word: str) -> bool:
-    """Return whether a word is written in digits."""
-    return word[-1].isdigit()
-
-
 def text_features(words: Sequence[str]) -> Iterator[str]:
     """Yield the features of a text: its words, pairs of words, and the letters of each word."""
     plain = ["0" if is_number(word) else word for word in words]
@@ -90,10 +68,7 @@ def text_features(words: Sequence[str]) -> Iterator[str]:
         for other in plain[place + 2 : place + 4]:
             yield f"s {word} {other}"
         if len(word) > 2:
-            padded = f"#{word}#"
-            for length in _LETTERS:
-                for start in range(len(padded) - length + 1):
-                    yield f"c {padded[start : start + length]}"
+            yield from (f"c {part}" for part in letters(word))
     for one, other in zip(["^", *kinds], [*kinds, "$"], strict=True):
         yield f"k {one} {other}"
 
@@ -179,42 +154,12 @@ def _longest_run(places: Sequence[int]) -> list[int]:
     return max(runs, key=len)
 
 
-@dataclass(frozen=True)
-class _Classifier:
-    """Multinomial logistic regression over features that are known by their checksum."""
-
-    known: NDArray[np.uint32]
-    rarity: NDArray[np.float32]
-    weights: NDArray[np.int8]
-    scale: NDArray[np.float32]
-    bias: NDArray[np.float32]
-
-    @cached_property
-    def rarities(self) -> dict[int, float]:
-        """Return the rarity of each feature, by its checksum."""
-        return dict(zip(self.known.tolist(), self.rarity.tolist(), strict=True))
-
-    def rarity_of(self, feature: str) -> float | None:
-        """Return how rare a feature is among the training texts; None for an unknown one."""
-        return self.rarities.get(checksum(feature))
-
-    def probabilities(self, features: Iterator[str]) -> NDArray[np.float32]:
-        numbers = np.unique(np.array([checksum(one) for one in features], np.uint32))
-        places = np.minimum(np.searchsorted(self.known, numbers), len(self.known) - 1)
-        places = places[self.known[places] == numbers]
-        values = self.rarity[places]
-        values = values / max(float(np.linalg.norm(values)), 1e-9)
-        scores = values @ self.weights[places].astype(np.float32) * self.scale + self.bias
-        raised = np.exp(scores - scores.max())
-        return raised / raised.sum()
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     """The trained model: both classifiers, and the names of commands and slots."""
 
-    texts: _Classifier
-    words: _Classifier
+    texts: Classifier
+    words: Classifier
     intents: list[str]
     labels: list[str]
     slots_of: dict[str, tuple[str, ...]]
@@ -249,11 +194,6 @@ def _one_letter_off(word: str) -> Iterator[str]:
                 yield head + letter + tail[1:]
 
 
-def checksum(feature: str) -> int:
-    """Return the number by which a feature is known."""
-    return crc32(feature.encode())
-
-
 @cache
 def _model() -> Model:
     with np.load(resources_dir() / "models" / "viewer_commands.npz") as file:
@@ -262,18 +202,17 @@ def _model() -> Model:
 
 def loaded(stored: Mapping[str, Any]) -> Model:
     """Return the model that some arrays hold."""
-
-    def classifier(name: str) -> _Classifier:
-        parts = ("known", "rarity", "weights", "scale", "bias")
-        return _Classifier(*(stored[f"{name}_{part}"] for part in parts))
-
     intents, slots = stored["intents"].tolist(), stored["slots"].tolist()
     slots_of = {one: tuple(said.split()) for one, said in zip(intents, slots, strict=True)}
     return Model(
-        classifier("text"), classifier("word"), intents, stored["labels"].tolist(), slots_of
+        classifier_in(stored, "text"),
+        classifier_in(stored, "word"),
+        intents,
+        stored["labels"].tolist(),
+        slots_of,
     )
 
 
 @cache
 def _names() -> frozenset[str]:
-    return frozenset(word.translate(_FOLDED) for word in known_words())
+    return frozenset(map(folded, known_words()))

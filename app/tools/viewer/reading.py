@@ -20,6 +20,7 @@ from typing import Any
 from app.paths import resources_dir
 from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
+from app.tools.text_classifier import folded, is_number, tokens
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
 from app.tools.viewer.intents import NONE, Guess
@@ -359,11 +360,11 @@ def read(text: str) -> Spoken | None:
     found = _read_towards(text)
     if found is None:
         return None
-    folded = intents.folded(text)
+    small = folded(text)
     decisions = [call for call in found.calls if _decides(call)]
-    verbs = re.findall(_whole(r"\b(?:<decides>)\b"), folded)
-    unsure = re.search(_whole("<unsure>"), folded)
-    if decisions and (unsure or len(verbs) > len(decisions) or _loses_a_name(folded, found)):
+    verbs = re.findall(_whole(r"\b(?:<decides>)\b"), small)
+    unsure = re.search(_whole("<unsure>"), small)
+    if decisions and (unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)):
         return Spoken(())
     return found
 
@@ -407,7 +408,7 @@ def _read_towards(text: str) -> Spoken | None:
 
 def _read(text: str) -> Spoken | None:
     text = _without_denials(_MINUS.sub("-", text))
-    if (excepted := _excepted(intents.folded(text))) is not None:
+    if (excepted := _excepted(folded(text))) is not None:
         return excepted
     by_patterns = _by_patterns(text)
     if by_patterns is not None and not by_patterns.rest and _names_are_known(by_patterns):
@@ -547,7 +548,7 @@ def _read_clause(clause: str) -> _Learned | None:
 def _is_stated(clause: str) -> bool:
     """Return whether a clause states something: "no effusion there", not "count the nuclei"."""
     likeliest = intents.guess(clause)
-    states = re.match(_whole("<states>"), intents.folded(clause).strip()) is not None
+    states = re.match(_whole("<states>"), folded(clause).strip()) is not None
     return states and likeliest.intent == NONE and likeliest.probability >= _LIKELY
 
 
@@ -569,17 +570,15 @@ def _guessed(text: str) -> _Learned | None:
     likeliest = intents.guess(text)
     if likeliest.intent == NONE or likeliest.probability < _PERHAPS:
         return None
-    if _is_denied(likeliest.intent, intents.folded(text)):
+    if _is_denied(likeliest.intent, folded(text)):
         return None
     entry = _intents()[likeliest.intent]
-    slots = _slots(likeliest, intents.folded(text), entry)
-    if likeliest.intent == "finding_reopen" and not re.search(
-        _whole("<undecides>"), intents.folded(text)
-    ):
+    slots = _slots(likeliest, folded(text), entry)
+    if likeliest.intent == "finding_reopen" and not re.search(_whole("<undecides>"), folded(text)):
         return None
-    if likeliest.intent == "key_image" and _DENIES.search(intents.folded(text)):
+    if likeliest.intent == "key_image" and _DENIES.search(folded(text)):
         entry = _intents()["key_image_off"]
-    if _is_turned_otherwise(likeliest.intent, intents.folded(text)):
+    if _is_turned_otherwise(likeliest.intent, folded(text)):
         return None
     try:
         far = _LENGTH.search(text) if likeliest.intent in _BY_LENGTH else None
@@ -664,7 +663,7 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
         if ends := _RANGE.search(text):
             low, high = (float(one.replace(",", ".")) for one in ends.groups())
             slots |= {"w": str(high - low), "c": str((low + high) / 2)}
-    numbers = [one.text for one in intents.tokens(text) if intents.is_number(one.text)]
+    numbers = [one.text for one in tokens(text) if is_number(one.text)]
     counted = any(str(value).endswith(" n") for value in entry["arguments"].values())
     if counted and "n" not in slots and len(numbers) == 1:
         slots["n"] = numbers[0]

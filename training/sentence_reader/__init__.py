@@ -1,0 +1,1 @@
+"""The learned reader of commands to the viewer: its sentences, and how it is trained."""
