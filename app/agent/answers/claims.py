@@ -185,7 +185,8 @@ NO_EVIDENCE = "no evidence in this session"
 _FEW_WORDS = 3  # of a part of a sentence that says nothing alone
 _CANNOT = "cannot show this"
 _TALK, _CLAIM = 0.15, 0.8
-"""How sure the learned reader must be, at most, that talk asserts something; at least, of a claim."""
+"""How likely the learned reader finds an assertion in talk, at most, and in a claim, at least."""
+_LETTERS = 0.7  # of the signs of a sentence that says something
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
 _DECLINED = re.compile(
@@ -508,9 +509,10 @@ class Claims:
             or findings_in(words)
         ):
             return
-        said = words_in(words)
+        said, signs = words_in(words), words.replace(" ", "")
         facts = (fact for number in self._results for fact in self._facts(number).said)
-        if len(tokens_of(words)) > 1 and said and not any(said & fact.words for fact in facts):
+        plain = sum(map(str.isalpha, signs)) > _LETTERS * len(signs) and len(tokens_of(words)) > 1
+        if plain and said and not any(said & fact.words for fact in facts):
             yield self._unsupported()
 
     def _parts(self, sentence: str, every: str) -> list[_Part]:

@@ -187,7 +187,7 @@ PRESENT, ABSENT, NEITHER = "P", "A", "N"
 Presence = Callable[[str], Mapping[str, float]]
 """Returns how likely a text with `FINDING` in it says that it is there, that it is not, neither."""
 _SURE, _PLAIN = 0.7, 0.75
-"""How likely an answer of `Presence` is that counts, and one that counts whatever else is hedged."""
+"""How likely an answer of `Presence` must be to count, and to count beside words of doubt."""
 _BARE = 8  # letters beside a finding that say too little
 
 
