@@ -95,6 +95,8 @@ def _check(every: Sequence[Sentence], penalty: float) -> None:
             features = getattr(reader, f"{name}_features")
             answers = model.answers[name]
             told = [one for one in own if one.answer in of]
+            if not told:
+                continue
             read = [getattr(model, name).probabilities(features(one.text)) for one in told]
             right = np.array([one.answer for one in told]) == np.array(
                 [answers[int(np.argmax(chances))] for chances in read]

@@ -31,6 +31,8 @@ _ENDS = frozenset("|:;,.()?\u2013-") | {
 }
 """Signs and words at which a clause may end."""
 _NEAR = 4
+_AND = frozenset(("and", "or", "und", "oder", "sowie"))
+_LIST = _AND | {","}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class SentenceModel:
 
 def presence_features(text: str) -> Iterator[str]:
     """Yield the features of a text in which `FINDING` stands once."""
-    words = _words(text)
+    words = _without_list(_words(text))
     place = next((i for i, word in enumerate(words) if FINDING in word), 0)
     first = next((i + 1 for i in range(place - 1, -1, -1) if words[i] in _ENDS), 0)
     last = next((i for i in range(place + 1, len(words)) if words[i] in _ENDS), len(words))
@@ -97,6 +99,42 @@ def _by_rules(text: str) -> str:
 def asserts_features(text: str) -> Iterator[str]:
     """Yield the features of a sentence that may assert something."""
     yield from _text_features(_words(text))
+
+
+def _without_list(words: list[str]) -> list[str]:
+    """Return words without the findings that are listed with `FINDING`: what is said holds for all.
+
+    "Of cardiomegaly, effusion and X" becomes "of X".
+    """
+    place = next((i for i, word in enumerate(words) if FINDING in word), 0)
+    last = end = place
+    while (link := _behind_numbers(words, end + 1)) + 1 < len(words):
+        if words[link] not in _LIST or words[link + 1] not in _names():
+            break
+        end = link + 1
+        while end + 1 < len(words) and words[end + 1] in _names():
+            end += 1
+        last = end if words[link] in _AND else last
+    first = place
+    while first and words[first - 1] in _names():  # "pleural X"
+        first -= 1
+    links = _AND if last == place else _LIST
+    while first > 1 and words[first - 1] in links:
+        name = first - 2
+        while name > 0 and words[name] == "0":
+            name -= 1
+        if words[name] not in _names():
+            break
+        while name and words[name - 1] in _names():
+            name -= 1
+        first, links = name, _LIST
+    return [*words[:first], words[place], *words[last + 1 :]]
+
+
+def _behind_numbers(words: Sequence[str], at: int) -> int:
+    while at < len(words) and words[at] == "0":
+        at += 1
+    return at
 
 
 def _words(text: str) -> list[str]:
