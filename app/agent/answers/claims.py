@@ -35,12 +35,15 @@ from app.agent.answers.facts import (
     bears_on,
     concepts_of,
     contradiction,
+    drug_concepts,
     facts_of,
     findings_in,
     is_generic,
     item_facts,
     judged,
     miscounted,
+    misshared,
+    names,
     order_against,
     organs_in,
     shared,
@@ -168,8 +171,9 @@ _TABLE_HEAD = re.compile(
     r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
 )
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**")
+_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^.!?\n]*")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
+_DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
@@ -260,6 +264,7 @@ _DEED = re.compile(
 )
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
     rf"(?<!of )(?<!in )(?<!for )(?<!from )\b(?:(?:the|this|your) (?:(?:uploaded|provided|open|"
@@ -411,7 +416,7 @@ class Claims:
         general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
         general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain))
-        for pattern in (_BRACKETS, _ORDINAL):
+        for pattern in (_BRACKETS, _ORDINAL, _DAY_ONLY):
             figures = _blanked(figures, pattern.finditer(figures))
         counts = "" if general else in_digits(figures, None)
         figures = "" if general else in_digits(figures, _statement_words(self._plans))
@@ -424,7 +429,8 @@ class Claims:
             before = figures[max(0, one.start() - _REACH) : one.start()]
             told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
             why = self._figure(before, one, part.known) if told else ""
-            why = why or self._count(one, counts, part.known)
+            listed = value_of(one)[0] == sum(len(each.ids) for each in parts)  # "the two lengths"
+            why = why or ("" if listed else self._count(one, counts, part.known))
             if why and (_share_of(one, figures) or (few and self._is_derived(one, figures, parts))):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
@@ -485,12 +491,20 @@ class Claims:
         if against and (right or not re.match(r"[\d.]+ is ", against)):
             yield against
             return
+        for number in part.known:
+            every = self._results[number].message.data.get("items") or {}
+            if share := misshared(in_digits(words, None), every.values()):
+                yield f"result {number} says {share}"
+                return
         if right and (found := self._of_item(words, items)):
             yield found
             return
         told = [*self._statement(words, part.known, before, items)]
         if not part.ids:
             told = [*self._without_evidence(words, told)]
+        # Beside a wrong figure it is said already; who tells the item's own may say what it means.
+        own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
+        right &= not any(one[0].isdigit() or one in drug_concepts() for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
 
     def _without_evidence(self, words: str, told: Sequence[str]) -> Iterator[str]:
@@ -942,12 +956,14 @@ class Claims:
         Findings that no pack has a tool for are those of `_finding`, and that a cited item is
         normal is no statement of a pack.
         """
-        about = bool(items) and bool(shared(words, items.values()))
+        about = shared(words, items.values()) if items else frozenset[str]()
+        tokens = tokens_of(words)
         return {
             found.owner
-            for found in _statement_words(self._plans).find(tokens_of(words))
+            for found in _statement_words(self._plans).find(tokens)
             if self._plans.statements[int(found.owner)].tools
-            and not (about and judged(found.entry))
+            and not (about and any(map(judged, found.entry.split(" .. "))))
+            and not names(words, tokens[found.first].start, about)
         }
 
     def _spoken_of(self, words: str) -> Iterable[int]:
@@ -1023,6 +1039,9 @@ class Claims:
             return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
         tools = subjects_in(doing, _deed_words(self._plans))
+        both = bool(self._elsewhere) and len(self._elsewhere) < len(self._results)
+        if both and _COMPARED.search(doing):
+            return False  # results of both images are there to be compared
         return bool(tools) and ran.isdisjoint(tools)
 
 

@@ -42,7 +42,7 @@ MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 EARLIER = re.compile(
     r"\b(?:prior|previous\w*|earlier|before|back then|at that time|ago|baseline|"
-    r"formerly|comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|"
+    r"formerly|comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|used to|"
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
     re.IGNORECASE,
 )
@@ -186,7 +186,7 @@ def citations(text: str, known: Mapping[int, int]) -> Iterator[re.Match[str]]:
 
 
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx))\.$"
+    r"(?:\b(?:ca|Dr|z\.\s?B|e\.g|i\.e|vs|bzw|approx|re|li))\.$"
     r"|\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.$"
 )
 """Text before a full stop that does not end a sentence: "e.g.", German ordinals ("der 7. Tag")."""

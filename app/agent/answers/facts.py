@@ -20,11 +20,20 @@ from app.agent.planning import Vocabulary, tokens_of
 from app.paths import resources_dir
 from app.tools.pack_plan import phrases, word_lists
 
+_BESIDE = (
+    r"[ -](?:pleural|lung|hemithorax|hilum|apex|base|upper|lower|mid|basal|apical|effusion|nodule)"
+)
 _SIDES = {
     "left": re.compile(
-        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL))(?!\w)", re.I
+        r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL)"
+        rf"|(?-i:L)(?={_BESIDE})|li\.)(?!\w)",
+        re.I,
     ),
-    "right": re.compile(r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL))(?!\w)", re.I),
+    "right": re.compile(
+        r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL)"
+        rf"|(?-i:R)(?={_BESIDE})|re\.)(?!\w)",
+        re.I,
+    ),
 }
 _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
 _BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
@@ -44,6 +53,16 @@ _PHRASES = (
         re.compile(r"\b(?:without|no|ohne) (?:an?y? )?(?:match\w*|hits?|success|treffer)\b", re.I),
         "absent",
     ),
+    (
+        re.compile(
+            r"\bnothing (?:wrong|abnormal|unusual|remarkable) (?:with|about|in)\b"
+            r"|\bin ordnung\b|\bim grünen bereich\b",
+            re.I,
+        ),
+        "normal",
+    ),
+    (re.compile(r"\bre\.(?=\W|$)"), "rechts"),
+    (re.compile(r"\bli\.(?=\W|$)"), "links"),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
     (re.compile(rf"\b(?:exceeds?|exceeded|above|over|über|reach\w*) {_LIMIT}", re.I), "present"),
     (
@@ -56,7 +75,7 @@ _PHRASES = (
     ),
     (re.compile(rf"\b(?:below|under|unter|unterhalb) {_LIMIT}", re.I), "absent"),
 )
-"""Phrases that say that something is present or absent, each with the one word it stands for."""
+"""Phrases and abbreviations, each with the one word that it stands for."""
 _GRADES = {
     "high": r"high|above normal|elevated|increased|raised|erhöht\w*|hoch|hyper\w+(?:a?emia|ämie)"
     r"|\w+(?:cytosis|zytose)",
@@ -140,6 +159,12 @@ _IS_THERE = re.compile(
     r"\b(?:found|flagged|present|detected|positive|visible|seen):? (yes|no|true|false)\b",
     re.IGNORECASE,
 )
+_SHARE = re.compile(
+    r"(?<![\d.,])(\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den|die|der|insgesamt))*\s+(\d+)\b"
+    r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|positive|markiert|auffällig|gefunden|über))"
+    r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
+    re.IGNORECASE,
+)
 _ALLERGY_TO = re.compile(
     r"\ballerg\w+\W+(?:\w+\s+)?(?:to|against|gegen|auf)\s+((?:(?!(?:is|are|was|ist|war)\b)\w+\s*){1,2})",
     re.IGNORECASE,
@@ -186,8 +211,9 @@ FINDING = "xfindingx"
 PRESENT, ABSENT, NEITHER = "P", "A", "N"
 Presence = Callable[[str], Mapping[str, float]]
 """Returns how likely a text with `FINDING` in it says that it is there, that it is not, neither."""
-_SURE, _PLAIN = 0.7, 0.75
-"""How likely an answer of `Presence` must be to count, and to count beside words of doubt."""
+_SURE, _PLAIN, _DOUBTED = 0.7, 0.75, 0.25
+"""How likely an answer of `Presence` must be to count, to count beside words of doubt, and to let
+stand what rules read."""
 _BARE = 8  # letters beside a finding that say too little
 
 
@@ -272,7 +298,7 @@ def item_facts(texts: Sequence[str]) -> list[Fact]:
         elif row.values:
             # What has a size is there.
             there = bool(row.denied or (_MEASURED.search(text) and any(row.values)))
-            there = there or not row.words.isdisjoint(_drug_concepts())  # with its dose
+            there = there or not row.words.isdisjoint(drug_concepts())  # with its dose
             facts.append(replace(row, asserts=there))
         else:
             facts += [replace(fact, sides=fact.sides or row.sides) for fact in read(text)]
@@ -458,12 +484,12 @@ def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, b
             left.remove(place)
             if len(sentence) - (place[1] - place[0]) < _BARE:
                 continue
-            says, chance = max(
-                presence(f"{sentence[: place[0]]}{FINDING}{sentence[place[1] :]}").items(),
-                key=lambda one: one[1],
-            )
+            chances = presence(f"{sentence[: place[0]]}{FINDING}{sentence[place[1] :]}")
+            says, chance = max(chances.items(), key=lambda one: one[1])
             if chance < _SURE:
-                continue
+                if chances[ABSENT if concept in denied else PRESENT] > _DOUBTED:
+                    continue
+                says = NEITHER  # what the rules read is unlikely, and nothing else is sure
             group = {concept} | _implied().get(concept, _NONE)
             plain = plain or (chance >= _PLAIN and says != NEITHER)
             if says == NEITHER:
@@ -635,10 +661,10 @@ def _object_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
 def _pair_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return which drugs results tell together, if a sentence tells others so; "" for none."""
     row = _row(sentence)
-    drugs = {word for word in row.words if word in _drug_concepts()}
+    drugs = {word for word in row.words if word in drug_concepts()}
     if len(drugs) < 2 or row.denied or not _TOGETHER.search(sentence):
         return ""
-    pairs = [(n, fact) for n, fact in told if len(fact.words & _drug_concepts()) > 1]
+    pairs = [(n, fact) for n, fact in told if len(fact.words & drug_concepts()) > 1]
     if not pairs or any(drugs <= fact.words for _, fact in pairs):
         return ""
     return f"result {pairs[0][0]} says: {pairs[0][1].text[:90]}"
@@ -826,6 +852,17 @@ def miscounted(
     return ""
 
 
+def misshared(words: str, items: Iterable[str]) -> str:
+    """Return how many of a result's labels are flagged or found, if words tell another share."""
+    told = [
+        found[1].casefold() in ("yes", "true") for found in map(_IS_THERE.search, items) if found
+    ]
+    for found in _SHARE.finditer(words):
+        if int(found[2]) == len(told) and int(found[1]) != sum(told):
+            return f"{sum(told)} of {len(told)}"
+    return ""
+
+
 def words_in(text: str) -> frozenset[str]:
     """Return the words of a text that tell something, without their endings."""
     return _row(text).words
@@ -859,6 +896,14 @@ def findings_in(sentence: str) -> dict[int, str]:
     )
     found = _concepts_in(sentence).items()
     return {place: key for place, key in found if judged or not key.startswith("O")}
+
+
+def names(text: str, place: int, concepts: Collection[str]) -> bool:
+    """Return whether the sign at a place of a text is in the name of one of the concepts."""
+    return any(
+        start <= place < end and concept in concepts
+        for start, (concept, end) in _named_in(text).items()
+    )
 
 
 def bears_on(facts: Facts, concept: str, words: str) -> bool:
@@ -1007,7 +1052,8 @@ def _drugs() -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=1)
-def _drug_concepts() -> frozenset[str]:
+def drug_concepts() -> frozenset[str]:
+    """Return the concepts of the drugs in the table of interactions."""
     return frozenset(concept for concept, _ in _drugs())
 
 

@@ -30,6 +30,7 @@ _ENDS = frozenset("|:;,.()?\u2013-") | {
     *("aber", "jedoch", "obwohl", "sondern", "waehrend", "doch", "hingegen", "ausser", "anders"),
 }
 """Signs and words at which a clause may end."""
+_IN_BRACKETS = re.compile(r"\(\s*[\d.,%\s]+\)")  # numbers
 _NEAR = 4
 _AND = frozenset(("and", "or", "und", "oder", "sowie"))
 _LIST = _AND | {","}
@@ -138,6 +139,7 @@ def _behind_numbers(words: Sequence[str], at: int) -> int:
 
 
 def _words(text: str) -> list[str]:
+    text = _IN_BRACKETS.sub(" ", text)
     return ["0" if is_number(one) else one for one in _TOKEN.findall(folded(text))]
 
 
