@@ -136,9 +136,9 @@ _PAST = re.compile(
 """Words of sentences that may speak of an earlier image, if they name none."""
 _CHANGE = re.compile(
     r"\b(?:from|then|than|since|both|neither|weder|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
-    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|larger|smaller|higher|lower|von|"
+    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|versus|vs|moved|larger|smaller|higher|lower|von|"
     r"seit|beide\w*|zwischen|gestiegen|stieg|gefallen|fiel|zugenommen|abgenommen|veränder\w*|"
-    r"unverändert\w*|vergleich\w*|größer|kleiner|höher|niedriger|gegenüber)\b",
+    r"unverändert\w*|vergleich\w*|gegen|größer|kleiner|höher|niedriger|gegenüber)\b",
     re.IGNORECASE,
 )
 _DERIVED = re.compile(
@@ -174,7 +174,7 @@ _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
 _HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^.!?\n]*")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
-_ADDRESS = re.compile(r"(?<=\])\([^()\s]{1,300}\)")  # of a link
+_ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
@@ -186,6 +186,7 @@ _MOST_STRINGS = 2_000  # looked at in one result
 _CLAIMED_ID = re.compile(r"\d{1,3}(?:\.\d{1,3})?(?:, ?\d{1,3}(?:\.\d{1,3})?)*")
 _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
+_NOTE = re.compile(r"\[\^\w+\]|\*")  # a footnote's sign, and emphasis
 _FEW_WORDS = 3  # of a part of a sentence that says nothing alone
 _CANNOT = "cannot show this"
 _TALK, _CLAIM = 0.15, 0.8
@@ -257,6 +258,7 @@ _DEEDS = (
     r"|contacted|scheduled|booked|ordered|prescribed|archived|gesendet|geschickt|verschickt"
     r"|benachrichtigt|gelöscht|gedruckt"
 )
+_OF_PATIENT = re.compile(r"prescribed|ordered|scheduled|booked", re.IGNORECASE)
 _SAVED = r"saved|stored|exported|gespeichert|exportiert"
 _DEED = re.compile(
     rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE})(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
@@ -1027,6 +1029,8 @@ class Claims:
         found = _DEED.search(words)
         if found is not None:
             tools = filter(None, map(self._director.tool, ran))
+            if cited and _OF_PATIENT.fullmatch(found["deed"] or ""):
+                return False  # "is prescribed [7.5]"
             made = any(tool.spec.approval not in _HARMLESS for tool in tools)
             written = any(
                 key.endswith("_path") for i in self._results.values() for key in i.message.output
@@ -1051,7 +1055,7 @@ def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
     Alone the part may lack its verb, and the rest may tell of something else: both must agree.
     """
     part, sentence = (
-        " ".join(words.replace("*", " ").split()) for words in (text, f"{before} {text} {after}")
+        " ".join(_NOTE.sub(" ", words).split()) for words in (text, f"{before} {text} {after}")
     )
     whole = presence(sentence)
     if len(part.split()) <= _FEW_WORDS:

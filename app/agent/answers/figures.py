@@ -81,6 +81,8 @@ _ABOUT = re.compile(
 _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
+_FACTORS = {"tho": 1000, "tau": 1000, "mil": 1_000_000}
+_BIG = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)?) (thousand|tausend|million(?:en)?)(?!\w)", re.I)
 _OFTEN = {
     "once": 1,
     "twice": 2,
@@ -150,7 +152,14 @@ def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
     """
     values = _number_words()
     word = "|".join(values)
-    text = _times_in_digits(text)
+    text = _BIG.sub(
+        lambda one: (
+            f"{float(one[1].replace(',', '.')) * _FACTORS[one[2][:3].casefold()]:.0f}".rjust(
+                len(one[0])
+            )
+        ),
+        _times_in_digits(text),
+    )
     if _THOUSANDS.search(text) and is_german([text]):
         text = _THOUSANDS.sub(lambda one: one[0].replace(".", ","), text)
 
