@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m training.sentence_reader.train", description=__doc__
     )
     parser.add_argument("--check", action="store_true", help="read each writer by the others")
-    parser.add_argument("--penalty", type=float, default=30.0, help="C of logistic regression")
+    parser.add_argument("--penalty", type=float, default=10.0, help="C of logistic regression")
     options = parser.parse_args(arguments)
     every = list(sentences())
     if options.check:

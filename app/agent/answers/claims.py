@@ -35,9 +35,9 @@ from app.agent.answers.facts import (
     bears_on,
     concepts_of,
     contradiction,
-    drug_concepts,
     facts_of,
     findings_in,
+    is_drug,
     is_generic,
     item_facts,
     judged,
@@ -162,6 +162,7 @@ _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
 _BOX = re.compile(r"\bbox\w* \[?" + r", ".join([r"(-?\d+(?:\.\d+)?)"] * 4))
 _NONE_OF = re.compile(r"\b(?:none of|neither|keine[rsn]? (?:der|von)|weder)\b", re.IGNORECASE)
+_NEITHER = re.compile(r"\b(?:neither|weder)\b", re.IGNORECASE)
 _MARKERS = re.compile(
     r"\binflammat\w+ (?:marker|parameter|value)s?\b|\bentzündungs(?:marker|werte?|parameter)n?\b",
     re.IGNORECASE,
@@ -171,7 +172,7 @@ _TABLE_HEAD = re.compile(
     r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
 )
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_HEADING = re.compile(r"#{1,6} .*|\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^.!?\n]*")
+_HEADING = re.compile(r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^.!?\n]*")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
@@ -188,6 +189,7 @@ _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _NOTE = re.compile(r"\[\^\w+\]|\*")  # a footnote's sign, and emphasis
 _FEW_WORDS = 3  # of a part of a sentence that says nothing alone
+_OF_FEW = 0.8  # of what the whole sentence then seems to say of it
 _CANNOT = "cannot show this"
 _TALK, _CLAIM = 0.15, 0.8
 """How likely the learned reader finds an assertion in talk, at most, and in a claim, at least."""
@@ -506,7 +508,7 @@ class Claims:
             told = [*self._without_evidence(words, told)]
         # Beside a wrong figure it is said already; who tells the item's own may say what it means.
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
-        right &= not any(one[0].isdigit() or one in drug_concepts() for one in own)
+        right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
 
     def _without_evidence(self, words: str, told: Sequence[str]) -> Iterator[str]:
@@ -1059,7 +1061,9 @@ def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
     )
     whole = presence(sentence)
     if len(part.split()) <= _FEW_WORDS:
-        return whole
+        return {answer: _OF_FEW * chance for answer, chance in whole.items()}
+    if _NEITHER.search(part):
+        return whole  # "neither by this [1.1] nor by that [1.2]"
     alone = presence(part)
     return {answer: min(chance, whole[answer]) for answer, chance in alone.items()}
 

@@ -26,12 +26,12 @@ _BESIDE = (
 _SIDES = {
     "left": re.compile(
         r"(?<!\w)(?:left(?!\s+(?:out|over|open))|links\w*|linke[nrms]?|(?-i:LUL|LLL)"
-        rf"|(?-i:L)(?={_BESIDE})|li\.)(?!\w)",
+        rf"|(?-i:L)(?={_BESIDE})|(?-i:(?<=, )L)(?=\s*$)|li\.)(?!\w)",
         re.I,
     ),
     "right": re.compile(
         r"(?<!\w)(?:right|rechts\w*|rechte[nrms]?|(?-i:RUL|RML|RLL)"
-        rf"|(?-i:R)(?={_BESIDE})|re\.)(?!\w)",
+        rf"|(?-i:R)(?={_BESIDE})|(?-i:(?<=, )R)(?=\s*$)|re\.)(?!\w)",
         re.I,
     ),
 }
@@ -41,7 +41,10 @@ _OF_IMAGE = re.compile(
     r"\b(?:left|right)(?:(?:[ -]hand)? (?:half|side|part|edge))? of the"
     r" (?:image|picture|film|screen|radiograph)"
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
-    r"|\b(?:links|rechts) im bild\b|\bim bild (?:links|rechts)\b"
+    r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ )?(?:links|rechts)\b"
+    r"|\b(?:left|right)(?=\W{1,3}\d+\W{1,3}(?:top|bottom)\b)"
+    r"|\b(?:not|nicht|rather than|instead of|statt) (?:(?:on|in|auf|im|the|der) )*"
+    r"(?:left|right|links|rechts)\b"
     r"|\b(?:upper|lower|top|bottom)[ -](?:left|right)(?:[ -]hand)? corner"
     r"|\b(?:linken?|rechten?) (?:obere|untere)n? ecke"
     r"|\b(?:left|right)\b(?=[^.;]{0,25}\bwhich is the patient's (?:left|right))",
@@ -56,6 +59,7 @@ _PHRASES = (
     (
         re.compile(
             r"\bnothing (?:wrong|abnormal|unusual|remarkable) (?:with|about|in)\b"
+            r"|\bnothing to worry about\b|\bno cause for concern\b"
             r"|\bin ordnung\b|\bim grünen bereich\b",
             re.I,
         ),
@@ -214,7 +218,7 @@ Presence = Callable[[str], Mapping[str, float]]
 _SURE, _PLAIN, _DOUBTED = 0.7, 0.75, 0.25
 """How likely an answer of `Presence` must be to count, to count beside words of doubt, and to let
 stand what rules read."""
-_BARE = 8  # letters beside a finding that say too little
+_BARE = 3  # letters beside a finding that say too little
 
 
 @dataclass(frozen=True, slots=True)
@@ -965,6 +969,11 @@ def _stems(text: str) -> frozenset[str]:
 def judged(word: str) -> bool:
     """Return whether a word alone says that something is normal or not."""
     return " " not in word and any(_judged(word))
+
+
+def is_drug(concept: str) -> bool:
+    """Return whether a concept is a drug by its name: those have no number."""
+    return concept[0] == "C" and concept[1:].isalpha()
 
 
 def is_generic(concept: str) -> bool:

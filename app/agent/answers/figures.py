@@ -47,7 +47,7 @@ _UNITS = (
     r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
     r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
-    r"|(?i:mcg|µg|mg|kg)|g|x(?! ?10)|times|mal|×|years?|days?|weeks?|months?"
+    r"|(?i:mcg|µg|mg|kg)|g|x(?! ?\d)|times|mal|×(?! ?\d)|years?|days?|weeks?|months?"
     r"|Jahre?n?|Tagen?|Wochen?|Monaten?"
     r"|(?i:millimet(?:er|re)[sn]?|[cz]entimet(?:er|re)[sn]?|per ?cent|prozent|milli?lit(?:er|re)s?"
     r"|lit(?:er|re)s?|degrees?|grad|inch(?:es)?|zoll|pixeln|hounsfield[ -](?:units?|einheiten))"

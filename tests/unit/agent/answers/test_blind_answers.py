@@ -144,6 +144,7 @@ def wrong(name: str, row: Mapping[str, Any]) -> str:
         own = sorted(around, key=lambda one: (not start <= one[0] <= end, abs(one[0] - end)))[:1]
         if not own:
             missing.append(f"{mark['mark']}: {mark['quote']}")
+        own += [one for one in around if start <= one[0] <= end]  # "40 mm by 42 mm" has two
         left = [one for one in left if one not in own and not (own and one[0] == own[0][0])]
     if missing or left:
         return f"{row['id']}\n   {told_}\n   missing {missing}\n   extra {left}"
