@@ -85,7 +85,7 @@ _ITEM = re.compile(r"\A[ \t>#*-]*\d{1,3}[.)](?!\d)")
 _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
-    r"\b(?:above|over|exceed\w*|below|under|than|cut-?off|threshold|limit|point|als|über|unter|"
+    r"\b(?:above|over|exceed\w*|below|under|than|against|cut-?off|threshold|limit|point|als|über|unter|"
     r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
     re.IGNORECASE,
 )
