@@ -296,15 +296,28 @@ def small_network(payload: Mapping[str, Any]) -> Embed:
     return embed
 
 
+def _keep_compiled_code_in(folder: Path) -> None:
+    """Let numba keep what it compiles in a folder, rather than in ~/.cache/numba.
+
+    Its own setting for that (CACHE_DIR) needs the packages' sources, which a frozen program lacks.
+    """
+    caching: Any = import_module("numba.core.caching")
+
+    class OwnFolder(caching.UserWideCacheLocator):
+        def __init__(self, function: object, source: str) -> None:
+            super().__init__(function, source)
+            self._cache_path = str(folder / self.get_suitable_cache_subpath(source))
+
+    caching.CacheImpl._locator_classes = [OwnFolder]
+
+
 def project(points: Floats, neighbours: int, seed: int) -> Floats:
     """Return each cell's place in a UMAP: float32 [cells, 2]; the same seed gives the same map."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from tqdm import tqdm
 
-        # With the program's other caches, rather than in ~/.cache/numba.
-        compiling: Any = import_module("numba.core.config")
-        compiling.CACHE_DIR = str(cache_dir() / "numba")
+        _keep_compiled_code_in(cache_dir() / "numba")
         from umap import UMAP  # compiles for half a minute at its first use
 
         # Its own lock is a semaphore of the system, which outlives the end of this process.
