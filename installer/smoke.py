@@ -765,6 +765,7 @@ REMOVALS = {
     "lib/data_store/data/RG1_UNCR.dcm": "demo_question",
     "lib/resources/tables/window.toml": "demo_question",
     "lib/resources/models/viewer_commands.npz": "commands",
+    "lib/resources/models/sentence_reader.npz": "contents",
     "lib/symspellpy/*.txt": "record",
 }
 """Hidden import, or pattern of files, that is taken out -> the check that must notice it."""

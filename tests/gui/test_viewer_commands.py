@@ -18,6 +18,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.imaging.findings import State
 from app.imaging.types import ImageRef, Window
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.images import RunImages
@@ -57,7 +58,6 @@ _WRONG = frozenset(
     [
         "first slice where you see the effusion",  # is not understood
         "ok you can take the old film off again",  # asks the chest pack
-        "next one I haven't decided on yet",  # is not understood
         "just show the left one big for now",  # asks back
         "Export the findings to a spreadsheet",  # asks back: there is no such command
         "accept the nodule and throw out the effusion",  # asks whether to delete it
@@ -622,3 +622,34 @@ _LEFT_OUT = (
     *("export_result", "segment", "fill", "region", "mark_outside", "text_mark", "polyline"),
     *("polygon", "freehand", "link_menu.member", "colormaps.choices", "dock.", "claims"),
 )
+
+
+def test_what_is_decided_is_passed_over_on_the_way_to_the_next_undecided_finding(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("cxr", tmp_path, wait_until)
+    try:
+        room.begin({})
+        annotations = room.workspace.annotations
+        ids = [item.finding.id for item in annotations.all()]
+        assert len(ids) > 3
+        annotations.decide(ids[:1], State.ACCEPTED)
+        annotations.decide(ids[2:3], State.REJECTED)
+        undecided = [one for one in ids if one not in (ids[0], ids[2])]
+        annotations.select("")
+        seen: list[str] = []
+        for text in ("go to the first undecided finding", *["next undecided one"] * len(undecided)):
+            room.ask(text)
+            assert room.failed == []
+            seen.append(annotations.selected)
+        assert sorted(seen[:-1]) == sorted(undecided)
+        assert seen[-1] == seen[0]  # all were seen: from the first again
+        annotations.select(ids[0])
+        room.ask("zum nächsten Befund, den ich noch nicht beurteilt habe")
+        assert annotations.selected in undecided
+        annotations.decide(undecided, State.ACCEPTED)
+        room.ask("next undecided finding")
+        assert "accepted or rejected" in " ".join(room.failed) or "accepted or rejected" in room.said
+    finally:
+        room.close()

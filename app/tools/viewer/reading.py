@@ -924,6 +924,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return f"series {text}"
         case "step":
             return _STEPS[text[:4]]
+        case "undecided":
+            return f"{_STEPS[text[:4]]} undecided"
         case "prior":
             return f"prior {text}".strip()
         case "grid":

@@ -88,7 +88,9 @@ class GoToInput(ToolInput):
     )
     z: _Mm | None = Field(None, description="A height in the patient, in mm (LPS).")
     finding: str = Field(
-        "", max_length=120, description=f'{_NAME} Or "next", "previous", "first", "last".'
+        "",
+        max_length=120,
+        description=f'{_NAME} Or "next", "previous", "first", "last"; "next undecided".',
     )
     time: int | None = Field(None, ge=1, description="Time point, from 1.")
     viewport: str = _VIEWPORT

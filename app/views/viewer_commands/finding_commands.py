@@ -32,6 +32,8 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
     "measurements": drawing.is_measurement,
 }
 
+UNDECIDED = "undecided"
+
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
 _BOTH = re.compile(r"\b(?:both|beiden?)\b", re.IGNORECASE)
 
@@ -57,9 +59,11 @@ class NamedFindings:
     def at_step(self, name: str) -> Finding | None:
         """Return the "next", "previous", "first" or "last" finding; None for any other name.
 
-        They are counted image by image. What comes after the last one is the first.
+        They are counted image by image. What comes after the last one is the first. "next
+        undecided" is the next one that is neither accepted nor rejected.
         """
-        if name not in ("next", "previous", "first", "last"):
+        step, _, which = name.partition(" ")
+        if step not in ("next", "previous", "first", "last") or which not in ("", UNDECIDED):
             return None
         every = [item.finding for item in self._shown.listed()]
         shown = self._workspace.acquired
@@ -70,8 +74,12 @@ class NamedFindings:
         every.sort(key=lambda one: (order.get(one.image.sop_instance_uid, last), one.image.frame))
         if not every:
             raise ToolRetry("there are no findings on the shown images")
-        ids = [one.id for one in every]
         selected = self._workspace.annotations.selected
+        if which:
+            every = [one for one in every if one.state is State.PROPOSED or one.id == selected]
+        ids = [one.id for one in every]
+        if which and all(one.state is not State.PROPOSED for one in every):
+            raise ToolRetry("each finding on the shown images is accepted or rejected")
         at = ids.index(selected) if selected in ids else None
         places = {
             "first": 0,
@@ -79,7 +87,10 @@ class NamedFindings:
             "next": 0 if at is None else (at + 1) % len(ids),
             "previous": -1 if at is None else at - 1,
         }
-        return every[places[name]]
+        found = every[places[step]]
+        if which and found.state is not State.PROPOSED:  # the selected one is first or last
+            found = every[1 if step == "first" else -2]
+        return found
 
     def named(self, name: str, *, several: bool = False) -> list[Finding]:
         """Return the findings of the shown study that a name means, those in view first.
