@@ -1,6 +1,6 @@
 """Linear classifiers of short texts in English and German, small enough to ship with the program.
 
-They are trained by `training.text_classifier` on sentences that people wrote.
+They are trained by `training.text_classifier` on sentences by several writers.
 """
 
 from __future__ import annotations

@@ -650,6 +650,8 @@ def test_what_is_decided_is_passed_over_on_the_way_to_the_next_undecided_finding
         assert annotations.selected in undecided
         annotations.decide(undecided, State.ACCEPTED)
         room.ask("next undecided finding")
-        assert "accepted or rejected" in " ".join(room.failed) or "accepted or rejected" in room.said
+        assert (
+            "accepted or rejected" in " ".join(room.failed) or "accepted or rejected" in room.said
+        )
     finally:
         room.close()

@@ -31,6 +31,7 @@ from app.agent.answers.evidence import (
     unmarked,
 )
 from app.agent.answers.facts import (
+    AROUND,
     Facts,
     bears_on,
     concepts_of,
@@ -1056,9 +1057,8 @@ def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
 
     Alone the part may lack its verb, and the rest may tell of something else: both must agree.
     """
-    part, sentence = (
-        " ".join(_NOTE.sub(" ", words).split()) for words in (text, f"{before} {text} {after}")
-    )
+    around = f"{before[-AROUND:]} {text} {after[:AROUND]}"
+    part, sentence = (" ".join(_NOTE.sub(" ", words).split()) for words in (text, around))
     whole = presence(sentence)
     if len(part.split()) <= _FEW_WORDS:
         return {answer: _OF_FEW * chance for answer, chance in whole.items()}

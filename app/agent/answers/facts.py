@@ -184,12 +184,17 @@ _ORDINALS = (
     *(("eighth", "achte"), ("ninth", "neunte"), ("tenth", "zehnte"), ("eleventh", "elfte")),
     ("twelfth", "zwölfte"),
 )
+_ORDINAL_WORDS = "|".join(word for words in _ORDINALS for word in words)
 _ORDINAL = re.compile(
-    r"(?<![\w.])(?:(?P<digits>\d{1,2})(?:st|nd|rd|th|\.)|(?P<word>"
-    rf"{'|'.join(word for words in _ORDINALS for word in words)})[rnms]?)\s+"
-    r"(?P<noun>[^\W\d_]{3,})",
+    rf"(?<![\w.])(?:(?P<digits>\d{{1,2}})(?:st|nd|rd|th|\.)|(?P<word>{_ORDINAL_WORDS})[rnms]?)(?!\w)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"(?:\s{0,3}(?:,|/|-|and|und|to|bis|or|oder)\s{0,3}"
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.)|(?:{_ORDINAL_WORDS})[rnms]?)){{0,5}}\s+(?P<noun>[^\W\d_]{{3,}})",
+    re.IGNORECASE,
+)
+"""What stands behind an ordinal number: others, and the noun of all of them."""
 _LEGEND = re.compile(r"\b(?:scores?|labels?|thresholds?|boxes|pixels?)\b", re.IGNORECASE)
 """Words of notes on how the numbers of a result are to be read."""
 _CUT = ("ectom", "ectomi")  # of stems of operations
@@ -220,6 +225,9 @@ _SURE, _PLAIN, _DOUBTED = 0.7, 0.75, 0.25
 """How likely an answer of `Presence` must be to count, to count beside words of doubt, and to let
 stand what rules read."""
 _BARE = 3  # letters beside a finding that say too little
+_MOST_ASKED = 12  # findings of one sentence that are read by `Presence`
+AROUND = 300
+"""Characters before and after a finding that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,6 +487,7 @@ def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, b
         for start, (concept, end) in sorted(_named_in(sentence).items())
         if concept[0] in "FC"
     ]
+    asked = 0
     for clause in read(sentence):
         words, denied = clause.words, clause.denied
         sure = doubtful = plain = False
@@ -487,9 +496,11 @@ def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, b
             if place is None or presence is None:
                 continue
             left.remove(place)
-            if len(sentence) - (place[1] - place[0]) < _BARE:
+            asked += 1
+            if len(sentence) - (place[1] - place[0]) < _BARE or asked > _MOST_ASKED:
                 continue
-            chances = presence(f"{sentence[: place[0]]}{FINDING}{sentence[place[1] :]}")
+            before = sentence[max(0, place[0] - AROUND) : place[0]]
+            chances = presence(f"{before}{FINDING}{sentence[place[1] : place[1] + AROUND]}")
             says, chance = max(chances.items(), key=lambda one: one[1])
             if chance < _SURE:
                 if chances[ABSENT if concept in denied else PRESENT] > _DOUBTED:
@@ -592,20 +603,24 @@ def _ordinal_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     for number, fact in told:
         for noun, places in _ordinals(fact.text).items():
             if said.get(noun, places).isdisjoint(places):
-                return f"result {number} says {noun} {min(places)}: {fact.text[:80]}"
+                return f"result {number} says number {min(places)}: {fact.text[:80]}"
     return ""
 
 
 def _ordinals(text: str) -> Mapping[str, set[int]]:
-    """Return the ordinal numbers before each noun of a text, by its stem."""
+    """Return the ordinal numbers before each organ of a text: the seventh rib."""
     found: dict[str, set[int]] = {}
     for one in _ORDINAL.finditer(text):
-        place = int(one["digits"] or 0) or next(
-            i
-            for i, words in enumerate(_ORDINALS, start=1)
-            if one["word"].casefold().startswith(words)
-        )
-        found.setdefault(stem(one["noun"]), set()).add(place)
+        noun = _COUNTED.match(text, one.end())
+        if noun is None:
+            continue
+        if one["digits"] is not None:
+            place = int(one["digits"])
+        else:
+            low = one["word"].casefold()
+            place = next((i for i, w in enumerate(_ORDINALS, start=1) if low.startswith(w)), 0)
+        for organ in organs_in(noun["noun"]):
+            found.setdefault(organ, set()).add(place)
     return found
 
 

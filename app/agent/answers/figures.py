@@ -82,7 +82,9 @@ _UNITLESS = ("score", "probability", "confidence", "slice", "frame", "index")
 """Keys of numbers to which a "unit" beside them does not belong."""
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:\.\d{3})+(?![\w.,])")
 _FACTORS = {"tho": 1000, "tau": 1000, "mil": 1_000_000}
-_BIG = re.compile(r"(?<![\w.,])(\d+(?:[.,]\d+)?) (thousand|tausend|million(?:en)?)(?!\w)", re.I)
+_BIG = re.compile(
+    r"(?<![\w.,])(\d+(?:[.,]\d+)?) (thousand|tausend|million(?:en)?)(?!\w)", re.I | re.A
+)
 _OFTEN = {
     "once": 1,
     "twice": 2,

@@ -2,7 +2,8 @@
 
 One linear classifier says whether a sentence tells that a finding is there, that it is not, or
 neither; the other whether a sentence asserts anything about the patient, or only talks. Both were
-trained on sentences that people wrote (`training/sentence_reader`), not on the check's rules.
+trained on sentences by writers who didn't know the check's rules (`training/sentence_reader`); how
+these read a sentence is one of its features.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ class SentenceModel:
 
 def presence_features(text: str) -> Iterator[str]:
     """Yield the features of a text in which `FINDING` stands once."""
-    words = _without_list(_words(text))
+    words = _words(text)
+    if not any(FINDING in word for word in words):
+        return
+    words = _without_list(words)
     place = next((i for i, word in enumerate(words) if FINDING in word), 0)
     first = next((i + 1 for i in range(place - 1, -1, -1) if words[i] in _ENDS), 0)
     last = next((i for i in range(place + 1, len(words)) if words[i] in _ENDS), len(words))

@@ -262,7 +262,8 @@ class RuleAnswers:
             await self.ready()
             now: Progress | None = Progress({}, (), plan.notes)
             if plan.steps:
-                await self._ask_together(plan)
+                await self._ask_together()
+                await self.ready()  # the user may have held or changed the plan meanwhile
                 found, wanted = director.planned_results(), self.order()
                 now = next_calls(
                     director.intent, found, certain=certain, wanted=wanted, alone=self.alone
@@ -299,12 +300,15 @@ class RuleAnswers:
         head = IN_PLACE if failed is None else _in_place_of_failed(failed)
         return self._told(now, head) if ran and now is not None else None
 
-    async def _ask_together(self, plan: ToolPlan) -> None:
-        """Ask once about all steps of a plan whose arguments are known before it begins."""
-        if self._asked or self.director.planned_results():
+    async def _ask_together(self) -> None:
+        """Ask once about all steps whose arguments are known before the plan begins."""
+        plan = self.director.intent.plan
+        if self._asked or self.director.planned_results() or not isinstance(plan, ToolPlan):
             return
         for number in self.order():
             step = plan.steps[number - 1]
+            if step.after():  # its arguments come from results
+                continue
             found = resolve(step, plan.steps, {}, self.director.intent.scene)
             if not isinstance(found, BlockedStep):
                 step = replace(step, arguments=found.arguments)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeVar
 from PySide6.QtCore import QObject, QTimer
 
 from app.errors import Cancelled, SightlineError, unexpected
-from app.imaging.types import Instance
 from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
 from app.tools.viewer import reading
@@ -67,14 +66,16 @@ class _Change:
     """What a command has changed, at first what it did at once; then also what came with pixels.
 
     Attributes:
-        acquired: The images that the viewports show once it is done.
-        pushed: Whether it is on the undo stack.
+        series: The series that the viewports show once it is done.
+        last: The last step on the undo stack, once the command was begun.
+        pushed: Whether it is on the undo stack itself.
         undone: Whether the user has undone it meanwhile.
     """
 
     before: _View
     after: _View
-    acquired: tuple[Instance | None, ...]
+    series: tuple[tuple[str, int] | None, ...]
+    last: Command | None = None
     pushed: bool = False
     undone: bool = False
 
@@ -204,8 +205,9 @@ class ViewerCommands(QObject):
         self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
         change = None
         if arguments.get("command") not in ("undo", "redo"):
-            change = _Change(before, self._view(), self._acquired())
+            change = _Change(before, self._view(), self._series())
             self._remember(change, context)
+            change.last = self._workspace.commands.undo_step
         self._when_shown(partial(self._finish, change, told, made, context, answer))
 
     # Whose study
@@ -252,14 +254,23 @@ class ViewerCommands(QObject):
         context: ToolContext,
         answer: Future[ViewerAnswer],
     ) -> None:
-        # If the user shows another image meanwhile, that is no part of the command's step.
-        if change is not None and not change.undone and self._acquired() == change.acquired:
+        # If the user shows another series meanwhile, or undoes, that is no part of the step.
+        left = change is not None and self._series() != change.series
+        if change is not None and not left and self._stands(change):
             change.after = self._view()
             self._remember(change, context)
+        if made is None and left:
+            made = ViewerAnswer("Done; another series is shown meanwhile.", {})
         if made is None:
             state = self.shown.state(self._mine(context))
             made = ViewerAnswer(self.shown.change(told), {"viewports": state["viewports"]})
         answer.set_result(made)
+
+    def _stands(self, change: _Change) -> bool:
+        """Return whether the user has undone nothing since a command was begun."""
+        if change.pushed:
+            return not change.undone
+        return self._workspace.commands.undo_step is change.last
 
     def _remember(self, change: _Change, context: ToolContext) -> None:
         """Put a change on the undo stack, at once, since the user may undo before its pixels come.
@@ -317,8 +328,11 @@ class ViewerCommands(QObject):
             self._views.switched_on(),
         )
 
-    def _acquired(self) -> tuple[Instance | None, ...]:
-        return tuple(one.acquired for one in self._workspace.layout.viewports)
+    def _series(self) -> tuple[tuple[str, int] | None, ...]:
+        shown = (one.acquired for one in self._workspace.layout.viewports)
+        series_of = self._workspace.studies.series_of
+        every = (series_of(one) if one is not None else None for one in shown)
+        return tuple((one.uid, one.part) if one is not None else None for one in every)
 
     def _show_view(self, view: _View) -> None:
         now = self._view()

@@ -188,3 +188,27 @@ def test_a_plan_made_by_rules_is_asked_about_before_its_first_step(
     asyncio.run(collect(AgentLoop(model, FakeRegistry(keep, mail)), asked))
     assert [one.about for one in person.asked] == about
     assert (paths(keep), paths(mail)) == ran
+
+
+class Converted(Planner):
+    """Plans to send what the first step makes; if that fails, the open image would do."""
+
+    def interpret(self, question: str, scene: Scene) -> Intent:
+        mail = Step("mail", {"image_path": Output(1, "path", fallback=True)})
+        steps = (Step("convert", {"image_path": "a"}), mail, Step("keep", {"image_path": "b"}))
+        return Intent(question, scene, plan=ToolPlan(steps))
+
+
+def test_a_step_is_not_asked_about_with_what_it_only_takes_if_another_fails(tmp_path: Path):
+    convert = FakeTool("convert", ImageInput, ok("Done.", {"path": "c"}), sequential=True)
+    keep, mail = writer(), writer("mail", Approval.SEND)
+    person = Person(True, True)
+    model = OfflineModel()
+    model.planner = Converted()
+    asked = request(tmp_path, thread=Thread.in_memory(), approve=person)
+    asyncio.run(collect(AgentLoop(model, FakeRegistry(convert, keep, mail)), asked))
+    told = [(each["tool"], each["arguments"]) for one in person.asked for each in one.calls]
+    assert ("mail", {"image_path": "c"}) in told
+    assert ("mail", {"image_path": "a"}) not in told
+    assert paths(mail) == ["c"]
+    assert paths(keep) == ["b"]

@@ -11,6 +11,7 @@ import pytest
 
 from app.agent.answers.facts import ABSENT, FINDING, PRESENT, contradiction, facts_of
 from app.agent.answers.sentence_reader import MEDICAL, TALK, asserts, presence
+from tests.unit.agent.answers.test_blind_answers import checked
 
 ROWS = [
     line.split("\t")
@@ -64,3 +65,32 @@ def test_what_a_sentence_says_is_compared_with_what_the_result_says(
 ):
     told = contradiction(sentence, [(1, facts_of(ITEM))], cited=True, presence=presence)
     assert bool(told) is contradicts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "At the 0th percentile there is a pneumonia [1].",
+        "Am 0. postoperativen Tag zeigt sich ein Pneumothorax [1.3].",
+        "About 5 m\u0131llion cells.",
+        "A f\u0131fth rib fracture [8.3].",
+        "[^pneumonia] [^pneumonia]",
+        "xfindingx, a pneumothorax [1.3] and xfindingx",
+    ],
+)
+def test_odd_texts_are_checked(text: str):
+    assert checked("blind_answers", text).startswith(text[:4])
+
+
+@pytest.mark.parametrize("text", ["", "!!", "\u65e5\u672c\u8a9e"])
+def test_what_names_no_finding_says_nothing_of_one(text: str):
+    assert max(presence(text).values()) < 0.7
+
+
+def test_ribs_are_told_apart_by_their_numbers():
+    said = "In 2022 an old fracture of the left {} rib was described [8.3]."
+    assert "number 7" in checked("blind_answers", said.format("ninth"))
+    for right in ("seventh", "7th"):
+        assert checked("blind_answers", said.format(right)) == said.format(right)
+    both = "In 2022 the left 7th and 9th ribs were looked at [8.3]."
+    assert "number" not in checked("blind_answers", both)
