@@ -226,6 +226,7 @@ def test_without_the_cleaning_they_would_be_sent(place: Place):
     assert len(found_in(sent(server))) >= 60
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_leaves_none_of_them_about(place: Place):
     stalled = threading.Event()
 
@@ -342,6 +343,7 @@ def test_the_window_sends_shows_and_leaves_none_of_them_through_a_kill(
     assert len(set.union(*found_below(place.sessions).values())) >= 60
 
 
+@pytest.mark.slow
 def test_a_window_that_is_closed_in_order_leaves_none_of_them_about(place: Place):
     picture = str(place.root / "x.png")
     run = place.start(str(place.image.parent), "--screenshot", picture)

@@ -185,7 +185,13 @@ def test_sixty_identifiers_are_planted():
     assert sum(len(case["canary"]) for case in CASES) >= 60
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+_SOME = [
+    pytest.param(case, marks=pytest.mark.slow if place > 1 else ())
+    for place, case in enumerate(CASES)
+]
+
+
+@pytest.mark.parametrize("case", _SOME, ids=lambda case: case["name"])
 def test_no_planted_identifier_reaches_a_remote_endpoint(
     case: dict[str, Any], program: Program, tmp_path: Path
 ):

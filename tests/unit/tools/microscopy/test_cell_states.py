@@ -47,7 +47,7 @@ def payload(bench: Bench, crops: str, **more: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_two_morphologies_are_told_apart_by_measured_features(ready: Bench, seed: int):
     images = experiment(seed)
     crops = cropped(ready, images)
