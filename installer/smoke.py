@@ -773,7 +773,7 @@ REMOVALS = {
 FULL_REMOVALS = {
     "app.tools.chest.densenet": "model_pack",
     "app.agent.llm.local.transformers_main": "language_model",
-    "lib/torchvision/_C.*": "boxes_and_masks",
+    "lib/torchvision/_C*": "boxes_and_masks",
     "lib/diffusers-*.dist-info/*": "boxes_and_masks",
 }
 

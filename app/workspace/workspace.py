@@ -646,9 +646,21 @@ class Workspace:
         if tool == COMPUTE and output:
             image = self.acquired if about is None else self.instance_of(about) if about else None
             self.diagnosis.take(output, self._study_key_of(image) if image or about else None)
-        for artifact in artifacts:
-            if artifact.role == "show":
-                self.panes.show(self._pane(tool, artifact, about))
+        panes = [self._pane(tool, one, about) for one in artifacts if one.role == "show"]
+        new = [pane for pane in panes if self.panes.of_picture(pane.path) is None]
+        for pane in panes:
+            self.panes.show(pane)
+        if new and not findings:  # else undo takes the findings back, and their picture stays
+
+            def show() -> None:
+                for pane in new:
+                    self.panes.show(pane)
+
+            def close() -> None:
+                for pane in new:
+                    self.panes.close(pane)
+
+            self.commands.push(Command(self.title_of(tool), show, close), performed=True)
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
         """Show a picture, table or plot in a pane beside the image that it was made from."""

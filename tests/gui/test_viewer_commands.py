@@ -655,3 +655,42 @@ def test_what_is_decided_is_passed_over_on_the_way_to_the_next_undecided_finding
         )
     finally:
         room.close()
+
+
+def test_a_picture_that_a_tool_made_is_taken_back_by_undo(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("cxr", tmp_path, wait_until)
+    try:
+        room.begin({})
+        room.ask("visualise the image")
+        workspace = room.workspace
+        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
+        workspace.commands.undo()
+        room.settle()
+        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (0, 1)
+        workspace.commands.redo()
+        room.settle()
+        assert (len(workspace.panes.all), len(workspace.layout.visible)) == (1, 2)
+    finally:
+        room.close()
+
+
+def test_images_are_named_by_their_time(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        room.ask("compare with the prior")
+        of = {
+            _date(one.acquired)[:4]: one for one in room.workspace.layout.viewports if one.acquired
+        }
+        room.ask("invert the prior")
+        assert (of["2022"].display.invert, of["2024"].display.invert) == (True, False)
+        room.ask("drehe die aktuelle Aufnahme")
+        assert (of["2022"].display.quarter_turns, of["2024"].display.quarter_turns) == (0, 1)
+    finally:
+        room.close()

@@ -153,9 +153,17 @@ _VIEWPORT = re.compile(
     rf"(?:(?P<before>{_SIDE}) {_SHOWN}"
     rf"|{_SHOWN} (?:on|at|auf|in) (?:(?:the|der) )?(?P<behind>{_SIDE})(?: (?:side|seite|half))?"
     rf"|{_SHOWN} (?P<german>{_SIDE})"
-    r"|(?:viewport|ansicht) (?P<number>[1-9]))(?= |$)"
+    r"|(?:viewport|ansicht) (?P<number>[1-9])"
+    r"|(?P<time>prior|previous|old|earlier|current|new|voraufnahme|voruntersuchung|vorbild"
+    rf"|alten?|aktuellen?|neuen?)(?: {_SHOWN}\w*)?)(?= |$)"
 )
 """A viewport by its place or number: "the one on the right", "das rechte Bild", "viewport 2"."""
+_LATE = ("current", "new", "aktuell", "neu")
+_WORKED = re.compile(
+    r"\b(?:invert\w*|flip\w*|mirror\w*|rotat\w*|turn(?! off| on)|zoom\w*|fit|reset"
+    r"|spiegel\w*|dreh\w*|kipp\w*|window|fenster\w*|lungenfenster|knochenfenster|vergroesser\w*)\b"
+)
+"""Words of commands on an image that is named by its time: "flip the prior"."""
 _EACH = r"\b(?:(?:in|on|of|for|auf|im|bei) )?(?:the )?(?:both|all|beiden?|allen?)(?: of the)?"
 _ALL_IMAGES = re.compile(rf"{_EACH} {_SHOWN}\w{{0,3}}(?= |$)")
 _BOTH = re.compile(rf"{_EACH}(?= |$)")
@@ -212,6 +220,22 @@ _TENS = {
     )
     for ones, word in enumerate(words.split(), 3)
 }
+_ONES = "|".join(
+    word.replace("ue", "(?:ue|ü)").replace("oe", "(?:oe|ö)") for word in (*_ENGLISH, *_GERMAN)
+)
+_MORE = "|".join(word.replace("ue", "(?:ue|ü)").replace("ss", "(?:ss|ß)") for word in _TENS)
+_PLACE_IN_WORDS = re.compile(
+    r"\b(slice|image|frame|picture|schicht|bild|nummer|number) "
+    rf"((?:{_ONES}|ein)und(?:{_MORE})|(?:{_MORE})(?:[- ](?:{_ONES}))?|(?:{_ONES}))(?!\w)",
+    re.IGNORECASE,
+)
+"""The place of an image in words: "slice twenty-five", "Schicht fünfundzwanzig"."""
+_THE_REST = re.compile(
+    r"(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
+    r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
+    r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
+)
+_IS = re.compile(r"\b(?:is|are|looks|seems|ist|sind|sieht)\b")
 _TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
 _WAYS = {
     "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfwaerts)\b",
@@ -357,16 +381,40 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
-    found = _read_towards(text)
+    text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
+    found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
     small = folded(text)
     decisions = [call for call in found.calls if _decides(call)]
     verbs = re.findall(_whole(r"\b(?:<decides>)\b"), small)
     unsure = re.search(_whole("<unsure>"), small)
-    if decisions and (unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)):
+    stated = not verbs and _IS.search(small)  # "the nodule is a nipple shadow"
+    if decisions and (
+        stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
+    ):
         return Spoken(())
     return found
+
+
+def _without_the_rest(text: str) -> Spoken | None:
+    """Return the commands of "zoom to the heart and hide the rest"; None for any other text."""
+    clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
+    rest = [one for one in clauses if _THE_REST.fullmatch(folded(one).strip(" .!"))]
+    if len(rest) != 1:
+        return None
+    before = clauses[: clauses.index(rest[0])]
+    if len(before) + 1 != len(clauses):
+        return None
+    head = read(", ".join(before)) if before else Spoken(())
+    if head is None or head.rest or (before and not head.calls):
+        return None
+    names = tuple(name for call in head.calls for name in call.names)
+    if before and not names:
+        return None
+    which = " and ".join(names) or "selected"
+    only = SpokenCall(named.FINDINGS, {"action": "only", "which": which}, names)
+    return replace(head, calls=(*head.calls, only))
 
 
 def _decides(call: SpokenCall) -> bool:
@@ -798,6 +846,10 @@ def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     """Return the commands of a clause that names a viewport, `said`, by its place."""
     place = next((text for text in said.groups() if text), "")
     where = {"viewport": _place(place) if place else "all"}
+    if said.groupdict().get("time"):
+        if not _WORKED.search(clause):
+            return None  # "close the prior", "compare with the old film"
+        where = {"viewport": "current" if said["time"].startswith(_LATE) else "prior"}
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()

@@ -42,8 +42,8 @@ _Name = Annotated[str, Field(max_length=120)]
 _VIEWPORT = Field(
     default="",
     max_length=40,
-    description='The viewport: its number from 1, "left", "top right" and so on, or "all"; '
-    "empty for the active one.",
+    description='The viewport: its number from 1, "left", "top right" and so on, "prior", '
+    '"current" or "all"; empty for the active one.',
 )
 _NAME = 'The finding: its label, its id, or "selected".'
 

@@ -55,6 +55,8 @@ class ShownState:
             return [area.frame_of(one) for one in screen.viewports]
         if where.isdigit() and 1 <= int(where) <= len(screen.viewports):
             return [area.frame_of(screen.viewports[int(where) - 1])]
+        if where in ("prior", "current"):
+            return self._of_time(where)
         words = where.split()
         if words and all(one in ("left", "right", "top", "bottom") for one in words):
             there = [one for one in screen.viewports if {*words} <= {*self.place(one).split()}]
@@ -73,6 +75,20 @@ class ShownState:
             f"there is no viewport “{where}”",
             remedy="There is only one viewport." if count == 1 else f"There are {count}.",
         )
+
+    def _of_time(self, when: str) -> list[ViewportFrame]:
+        """Return the viewports that show the study that is read ("current"), or another one."""
+        newest = self.newest()
+        there = [
+            one
+            for one in self._workspace.layout.screen.viewports
+            if newest is not None
+            and (uid := self.study_uid(one))
+            and (uid == newest.uid) == (when == "current")
+        ]
+        if not there:
+            raise ToolRetry(f"no viewport shows the {when} study", remedy="Show it first.")
+        return [self._window.viewports.frame_of(one) for one in there]
 
     def study_uid(self, viewport: Viewport) -> str:
         """Return the UID of the study that a viewport shows; "" for none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.agent.messages import for_people
+from app.tools.pack_plan import SpokenCall
 from app.tools.viewer.reading import read
 
 
@@ -64,6 +65,8 @@ def test_the_same_said_twice_is_done_once():
         "accept neither the nodule nor the mass",
         "there is a mass and a nodule. reject it.",
         "accept the nodule. no wait, reject it",
+        "the nodule is a nipple shadow",
+        "der Erguss ist echt",
     ],
 )
 def test_what_is_not_to_be_done_is_no_call(text: str):
@@ -149,3 +152,35 @@ def test_all_but_one_are_shown():
         ("show", "all"),
         ("hide", "nodule"),
     ]
+
+
+def calls(text: str) -> tuple[SpokenCall, ...]:
+    spoken = read(text)
+    assert spoken is not None
+    return spoken.calls
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("show me slice twenty-five", 25),
+        ("go to image thirty three", 33),
+        ("zeig Schicht fünfundzwanzig", 25),
+        ("zeige Bild zweiundzwanzig", 22),
+    ],
+)
+def test_places_are_read_in_words(text: str, number: int):
+    (call,) = calls(text)
+    assert call.arguments == {"slice": number}
+
+
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [
+        ("zoom to the right lung and hide the rest", "right lung"),
+        ("zeig das Herz, blende alles andere aus", "herz"),
+        ("hide the rest", "selected"),
+    ],
+)
+def test_the_rest_is_what_was_not_named(text: str, which: str):
+    assert calls(text)[-1].arguments == {"action": "only", "which": which}
