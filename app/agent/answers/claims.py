@@ -45,6 +45,7 @@ from app.agent.answers.facts import (
     miscounted,
     misshared,
     names,
+    normal_against,
     order_against,
     organs_in,
     shared,
@@ -690,6 +691,8 @@ class Claims:
             return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
+        if not part.known and (why := normal_against(words, facts)):
+            return why
         return contradiction(
             words, facts, cited=bool(part.known), presence=partial(_presence, *around)
         )

@@ -170,6 +170,19 @@ _SHARE = re.compile(
     r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
     re.IGNORECASE,
 )
+_ALL_NORMAL = re.compile(
+    r"(?:there (?:is|are) |es (?:besteht|bestehen) |(?:impression|beurteilung): )?"
+    r"(?:no (?:acute |significant )?(?:disease|abnormalit(?:y|ies)|findings?|pathology)"
+    r"(?: (?:is|are) (?:seen|found))?"
+    r"|(?:a )?(?:normal|unremarkable|unauffällige[rs]?)"
+    r" (?:chest|study|examination|film|radiograph|befund|aufnahme)"
+    r"|keine? (?:akuten? )?(?:auffälligkeit(?:en)?|pathologien?))",
+    re.IGNORECASE,
+)
+"""Sentences that call everything normal."""
+_TAKES = re.compile(
+    r"\b(?:takes?|taking|is on|receives?|prescribed|nimmt|bekommt|erhält)\b", re.IGNORECASE
+)
 _ALLERGY_TO = re.compile(
     r"\ballerg\w+\W+(?:\w+\s+)?(?:to|against|gegen|auf)\s+((?:(?!(?:is|are|was|ist|war)\b)\w+\s*){1,2})",
     re.IGNORECASE,
@@ -464,6 +477,7 @@ def contradiction(
         why := _opposite_against(sentence, told)
         or _object_against(sentence, told)
         or _ordinal_against(sentence, told)
+        or _allergy_against(sentence, told)
         or _pair_against(sentence, told)
         or _grade_against(sentence, told)
     ):
@@ -597,6 +611,17 @@ def _opposite_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     return _counter_against(sentence, told)
 
 
+def _allergy_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
+    """Return the allergy to what a sentence says is taken."""
+    if not _TAKES.search(sentence) or "allerg" in sentence.casefold():
+        return ""
+    drugs = {one for one in _row(sentence).words if is_drug(one)}
+    for number, fact in told:
+        if "allerg" in fact.text.casefold() and drugs & fact.words:
+            return f"result {number} says: {fact.text[:90]}"
+    return ""
+
+
 def _ordinal_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
     """Return what results number differently than a sentence: the seventh, not the ninth rib."""
     said = _ordinals(sentence)
@@ -714,6 +739,8 @@ def _grade_against(sentence: str, told: Sequence[tuple[int, Fact]]) -> str:
         if (found := _FLAG.search(fact.text))
     ]
     alike = [one for one in graded if one[0] == max(one[0] for one in graded) > 0]
+    if not alike and len(graded) == 1 and not part.values:
+        alike = graded  # "Kalium", and the result's "potassium"
     agrees = bool(said & {grade for _, _, grade, _ in alike})
     if not alike or agrees != denied or (denied and len(alike) > 1):
         return ""
@@ -802,8 +829,12 @@ def _denial_against(
         same = {word for word in every if (word in clause.denied) == (word in fact.denied)}
         agreed |= {(word, one) for word in (same | alike) - differ for one in (*own, None)}
         whole = cited and not figures and fact.words - _sizes() <= clause.words
-        # What the field has a word for is compared wherever it stands.
-        named = any(word[0] in "FC" for word in differ) or (cited and organ and _ABNORMAL in differ)
+        # What the field has a word for is compared wherever it stands; so is "heart normal".
+        bare = organ and not {one for one in clause.words if one != _ABNORMAL and one[0] != "O"}
+        cited_so = cited or (bare and bool(clause.denied))
+        named = any(word[0] in "FC" for word in differ) or (
+            cited_so and organ and _ABNORMAL in differ
+        )
         if differ and (named or whole or most):
             against.append(
                 (number, fact, {(word, one) for word in differ for one in own or (None,)})
@@ -841,6 +872,18 @@ def _comparison_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> st
         holds = value > bound if found["more"] else value < bound
         if holds == denied and value != bound:
             return f"result {number} says {key} {value:.6g}"
+    return ""
+
+
+def normal_against(sentence: str, facts: Sequence[tuple[int, Facts]]) -> str:
+    """Return the finding that results flag, where a sentence calls all normal; "" for none."""
+    if not _ALL_NORMAL.fullmatch(sentence.strip(" \n*#->.!:")):
+        return ""
+    for number, one in facts:
+        for fact in one.said:
+            found = {word for word in fact.words - fact.denied if word[0] == "F"}
+            if fact.asserts and found and _ABNORMAL not in fact.denied:
+                return f"result {number} says: {fact.text[:90]}"
     return ""
 
 

@@ -94,3 +94,30 @@ def test_ribs_are_told_apart_by_their_numbers():
         assert checked("blind_answers", said.format(right)) == said.format(right)
     both = "In 2022 the left 7th and 9th ribs were looked at [8.3]."
     assert "number" not in checked("blind_answers", both)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She takes penicillin [7.7].",
+        "Das Kalium ist erhöht [7.4].",
+        "An acute fracture of the left seventh rib was seen in 2022 [8.3].",
+        "No acute disease.",
+        "Unauffälliger Befund.",
+    ],
+)
+def test_what_contradicts_a_result_in_other_words_is_marked(text: str):
+    assert "says: " in checked("blind_answers", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She is allergic to penicillin [7.7].",
+        "Das Kalium ist normal [7.4].",
+        "An old, healed fracture of the left seventh rib was seen in 2022 [8.3].",
+        "There are no acute findings that the tools did not look for.",
+    ],
+)
+def test_what_says_the_same_in_other_words_is_not(text: str):
+    assert "says: " not in checked("blind_answers", text)
