@@ -193,6 +193,7 @@ def check_report(
             Check(Fault.NAMED, section.key, place, one.id, one.label)
             for one in gone
             if _names(sentence.text, one, draft.language)
+            or (not found and _means(sentence.text, one, accepted.values(), draft.language))
         ]
     cited = set(standing(draft, accepted).cited())
     signed = dict(draft.signed_findings)
@@ -420,6 +421,34 @@ def _names(sentence: str, finding: Finding, language: str) -> bool:
         return False
     for label in {finding.label.lower(), name_in(language, finding.label).lower()}:
         if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", sentence.lower()):
+            return True
+    return False
+
+
+def _means(sentence: str, finding: Finding, accepted: Iterable[Finding], language: str) -> bool:
+    """Return whether a sentence says that there is what a finding is called: "left effusion".
+
+    What an accepted finding on that side is called as well is that one.
+    """
+    if _BEFORE.search(sentence) or _AFTER.search(sentence):
+        return False
+    return _is_called(sentence, finding, language) and not any(
+        _is_called(sentence, one, language) for one in accepted
+    )
+
+
+def _is_called(sentence: str, finding: Finding, language: str) -> bool:
+    """Return whether a sentence has the noun of a finding's name, and no other side."""
+    own, told = sides_of(finding), _sides(sentence)
+    if own and told and not own & told:
+        return False
+    said = [one for one in re.findall(r"[^\W\d_]{5,}", sentence.lower()) if not _sides(one)]
+    for name in (finding.label, name_in(language, finding.label)):
+        words = [one for one in re.findall(r"[^\W\d_]{5,}", name.lower()) if not _sides(one)]
+        noun = words[-1] if words else ""
+        if noun and any(
+            one.startswith(noun) or one.endswith(noun) or noun.endswith(one) for one in said
+        ):
             return True
     return False
 

@@ -115,6 +115,26 @@ def test_missing_struck_and_named_findings() -> None:
     assert [(one.fault, one.place, one.told) for one in found] == [(Fault.NAMED, 0, "Effusion")]
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Left-sided effusion.", True),
+        ("Small effusion.", True),
+        ("Linksseitiger Pleuraerguss.", True),
+        ("Erguss links.", True),
+        ("Right effusion.", False),
+        ("No effusion.", False),
+        ("Right nodule.", False),
+    ],
+)
+def test_a_rejected_finding_is_noticed_in_other_words(text: str, named: bool) -> None:
+    rejected = tool_finding("Left pleural effusion")
+    language = "de" if "rguss" in text else "en"
+    draft = drafted(NODULE, language=language).with_sentences("other", [Sentence(text)])
+    found = check_report(draft, SUBJECT, {NODULE.id: NODULE}, [rejected])
+    assert (Fault.NAMED in [one.fault for one in found]) is named
+
+
 SAID = "Right nodule: 12.3 mm (series 3, image 45)."
 
 
