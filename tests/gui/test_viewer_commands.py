@@ -357,6 +357,31 @@ def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(
         room.close()
 
 
+def test_a_run_that_hangs_the_prior_is_undone_in_one_step(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("prior", tmp_path, wait_until)
+    try:
+        room.begin({})
+        before = look(room)
+        room.ask("compare with the prior, then invert the prior, then zoom 3x")
+        assert room.failed == []
+        now = look(room)
+        assert sorted(now.shown) == ["20220131", "20240131"]
+        inverted = {_date(one.acquired): one.display.invert for _, one in _sides(room)}
+        assert inverted == {"20220131": True, "20240131": False}
+        assert now.steps == 1
+        activate(room.window, wait_until)
+        QTest.keyClick(room.window, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        room.settle()
+        after = look(room)
+        assert (after.shown, after.layout, after.steps) == (before.shown, before.layout, 0)
+        assert not room.workspace.viewport.display.invert
+    finally:
+        room.close()
+
+
 def test_a_run_that_links_plays_and_switches_is_undone_in_one_step(
     qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
