@@ -774,7 +774,7 @@ FULL_REMOVALS = {
     "app.tools.chest.densenet": "model_pack",
     "app.agent.llm.local.transformers_main": "language_model",
     "lib/torchvision/_C*": "boxes_and_masks",
-    "lib/diffusers-*.dist-info/METADATA": "boxes_and_masks",
+    "lib/diffusers-*.dist-info/METADATA": "contents",
 }
 
 

@@ -87,7 +87,7 @@ _BUT = re.compile(
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da)\b.*")
-_REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'re|'s| are| is| sind| ist)\b")
+_REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _LEADING = re.compile(
@@ -230,6 +230,9 @@ _PLACE_IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 """The place of an image in words: "slice twenty-five", "Schicht fünfundzwanzig"."""
+_CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
+"""As in "den Rundherd kannst du verwerfen"."""
+_WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 _THE_REST = re.compile(
     r"(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
@@ -381,6 +384,7 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    text = _WITH.sub("with ", _CAN_YOU.sub("", text))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
