@@ -709,6 +709,19 @@ def test_a_picture_that_a_tool_made_is_taken_back_by_undo(
         room.close()
 
 
+def test_the_current_image_of_one_study_is_the_active_one(
+    qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    room = Room("ct_pair", tmp_path, wait_until)
+    try:
+        room.begin({})
+        room.ask("invert the current image")
+        assert [one.display.invert for _, one in _sides(room)] == [True, False]
+    finally:
+        room.close()
+
+
 def test_images_are_named_by_their_time(
     qapp: QApplication, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
 ):
@@ -723,6 +736,7 @@ def test_images_are_named_by_their_time(
         room.ask("invert the prior")
         assert (of["2022"].display.invert, of["2024"].display.invert) == (True, False)
         room.ask("drehe die aktuelle Aufnahme")
+        assert room.failed == []
         assert (of["2022"].display.quarter_turns, of["2024"].display.quarter_turns) == (0, 1)
     finally:
         room.close()

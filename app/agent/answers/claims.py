@@ -43,7 +43,6 @@ from app.agent.answers.facts import (
     item_facts,
     judged,
     miscounted,
-    misshared,
     names,
     normal_against,
     order_against,
@@ -51,6 +50,7 @@ from app.agent.answers.facts import (
     shared,
     sides_of,
     words_in,
+    wrong_share,
 )
 from app.agent.answers.figures import (
     NUMBER,
@@ -194,7 +194,7 @@ _FEW_WORDS = 3  # of a part of a sentence that says nothing alone
 _OF_FEW = 0.8  # of what the whole sentence then seems to say of it
 _CANNOT = "cannot show this"
 _TALK, _CLAIM = 0.15, 0.8
-"""How likely the learned reader finds an assertion in talk, at most, and in a claim, at least."""
+"""Probabilities of an assertion: up to the first a sentence is talk, from the second a claim."""
 _LETTERS = 0.7  # of the signs of a sentence that says something
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
@@ -499,7 +499,7 @@ class Claims:
             return
         for number in part.known:
             every = self._results[number].message.data.get("items") or {}
-            if share := misshared(in_digits(words, None), every.values()):
+            if share := wrong_share(in_digits(words, None), every.values()):
                 yield f"result {number} says {share}"
                 return
         if right and (found := self._of_item(words, items)):

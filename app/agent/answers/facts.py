@@ -207,7 +207,7 @@ _COUNTED = re.compile(
     rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.)|(?:{_ORDINAL_WORDS})[rnms]?)){{0,5}}\s+(?P<noun>[^\W\d_]{{3,}})",
     re.IGNORECASE,
 )
-"""What stands behind an ordinal number: others, and the noun of all of them."""
+"""The noun that an ordinal number counts, behind other ordinals: "7th and 9th ribs"."""
 _LEGEND = re.compile(r"\b(?:scores?|labels?|thresholds?|boxes|pixels?)\b", re.IGNORECASE)
 """Words of notes on how the numbers of a result are to be read."""
 _CUT = ("ectom", "ectomi")  # of stems of operations
@@ -235,8 +235,8 @@ PRESENT, ABSENT, NEITHER = "P", "A", "N"
 Presence = Callable[[str], Mapping[str, float]]
 """Returns how likely a text with `FINDING` in it says that it is there, that it is not, neither."""
 _SURE, _PLAIN, _DOUBTED = 0.7, 0.75, 0.25
-"""How likely an answer of `Presence` must be to count, to count beside words of doubt, and to let
-stand what rules read."""
+"""Probabilities from which `Presence` is believed, is believed beside words of doubt, and up to
+which it refutes what rules read."""
 _BARE = 3  # letters beside a finding that say too little
 _MOST_ASKED = 12  # findings of one sentence that are read by `Presence`
 AROUND = 300
@@ -915,7 +915,7 @@ def miscounted(
     return ""
 
 
-def misshared(words: str, items: Iterable[str]) -> str:
+def wrong_share(words: str, items: Iterable[str]) -> str:
     """Return how many of a result's labels are flagged or found, if words tell another share."""
     told = [
         found[1].casefold() in ("yes", "true") for found in map(_IS_THERE.search, items) if found

@@ -77,7 +77,11 @@ class ShownState:
         )
 
     def _of_time(self, when: str) -> list[ViewportFrame]:
-        """Return the viewports that show the study that is read ("current"), or another one."""
+        """Return the viewports that show the study that is read ("current"), or another one.
+
+        Of several the active one is meant, if it is among them. Where the study that is read is not
+        shown, the "current image" is the active one.
+        """
         newest = self.newest()
         there = [
             one
@@ -86,6 +90,8 @@ class ShownState:
             and (uid := self.study_uid(one))
             and (uid == newest.uid) == (when == "current")
         ]
+        if self._workspace.viewport in there or (when == "current" and not there):
+            return [self._window.viewports.active]
         if not there:
             raise ToolRetry(f"no viewport shows the {when} study", remedy="Show it first.")
         return [self._window.viewports.frame_of(one) for one in there]

@@ -63,7 +63,7 @@ class _View:
 
 @dataclass(slots=True)
 class _Change:
-    """What a command has changed, at first what it did at once; then also what came with pixels.
+    """The view before and after a command; `after` is updated once its pixels are shown.
 
     Attributes:
         series: The series that the viewports show once it is done.
