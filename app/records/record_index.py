@@ -460,7 +460,7 @@ def _patients(
     chosen: set[int] = set()
     for entry, copies in groups.items():
         own = [one for one in copies if _same_person(fields[copies[0].number], fields[one.number])]
-        best = max(own, key=lambda one: (_updated(one.updated), -one.number))
+        best = max(own, key=lambda one: _updated(one.updated))
         for one in copies:
             if one not in own:
                 why = f"another patient has the same id ({entry}); only the first is shown"
@@ -508,8 +508,8 @@ def _owners(
     """Return the patient of each entry that counts.
 
     Of several resources of a patient with the same type and id one counts: equal ones are one, and
-    of different ones it is that which was updated last, else the first. Others that equal it are
-    added to `same`.
+    of different ones it is that which was updated last, else the first by path and place. Others
+    that equal it are added to `same`.
     """
     groups: dict[tuple[int, str], list[_Row]] = defaultdict(list)
     lost: dict[tuple[int, str], list[_Row]] = defaultdict(list)
@@ -526,7 +526,7 @@ def _owners(
         problems.append((file, _where_of(some), why, len(some)))
     owners: dict[int, int] = {}
     for (patient, _entry), copies in groups.items():
-        best = max(copies, key=lambda one: (_updated(one.updated), -one.number))
+        best = max(copies, key=lambda one: _updated(one.updated))
         owners[best.number] = patient
         _keep_best(known, best, copies, problems, same)
     return owners

@@ -459,6 +459,13 @@ def test_identical_copies_are_counted_by_file_and_told_as_a_note(
     told = [(one.path, one.count, one.note, one.reason.split()[0]) for one in opened.problems]
     assert told == [(str(path), 0, True, "3"), (str(again), 0, True, "2")]
     assert len(library.entries(library.patients()[0].id)) == before
+    # Which copy is the first does not depend on which file was read first.
+    os.utime(path, (1, 1))
+    reread = library.open([tmp_path])
+    assert [(one.path, one.reason.split()[0]) for one in reread.problems] == [
+        (str(path), "3"),
+        (str(again), "2"),
+    ]
     # A tool's answer does not say that something is missing.
     assert problems_warnings(cast("ToolContext", ContextOf(library))) == []
 
