@@ -377,7 +377,9 @@ class Pictures:
             window.workspace.panes.close(pane)
         window.chat.submit("zoom to the left lung and invert")
         self.settle(lambda: window.workspace.viewport.display.invert)
-        self.settle(lambda: window.chat._agent.is_idle())
+        chat = window.chat
+        assert isinstance(chat, ChatDock)
+        self.settle(chat._agent.is_idle)
         self._dismiss()
         self.save("guide-commands")
         wide = window.size()

@@ -73,12 +73,11 @@ class Rig:
         self.events: list[RunEvent] = []
         self.about: dict[str, str] = {}  # UID of the image, by question
         self.thread_of: dict[str, str] = {}
-        write = {"approval": Approval.WRITE}
         tools = FakeRegistry(
             FakeTool("outline", ImageInput, self._find),
             FakeTool("measure", ImageInput, self._find),
             FakeTool("invert", ImageInput, self._invert, sequential=True),
-            FakeTool("keep", ImageInput, self._find, **write),
+            FakeTool("keep", ImageInput, self._find, approval=Approval.WRITE),
         )
         model = OfflineModel()
         model.planner = Planned()

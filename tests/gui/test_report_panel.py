@@ -390,7 +390,9 @@ def test_joined_lines_rest_on_the_findings_of_both(room: Room) -> None:
     assert lines_with_ids(room, "impression") == [(joined, ("nodule", "effusion"))]
     room.annotations.decide(["effusion"], State.REJECTED)
     room.settle()
-    assert "Effusion" not in report_text(room.report.written())
+    written = room.report.written()
+    assert written is not None
+    assert "Effusion" not in report_text(written)
 
 
 def test_a_sentence_that_is_moved_by_cut_and_paste_keeps_its_findings(room: Room) -> None:
@@ -413,8 +415,10 @@ def test_a_sentence_that_is_moved_by_cut_and_paste_keeps_its_findings(room: Room
     assert lines_with_ids(room, "clinical") == [("First.", ()), line]
     room.annotations.decide(["nodule"], State.REJECTED)
     room.settle()
-    assert "nodule" not in report_text(room.report.written()).lower()
-    assert "Nodule" not in room.report.written().title
+    written = room.report.written()
+    assert written is not None
+    assert "nodule" not in report_text(written).lower()
+    assert "Nodule" not in written.title
     struck = room.editor("clinical").extraSelections()
     assert [one.format.fontStrikeOut() for one in struck] == [True]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from pydicom.dataset import Dataset, FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog
@@ -26,9 +26,9 @@ from tests.gui.viewer_support import WaitUntil
 
 SIZE = 320
 _STORAGE = {
-    "CT": "1.2.840.10008.5.1.4.1.1.2",
-    "DX": "1.2.840.10008.5.1.4.1.1.1.1",
-    "US": "1.2.840.10008.5.1.4.1.1.3.1",
+    "CT": UID("1.2.840.10008.5.1.4.1.1.2"),
+    "DX": UID("1.2.840.10008.5.1.4.1.1.1.1"),
+    "US": UID("1.2.840.10008.5.1.4.1.1.3.1"),
 }
 
 
@@ -324,7 +324,8 @@ class Room:
                 "D": ("Left lung", _mask(180, 60, 90, 160), 1),
                 "E": ("Right lung", _mask(40, 60, 90, 160), 1),
             }
-        series = self.workspace.studies.series_of(self.workspace.acquired) if ct else None
+        shown = self.workspace.acquired if ct else None
+        series = self.workspace.studies.series_of(shown) if shown is not None else None
         for name, (label, geometry, place) in kinds.items():
             ref = frame.ref
             if series is not None and place != 20:

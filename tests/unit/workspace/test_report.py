@@ -150,7 +150,9 @@ def test_a_struck_sentence_of_several_findings_keeps_what_still_stands(tmp_path:
     assert "Nodule (2)." in text(report)
     report.edit("clinical", [Sentence("Cough.")])
     workspace.annotations.decide(["second"], State.REJECTED)
-    assert "Nodule (2)." not in report_text(report.written())
+    written = report.written()
+    assert written is not None
+    assert "Nodule (2)." not in report_text(written)
     report.remove_struck()
     impression = report.draft.section("impression")
     assert impression.sentences == (Sentence("Nodule.", ("nodule",)),)
