@@ -425,7 +425,7 @@ def _description(
         return f"x {shape.x:.1f}, y {shape.y:.1f} px"
     if tool in REGIONS or isinstance(shape, Mask):
         if isinstance(shape, Box):
-            size, _, rest = _size(frame, shape).partition("; ")
+            size, _, rest = size_text(frame, shape).partition("; ")
         else:
             size = _text_of(named.get("Area")) or ("no area" if note else "")
             rest = "the pixels of the mask"
@@ -536,7 +536,7 @@ def with_statistics(finding: Finding, frame: Frame) -> Finding:
 _STATISTICS = (*region_statistics.STATISTICS, *_EXTRA)
 
 
-def _size(frame: Frame, box: Box) -> str:
+def size_text(frame: Frame, box: Box) -> str:
     """Return a box's size, in mm where the spacing is known, and where it lies in pixels."""
     columns, rows = box.x1 - box.x0, box.y1 - box.y0
     pixels = f"{columns:.0f} × {rows:.0f} px"
@@ -665,7 +665,7 @@ def _pulled(points: Sequence[XY], place: int, to: XY, *, closed: bool) -> list[X
 def _corrected(
     finding: Finding, frame: Frame, shape: Geometry, value: float | None = None, units: str = ""
 ) -> Finding:
-    figures = _area(frame, shape) if isinstance(shape, Mask | Polygon) else ""
+    figures = area_text(frame, shape) if isinstance(shape, Mask | Polygon) else ""
     # What the tool measured, where it can be measured anew: old figures would be wrong.
     line = isinstance(shape, Polyline) and len(shape.points) == POINTS[RULER]
     measured = not isinstance(shape, Segments | Heatmap | Instances)
@@ -684,7 +684,7 @@ def _corrected(
     )
 
 
-def _area(frame: Frame, shape: Mask | Polygon) -> str:
+def area_text(frame: Frame, shape: Mask | Polygon) -> str:
     """Return the area of an outline as text, in cm² where the spacing is known."""
     if isinstance(shape, Mask):
         rows, columns = region_statistics.extent(shape)

@@ -44,8 +44,12 @@ _LISTS_KEPT = {
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words
 _REPORTERS = ("app/agent/", "app/imaging/", "app/records/", "app/tools/", "resources/tables/chest")
 _LEAST_OWN = 12  # characters of a report besides its values, for not to fit anything
-_THOUSANDS = re.compile(r"“[^”]*”|„[^“]*“|(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\d,.]\d)")
-"""A quotation, or a number such as "1,589", which reads as 1.6 in German."""
+_NUMBER = re.compile(
+    r"(?:“[^”]*”|„[^“]*“|`[^`]*`|\[[^\]\n]*\](?:\([^)\n]*\))?)|"
+    r"(?P<number>(?:(?<![\w.,/])(?<![^\W\d]-)|(?<=\bx))"
+    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|0\.\d+|\d+\.\d{1,2})(?!\w|[.,]\w))"
+)
+"""A quotation, code or citation, or a number such as "1,589", which reads as 1.6 in German."""
 
 
 def is_german(questions: Sequence[str]) -> bool:
@@ -68,12 +72,13 @@ def in_german(text: str) -> str:
     lines: list[str] = []
     for line in text.split("\n"):
         fenced ^= line.lstrip().startswith("```")
-        lines.append(line if fenced else _THOUSANDS.sub(_plain_number, _line(line)))
+        lines.append(line if fenced else _NUMBER.sub(_written_number, _line(line)))
     return "\n".join(lines)
 
 
-def _plain_number(found: re.Match[str]) -> str:
-    return found[0].replace(",", "") if found[0][0].isdigit() else found[0]
+def _written_number(found: re.Match[str]) -> str:
+    """Return "1,589.5" as "1589,5"; three decimals or more would read as thousands, and stay."""
+    return found[0].replace(",", "").replace(".", ",") if found["number"] else found[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,12 @@ class Scene:
         names = (name, as_spelt(name, labels))
         return not any(is_called(label, one) for label in labels for one in names)
 
+    def has(self, name: str) -> bool:
+        """Return whether a finding on the shown images has a name, or is selected for "this"."""
+        if name in SELECTED:
+            return any(one.get("selected") for one in self.shown.get("findings", ()))
+        return bool(self.shown) and not self.is_missing(name)
+
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """Return the note on `image` (None: the current one), or None if that image is not open."""
         wanted = image.id if image else ""

@@ -76,7 +76,7 @@ class Planner:
         spoken = _spoken(question, scene)
         if spoken is None:
             return self._interpret(question, scene)
-        there = bool(spoken.names) and not any(map(scene.is_missing, spoken.names))
+        there = bool(spoken.names) and all(map(scene.has, spoken.names))
         if spoken.perhaps or not (spoken.sure or there):
             read = self._interpret(question, scene)
             # An answer of others counts, unless it only says that the viewer was not understood.

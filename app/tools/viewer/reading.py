@@ -274,6 +274,11 @@ _STEPS = {
     **dict.fromkeys(("firs", "erst"), "first"),
     **dict.fromkeys(("last", "letz"), "last"),
 }
+_STATES = {
+    **dict.fromkeys(("accept", "confirm", "angen", "akzep", "best"), "accepted"),
+    **dict.fromkeys(("reject", "dismiss", "abgel", "verwor"), "rejected"),
+    **dict.fromkeys(("undec", "open", "still", "offen", "unent", "left"), "undecided"),
+}
 _PLACES = {
     "left": ("left", "link"),
     "right": ("right", "recht"),
@@ -398,6 +403,14 @@ def read(text: str) -> Spoken | None:
         stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
     ):
         return Spoken(())
+    if any(map(_describes, found.calls)):
+        # Where no finding is meant, "what is this?" is about the image, which others describe.
+        calls = [
+            call if call.names else replace(call, names=(call.arguments["which"],))
+            for call in found.calls
+            if call.arguments.get("which") not in ("all", *named.BY_STATE)
+        ]
+        return replace(found, calls=tuple(calls), sure=False) if calls else found
     return found
 
 
@@ -424,6 +437,11 @@ def _without_the_rest(text: str) -> Spoken | None:
 def _decides(call: SpokenCall) -> bool:
     """Return whether a call accepts, rejects or deletes findings, or takes that back."""
     return call.tool == named.FINDINGS and call.arguments["action"] in _DECIDING
+
+
+def _describes(call: SpokenCall) -> bool:
+    """Return whether a call only tells what is known of findings."""
+    return call.arguments.get("action") == "describe"
 
 
 def _loses_a_name(text: str, found: Spoken) -> bool:
@@ -788,7 +806,7 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     twice = len(every) == 2 and "change" in every[0].arguments and _TOO.search(text)
     made = tuple(every[:1] if twice and every[0] == every[1] else every)
     asks = "?" in text and not _POLITE.match(text)
-    if asks and any(call.tool == named.FINDINGS for call in made):
+    if asks and any(call.tool == named.FINDINGS and not _describes(call) for call in made):
         return None
     return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
 
@@ -999,6 +1017,8 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return text
         case "points":
             return _points(text)
+        case "state":
+            return next(state for start, state in _STATES.items() if text.startswith(start))
         case "which":
             return _which(text)
         case _:

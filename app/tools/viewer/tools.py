@@ -22,6 +22,9 @@ from app.tools.api import (
 )
 from app.tools.viewer.commands import COMMANDS, TEXTS
 
+BY_STATE = ("accepted", "rejected", "undecided")
+"""Groups of findings by what was decided about them."""
+
 STATE = "viewer_state"
 WINDOW = "viewer_window"
 GO_TO = "viewer_go_to"
@@ -166,11 +169,11 @@ class MarkInput(ToolInput):
 class FindingsInput(ToolInput):
     """What to do with findings that are there."""
 
-    action: Literal["select", "show", "only", "hide", "accept", "reject", "propose", "delete"] = (
-        Field(
-            description='What to do with them; "only" shows them and hides all others, "propose" '
-            "takes a decision back."
-        )
+    action: Literal[
+        "select", "show", "only", "hide", "describe", "accept", "reject", "propose", "delete"
+    ] = Field(
+        description='What to do with them; "only" shows them and hides all others, "describe" '
+        'tells size, state and maker, "propose" takes a decision back.'
     )
     which: str = Field(
         max_length=120,

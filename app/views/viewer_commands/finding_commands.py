@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.imaging.findings import Box, Finding, Heatmap, Mask, Provenance, State
+from app.imaging.findings import (
+    Box,
+    Ellipse,
+    Finding,
+    Heatmap,
+    Mask,
+    Polygon,
+    Provenance,
+    State,
+)
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import SELECTED, as_spelt, is_called, side_of, words_of
 from app.tools.viewer import tools as named
@@ -30,9 +39,13 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
     "masks": lambda one: isinstance(one.geometry, Mask),
     "boxes": lambda one: isinstance(one.geometry, Box),
     "measurements": drawing.is_measurement,
+    "accepted": lambda one: one.state in (State.ACCEPTED, State.EDITED),
+    "rejected": lambda one: one.state is State.REJECTED,
+    "undecided": lambda one: one.state is State.PROPOSED and not drawing.by_hand(one),
 }
 
 UNDECIDED = "undecided"
+_MOST_DESCRIBED = 6
 
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
 _BOTH = re.compile(r"\b(?:both|beiden?)\b", re.IGNORECASE)
@@ -109,6 +122,8 @@ class NamedFindings:
             return found
         if group is not None:
             found = [item.finding for item in every if group(item.finding)]
+            if not found and wanted in named.BY_STATE:
+                raise ToolRetry(f"no finding on the shown images is {wanted}")
         else:
             found = [
                 i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
@@ -271,6 +286,8 @@ class FindingCommands:
             return ViewerAnswer(f"{_DONE[action]}: heatmaps.", {"action": action})
         found = self.wanted(arguments)
         before = {item.finding.id: item for item in annotations.all()}
+        if action == "describe":
+            return ViewerAnswer(self._described(found), {"action": action})
         if action == "select":
             self._findings.select(found[0])
         elif action in ("show", "hide"):
@@ -310,6 +327,36 @@ class FindingCommands:
         labels = list(dict.fromkeys(wording.label_text(one) for one in found))
         output = {"action": action, "findings": labels[:MOST_FINDINGS]}
         return ViewerAnswer(f"{_DONE[action]}: {_names(found)}.", output)
+
+    def _described(self, found: Sequence[Finding]) -> str:
+        """Return what is known of findings: state, maker and size, a sentence for each."""
+        told: list[str] = []
+        for one in found[:_MOST_DESCRIBED]:
+            parts = [wording.label_text(one)]
+            if not drawing.by_hand(one):
+                parts[0] += f": {one.state.value}"
+            parts.append(f"made by {wording.maker_text(one, self._workspace.title_of)}")
+            if one.value is not None:
+                parts.append(f"measured {wording.value_text(one)}")
+            elif size := self._size(one):
+                parts.append(size)
+            told.append("; ".join(parts) + ".")
+        if len(found) > len(told):
+            told.append(f"And {len(found) - len(told)} more.")
+        return " ".join(told)
+
+    def _size(self, finding: Finding) -> str:
+        """Return how far a region reaches, in mm where it is shown and its spacing known."""
+        shape = finding.geometry
+        area = bounds_of(finding) if isinstance(shape, Box | Mask | Polygon | Ellipse) else None
+        if area is None:
+            return ""
+        shown, box = self._window.canvas.scaled_frame, Box(*area)
+        if shown is None or not shown.shows(finding.image):
+            return f"{box.x1 - box.x0:.0f} × {box.y1 - box.y0:.0f} px across"
+        across = f"{drawing.size_text(shown, box).partition(';')[0]} across"
+        outlined = isinstance(shape, Mask | Polygon)
+        return f"{across}; {drawing.area_text(shown, shape)}" if outlined else across
 
     def _show_and_hide(self, shown: Sequence[str], hidden: Sequence[str]) -> None:
         self._workspace.annotations.set_visible(shown, True)

@@ -62,12 +62,12 @@ PA film [1.1, 1.2].
 - Nodule: that needs the model torchxrayvision DenseNet-121 (Tools > Models)."""
 
 GERMAN = """\
-**Herz-Thorax-Quotient etwa 0.50**, schwankt um 0.07, wenn das Bild leicht beschnitten oder \
-gedreht wird: zu nahe an 0.5, um zu entscheiden, ob das Herz vergrößert ist [1.3]. \
+**Herz-Thorax-Quotient etwa 0,50**, schwankt um 0,07, wenn das Bild leicht beschnitten oder \
+gedreht wird: zu nahe an 0,5, um zu entscheiden, ob das Herz vergrößert ist [1.3]. \
 Herz 794 px, Thorax 1589 px, PA-Aufnahme [1.1, 1.2].
 
 **Segmentierung des Thorax**
-- **Linke Lunge:** Fläche 609998 px (48% beider Lungen), Sicherheit 0.97, Übereinstimmung 1.00 \
+- **Linke Lunge:** Fläche 609998 px (48% beider Lungen), Sicherheit 0,97, Übereinstimmung 1,00 \
 [2.4, 2.10].
 - MedGemma antwortet: „No area in 1,200 cm². The heart is enlarged.“ [3].
 - A sentence that nobody has translated [2].
@@ -84,14 +84,19 @@ def test_an_answer_of_rules_in_german():
 
 
 def test_figures_and_citations_are_taken_over():
-    """But for the comma of thousands, which would be a decimal one: 1,589 px is no 1.6 px."""
+    """Decimals have a comma in German, and thousands none: 1,589 px would be 1.6 px."""
     figures = re.compile(r"\d[\d.,]*\d|\d")
     english, german = (figures.findall(text) for text in (ANSWER, in_german(ANSWER)))
-    assert [one.replace(",", "") for one in german] == [one.replace(",", "") for one in english]
-    assert [one for one in german if "," in one] == ["1,200"], "a quotation stays"
+    digits = [[re.sub(r"[.,]", "", one) for one in each] for each in (english, german)]
+    assert digits[0] == digits[1]
+    assert [one for one in german if "," in one] == [
+        *("0,50", "0,07", "0,5", "0,97", "1,00"),
+        "1,200",  # a quotation stays
+    ]
+    assert [one for one in german if "." in one] == ["1.3", "1.1", "1.2", "2.4", "2.10"]
 
 
-@pytest.mark.parametrize("english", ["Above", "In", "1) Above 0.5", "```\nNo result.\n```"])
+@pytest.mark.parametrize("english", ["Above", "In", "1) Above", "```\nNo result.\n```"])
 def test_what_is_no_text_of_the_table_stays(english: str):
     assert in_german(english) == english
 
@@ -150,8 +155,8 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
         (
             "- Heart failure: 44% (range 42% to 47%), before any finding 10%; Fever x2 (1.5 to 3), "
             "Cough absent x0.5 [1].",
-            "- Herzinsuffizienz: 44% (Bereich 42% bis 47%), vor jedem Befund 10%; Fieber x2 (1.5 "
-            "bis 3), Husten fehlt x0.5 [1].",
+            "- Herzinsuffizienz: 44% (Bereich 42% bis 47%), vor jedem Befund 10%; Fieber x2 (1,5 "
+            "bis 3), Husten fehlt x0,5 [1].",
         ),
     ],
 )

@@ -197,7 +197,7 @@ def test_a_german_question_is_answered_in_german(tmp_path: Path):
         "Warnungen",
         "Wonach nicht gesucht wurde",
     ]
-    for once in ("DenseNet-121", "MAIRA-2", "0.50", "0.07"):
+    for once in ("DenseNet-121", "MAIRA-2", "0,50", "0,07"):
         assert answer.count(once) == 1, once
     streamed = "".join(one.text for one in events if one.kind == "text_delta")
     assert streamed == answer
