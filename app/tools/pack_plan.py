@@ -472,17 +472,19 @@ class Spoken:
     Attributes:
         calls: The calls that carry them out, in order.
         rest: What else the question says; "" for nothing.
-        compares: Whether it also asks for a comparison, which other packs may make.
+        shared: Whether other packs answer the same words too: a comparison, a report.
         sure: Whether this is what is meant even if other packs could answer the question.
         perhaps: A command in plain words that may be meant, where there are no calls; the user is
             asked.
+        told: Where there are no calls: why nothing is done.
     """
 
     calls: tuple[SpokenCall, ...]
     rest: str = ""
-    compares: bool = False
+    shared: bool = False
     sure: bool = True
     perhaps: str = ""
+    told: str = ""
 
     @property
     def names(self) -> list[str]:

@@ -18,7 +18,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import State
+from app.imaging.findings import Box, Point, Polyline, State
 from app.imaging.types import ImageRef, Window
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.images import RunImages
@@ -57,18 +57,12 @@ _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
 _WRONG = frozenset(
     [
-        "first slice where you see the effusion",  # is not understood
-        "ok you can take the old film off again",  # asks the chest pack
-        "just show the left one big for now",  # asks back
         "Export the findings to a spreadsheet",  # asks back: there is no such command
-        "accept the nodule and throw out the effusion",  # asks whether to delete it
-        "accept the heart but throw out the effusion",  # the same
         "hide that lung outline",  # hides both
         "sagittal view, I want to look at the spine",  # is taken for a question to the chest pack
         "I can't see the vessels under the heart contour, turn it off",  # asks which finding
         "Serie 1, ich will den Scout sehen",  # shows another series
         "die Voraufnahme brauch ich nicht mehr, kannst du schließen",  # asks the chest pack
-        "draw a box with those two points as corners",  # asks the chest pack
         "nimm den letzten Schritt zurück und stell ihn dann wieder her",  # undone, not redone
     ]
 )
@@ -276,7 +270,12 @@ def _is_marked(room: Room, before: Before, value: dict[str, Any]) -> bool:
         return False
     at = value["at"]
     wanted = [(260, 240)] if isinstance(at, str) else [tuple(point) for point in at]
+    kinds = {"box": Box, "length": Polyline, "point": Point, "arrow": Polyline}
+    if not isinstance(new[0].geometry, kinds[value["kind"]]):
+        return False
     points = drawing.points_of(new[0])
+    if isinstance(new[0].geometry, Box):
+        points = points[0], points[2]
     return all(
         abs(x - a) <= 1.5 and abs(y - b) <= 1.5
         for (x, y), (a, b) in zip(points, wanted, strict=True)
@@ -315,7 +314,7 @@ def test_at_least_92_of_the_100_do_exactly_what_is_said():
         *(100, 90, 50, 100),
         *(100, 100, 100),
     ]
-    assert len(_WRONG) <= 16  # of all
+    assert len(_WRONG) <= 8  # of all
 
 
 def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(

@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.imaging.findings import State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
@@ -174,3 +175,49 @@ def test_a_prior_that_is_shown_is_said_to_be(room: Room):
     room.ask("open the prior")
     assert room.said == "The prior is in viewport 2 already [1]."
     assert room.workspace.layout.viewports.index(room.workspace.viewport) == 1
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_a_drawn_finding_is_described_by_what_is_known_of_it(room: Room):
+    """Sizes are in pixels, since the film gives no spacing."""
+    room.workspace.annotations.select("id-B")
+    room.ask("what is this?")
+    effusion = "Left pleural effusion: proposed. Made by Finder · net. 70 × 50 px across"
+    assert room.said.startswith(effusion)
+    room.ask("Wie groß ist das?")
+    assert "Left pleural effusion: vorgeschlagen." in room.said
+    assert "70 × 50 px groß" in room.said
+    room.workspace.annotations.decide(["id-C"], State.REJECTED)
+    room.ask("has the nodule been rejected?")
+    assert room.said.startswith("Right nodule: rejected.")
+    room.ask("which findings are undecided?")
+    assert "Heart: proposed." in room.said
+    assert "nodule" not in room.said
+    room.workspace.annotations.select("")
+    room.ask("which findings are accepted?")
+    assert "No finding on the shown images is accepted" in room.said
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_the_size_of_a_finding_is_in_mm_where_its_image_is_shown(room: Room):
+    room.ask("go to the effusion")
+    room.ask("how big is the effusion?")
+    assert "60.0 × 40.0 mm (patient) across" in room.said  # pixels of 1 mm
+    assert "Area 24.0 cm² (patient)" in room.said
+    room.ask("go to slice 1")
+    room.ask("how big is the effusion?")
+    assert "60 × 40 px across" in room.said
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_a_report_of_a_ct_is_drafted_in_the_report_panel(room: Room):
+    room.ask("draft a report")
+    assert room.said.startswith("The Report panel is open")
+    assert room.window.docks["Report"].isVisible()
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_what_is_only_perhaps_to_be_rejected_stays(room: Room):
+    room.ask("maybe reject the effusion")
+    assert room.said.startswith("Nothing was changed")
+    assert room.failed == []

@@ -86,6 +86,10 @@ class Planner:
                 return read
             if spoken.perhaps:
                 return replace(read, plan=Reply(_PERHAPS.format(text=spoken.perhaps)))
+        if spoken.shared and not scene.shown:
+            return self._interpret(question, scene)
+        if spoken.told:
+            return Intent(question, scene, certain=True, plan=Reply(spoken.told, certain=True))
         if not spoken.calls:
             read = self._interpret(question, scene)
             done = isinstance(read.plan, ToolPlan)
@@ -95,10 +99,14 @@ class Planner:
             if isinstance(other.plan, ToolPlan):
                 return other  # "remove the uneven background" is about no finding
         commands = self._commands(question, spoken, scene)
-        rest = question if spoken.compares else spoken.rest
+        rest = question if spoken.shared else spoken.rest
         if not rest:
             return commands
-        return _joined(commands, self._interpret(rest, scene), said=spoken.rest)
+        other = self._interpret(rest, scene)
+        others = other.plan.steps if isinstance(other.plan, ToolPlan) else ()
+        if spoken.shared and others and all(step.skip for step in others):
+            return commands
+        return _joined(commands, other, said=spoken.rest)
 
     def _commands(self, question: str, spoken: Spoken, scene: Scene) -> Intent:
         """Return the intent of commands alone.

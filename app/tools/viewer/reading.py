@@ -39,7 +39,8 @@ _COURTESY = """
     hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
     |also|kindly|just
-    |i only need|i just need|go ahead and|can you|could you|would you|will you|can we|could we
+    |i only need|i just need|go ahead and|can you|you can|you may|could you|would you
+    |will you|can we|could we
     |can i (?:see|have|get)
     |could i (?:see|have|get)|may i see|i want you to|i want to|i want|i need to|i need|i'd like to
     |i'd like|i would like to|i would like|id like|i wanna|let us|let's|lets|let me|for me|us
@@ -89,7 +90,15 @@ _DECIDING = ("accept", "reject", "propose", "delete")
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
+_ASKS_WHICH = re.compile(
+    r"(?:(?:on|in|auf) )?(?:which|what|welche[rms]?) (?:slice|image|frame|schicht|bild)\b"
+)
+_IF = re.compile(r"\b(?:if|unless|wenn|falls|sofern)\b")
+_UNDECIDED = (
+    "Nothing was changed: a finding is accepted, rejected or deleted only when you say so plainly."
+)
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
+_WRITES = re.compile(r"\b(?:draft|writ|dictat|generat|create|make|schreib|erstell|verfass|diktier)")
 _LEADING = re.compile(
     r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im|am|beim|vom|zum|zur|of"
     r"|alle|all|both|beiden?|these|diese|diesen|dieser|dieses|meine|my) )+"
@@ -315,6 +324,7 @@ _SELECTED = frozenset(
         "diesen",
         "dieses",
         "the",
+        "das",
         "finding",
         "mark",
         "befund",
@@ -399,10 +409,12 @@ def read(text: str) -> Spoken | None:
     verbs = re.findall(_whole(r"\b(?:<decides>)\b"), small)
     unsure = re.search(_whole("<unsure>"), small)
     stated = not verbs and _IS.search(small)  # "the nodule is a nipple shadow"
-    if decisions and (
+    undecided = decisions and (
         stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
-    ):
-        return Spoken(())
+    )
+    if undecided or (found.perhaps and verbs and unsure):
+        asked = found.rest or "?" in small or _IF.search(small)
+        return Spoken((), told="" if asked else _UNDECIDED)
     if any(map(_describes, found.calls)):
         # Where no finding is meant, "what is this?" is about the image, which others describe.
         calls = [
@@ -411,7 +423,7 @@ def read(text: str) -> Spoken | None:
             if call.arguments.get("which") not in ("all", *named.BY_STATE)
         ]
         return replace(found, calls=tuple(calls), sure=False) if calls else found
-    return found
+    return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
 
 
 def _without_the_rest(text: str) -> Spoken | None:
@@ -808,7 +820,9 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     asks = "?" in text and not _POLITE.match(text)
     if asks and any(call.tool == named.FINDINGS and not _describes(call) for call in made):
         return None
-    return Spoken(made, ". ".join(rest), compares=bool(_COMPARES.search(text)))
+    reports = any(call.arguments.get("command") == "panel report" for call in made)
+    shared = _COMPARES.search(text) or (reports and _WRITES.search(text))
+    return Spoken(made, ". ".join(rest), shared=bool(shared))
 
 
 def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tuple[SpokenCall, ...]:

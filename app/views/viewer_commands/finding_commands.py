@@ -211,7 +211,7 @@ class FindingCommands:
         shape = arguments.get("shape", "point")
         needed = 1 if shape == "point" else 2
         points = [(float(x), float(y)) for x, y in arguments.get("points", ())]
-        points = points or canvas.clicked[-1:]
+        points = points or self._last_points(canvas)[-needed:]
         if len(points) < needed:
             key = {"point": "M", "box": "B", "arrow": "Shift+Q"}[shape]
             raise ToolRetry("it is not clear what place is meant", remedy=f"Mark it with {key}.")
@@ -335,28 +335,29 @@ class FindingCommands:
             parts = [wording.label_text(one)]
             if not drawing.by_hand(one):
                 parts[0] += f": {one.state.value}"
-            parts.append(f"made by {wording.maker_text(one, self._workspace.title_of)}")
+            parts.append(f"Made by {wording.maker_text(one, self._workspace.title_of)}")
             if one.value is not None:
-                parts.append(f"measured {wording.value_text(one)}")
-            elif size := self._size(one):
-                parts.append(size)
-            told.append("; ".join(parts) + ".")
-        if len(found) > len(told):
-            told.append(f"And {len(found) - len(told)} more.")
+                parts.append(f"Measured {wording.value_text(one)}")
+            else:
+                parts += self._size(one)
+            told += [f"{part}." for part in parts]
+        if len(found) > _MOST_DESCRIBED:
+            told.append(f"And {len(found) - _MOST_DESCRIBED} more.")
         return " ".join(told)
 
-    def _size(self, finding: Finding) -> str:
+    def _size(self, finding: Finding) -> list[str]:
         """Return how far a region reaches, in mm where it is shown and its spacing known."""
         shape = finding.geometry
         area = bounds_of(finding) if isinstance(shape, Box | Mask | Polygon | Ellipse) else None
         if area is None:
-            return ""
+            return []
         shown, box = self._window.canvas.scaled_frame, Box(*area)
         if shown is None or not shown.shows(finding.image):
-            return f"{box.x1 - box.x0:.0f} × {box.y1 - box.y0:.0f} px across"
+            return [f"{box.x1 - box.x0:.0f} × {box.y1 - box.y0:.0f} px across"]
         across = f"{drawing.size_text(shown, box).partition(';')[0]} across"
-        outlined = isinstance(shape, Mask | Polygon)
-        return f"{across}; {drawing.area_text(shown, shape)}" if outlined else across
+        if not isinstance(shape, Mask | Polygon):
+            return [across]
+        return [across, drawing.area_text(shown, shape).capitalize()]
 
     def _show_and_hide(self, shown: Sequence[str], hidden: Sequence[str]) -> None:
         self._workspace.annotations.set_visible(shown, True)

@@ -429,7 +429,10 @@ class ViewCommands:
             return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
         if action.isCheckable() and name.startswith(_SWITCHES):
             state = "on" if action.isChecked() else "off"
-            return ViewerAnswer(f"“{text}” is {state}.", {"done": name, "state": state})
+            said = f"“{text}” is {state}."
+            if name == "panel report":
+                said = "The Report panel is open: it drafts from what you accept and measure."
+            return ViewerAnswer(said, {"done": name, "state": state})
         return None
 
     def switched_on(self) -> frozenset[str]:
