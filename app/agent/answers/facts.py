@@ -804,8 +804,8 @@ def _denial_against(
         told_words = clause.words - {_ABNORMAL} or clause.words
         most = len(shared - {_ABNORMAL}) >= _ENOUGH * len(told_words)
         organ = most or any(word.startswith("O") for word in shared)
-        every = shared & plain
-        alike = shared & plain if organ else shared & plain - {_ABNORMAL}
+        # That something else is normal says nothing of the heart.
+        every = alike = shared & plain if organ else shared & plain - {_ABNORMAL}
         of = _objects(clause.text)
         if (
             clause.denied
