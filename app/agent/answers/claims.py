@@ -207,6 +207,9 @@ _DECLINED = re.compile(
     r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
     r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
+    r"|\bno (?:[\w-]+ ){0,2}(?:score|value|measurement|figure) (?:is |was )?(?:available|given|for)\b"
+    r"|\bkeine? (?:[\w-]+ ){0,2}[\w-]*(?:score|wert|messung) (?:vor|verfügbar|angegeben|für)\b"
+    r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
     r"|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
@@ -215,6 +218,7 @@ _DECLINED = re.compile(
 )
 _NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
 """Words before one for an image of which the sentence does not speak."""
+_ALLERGY = re.compile(r"\b(\w{5,}?)(allergie\w*)\b", re.IGNORECASE)
 _THE = re.compile(
     r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
 )
@@ -492,6 +496,7 @@ class Claims:
         A finding in it may rest on what was cited `before`: "this tumour". `around` is the rest of
         the sentence.
         """
+        words = _ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
         items = self._items_of_part(part)
         against = self._contradiction(words, part, items, around)
         if against and (right or not re.match(r"[\d.]+ is ", against)):
@@ -529,7 +534,7 @@ class Claims:
             or findings_in(words)
         ):
             return
-        said, signs = words_in(words), words.replace(" ", "")
+        said, signs = words_in(in_digits(words, None)), words.replace(" ", "")
         facts = (fact for number in self._results for fact in self._facts(number).said)
         plain = sum(map(str.isalpha, signs)) > _LETTERS * len(signs) and len(tokens_of(words)) > 1
         if plain and said and not any(said & fact.words for fact in facts):
@@ -1029,7 +1034,7 @@ class Claims:
 
     def _undone(self, words: str, *, cited: bool) -> bool:
         """Return whether a sentence, citing results or not, claims a deed that no call did."""
-        if _FAILED.search(words):
+        if _FAILED.search(words) or words.rstrip().endswith("?"):
             return False
         ran = {item.call.name for item in self._results.values()}
         found = _DEED.search(words)
