@@ -19,7 +19,7 @@ _PASSED_OVER = frozenset(
 )
 # "Heart mask" and "Herzmaske" mean the finding "Heart".
 _OUTLINE = re.compile(
-    r"(?:masks?|overlays?|outlines?|contours?|segmentations?|masken?|konturen?|umrisse?|segmentierung)\b"
+    r"(?:masks?|overlays?|outlines?|contours?|segmentations?|masken?|kontur(?:en)?|umrisse?|segmentierung)\b"
 )
 _LEFT = ["left", "links", "linke", "linker", "linken", "linkes", "linksseitige", "linksseitigen"]
 _RIGHT = [

@@ -47,7 +47,8 @@ FOURTH = _commands("blind_commands_fourth.toml")
 FIFTH = _commands("blind_commands_fifth.toml")
 SIXTH = _commands("blind_commands_sixth.toml")
 SEVENTH = _commands("blind_commands_seventh.toml")
-EVERY = (*COMMANDS, *AGAIN, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH)
+EIGHTH = _commands("blind_commands_eighth.toml")
+EVERY = (*COMMANDS, *AGAIN, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH)
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _SETS = [
     pytest.param(COMMANDS, id="first"),
@@ -64,6 +65,7 @@ _WRONG = frozenset(
         "Serie 1, ich will den Scout sehen",  # shows another series
         "die Voraufnahme brauch ich nicht mehr, kannst du schließen",  # asks the chest pack
         "nimm den letzten Schritt zurück und stell ihn dann wieder her",  # undone, not redone
+        "thats not an effusion, reject it",  # asks to click it
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""
@@ -310,9 +312,11 @@ def test_the_commands_do_what_is_said(
 
 
 def test_at_least_92_of_the_100_do_exactly_what_is_said():
-    assert [len(each) for each in (COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH)] == [
+    assert [
+        len(each) for each in (COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
+    ] == [
         *(100, 90, 50, 100),
-        *(100, 100, 100),
+        *(100, 100, 100, 100),
     ]
     assert len(_WRONG) <= 8  # of all
 

@@ -221,7 +221,7 @@ class Room:
         studies = sorted(workspace.studies.all, key=lambda one: one.date)
         series = studies[-1].series
         main = next((one for one in series if one.number == 2), series[0])
-        place = 19 if len(main.instances) == 40 else 0
+        place = start.get("slice", 20) - 1 if len(main.instances) == 40 else 0
         frame = 9 if scene == "cine" else 0
         self._show(0, main.instances[place], frame)
         if scene in ("two", "ct_pair"):
@@ -297,7 +297,7 @@ class Room:
             elif name == "active":
                 right = workspace.layout.viewports[1]
                 workspace.layout.activate(right)
-            elif name != "undone":
+            elif name not in ("undone", "slice"):
                 raise AssertionError(f"a start with {name}")
             self.settle() if name != "playing" else None
 

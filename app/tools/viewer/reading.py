@@ -241,6 +241,12 @@ _PLACE_IN_WORDS = re.compile(
 """The place of an image in words: "slice twenty-five", "Schicht fünfundzwanzig"."""
 _CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
 """As in "den Rundherd kannst du verwerfen"."""
+_PLANE_IN = re.compile(
+    r"\b((?:[ck]oronal|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
+    r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?[^\W\d_]+ ?(?:win\w*|fenster))",
+    re.IGNORECASE,
+)
+"""As in "coronal in the bone window", which are two commands."""
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 _THE_REST = re.compile(
     r"(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
@@ -399,7 +405,7 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
-    text = _WITH.sub("with ", _CAN_YOU.sub("", text))
+    text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
