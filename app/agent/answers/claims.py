@@ -98,7 +98,8 @@ _NOW = re.compile(
     r"heut\w*|derzeit\w*|nun)\b",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<![\d.])(?:19|20)\d\d(?![\d])")
+_YEAR = re.compile(r"(?:(?<![\d.])|(?<=\.\d\.)|(?<=\.\d\d\.))(?:19|20)\d\d(?![\d])")
+_GERMAN_DAY = re.compile(r"(?<!\d)\d{1,2}\.(?P<month>0?[1-9]|1[0-2])\.(?=(?:19|20)\d\d)")
 _DAY = re.compile(r"(?<!\d)(?:19|20)\d\d(-?)(?P<month>0[1-9]|1[0-2])\1\d\d(?!\d)")
 _MONTH = re.compile(
     r"\b(?:Jan(?:uar|uary)?|Feb(?:ruar|ruary)?|March|März|Mar|April|Apr|May|Mai|June?|Juni|July?|"
@@ -130,6 +131,7 @@ _DATE_IN_WORDS = re.compile(
     r" (?P<year>(?:19|20)\d\d)\b"
     rf"|\b(?P<month>{_MONTH.pattern}) (?P<on>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<in>(?:19|20)\d\d)\b"
 )
+_IS_NEW = re.compile(r"\b(?:new(?:ly)?|neu(?:e[rns]?)?)\b", re.IGNORECASE)
 _PAST = re.compile(
     r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
     r"(?<!is )(?<!are )(?:measured|described|reported|mentioned|noted|scored|flagged))\b",
@@ -210,6 +212,7 @@ _DECLINED = re.compile(
     r"|\bno (?:[\w-]+ ){0,2}(?:score|value|measurement|figure)"
     r" (?:is |was )?(?:available|given|for)\b"
     r"|\bkeine? (?:[\w-]+ ){0,2}[\w-]*(?:score|wert|messung) (?:vor|verfügbar|angegeben|für)\b"
+    r"|\b(?:says?|said|states?|sagt|steht) (?:nothing|nichts) (?:about|on|of|zu|über)\b"
     r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
     r"|\bob\b|\bkann ich nicht\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
@@ -684,14 +687,16 @@ class Claims:
         """Return what results say against words: the cited ones, or else all of them."""
         if not self._results:
             return ""
+        if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:
+            return ""  # "it is new, since the prior's report denied it [8.1]"
         if items:
             number = int(next(iter(items)).partition(".")[0])
             own = Facts(tuple(item_facts([*items.values()])))
-            if why := contradiction(
+            why = contradiction(
                 words, [(number, own)], cited=True, presence=partial(_presence, *around)
-            ):
-                return why
-            if why := self._wrong_item(words, items):
+            )
+            # Which item it is comes before what it says.
+            if why := (self._wrong_item(words, items) or why):
                 return why
         if not part.known and _DECLINED.search(words):
             return ""
@@ -1242,7 +1247,8 @@ def _names(sentence: str, why: str) -> bool:
 def _times_in(text: str) -> Iterator[tuple[int, int]]:
     """Yield the years and months (1 to 12) in a text, with their places."""
     yield from ((one.start(), int(one[0])) for one in _YEAR.finditer(text))
-    yield from ((one.start(), int(one["month"])) for one in _DAY.finditer(text))
+    for pattern in (_DAY, _GERMAN_DAY):
+        yield from ((one.start(), int(one["month"])) for one in pattern.finditer(text))
     for one in _MONTH.finditer(text):
         yield one.start(), _MONTHS[one[0][:3]]
 

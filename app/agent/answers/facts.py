@@ -132,7 +132,7 @@ _HEDGED = re.compile(
     r"only|just|looked|assess\w*|examin\w*|check\w*|measur\w*|cover\w*|evaluat\w*|available)|"
     r"möglich\w*|vielleicht|fraglich\w*|verdacht\w*|unsicher\w*|unklar\w*|ob|"
     r"könnte\w*|kann|nicht\s+(?:\w+\s+)?(?:ausgeschlossen|auszuschließen|sicher|nur|beurteil\w*|"
-    r"untersuch\w*|geprüft|gemessen))\b|\?",
+    r"untersuch\w*|geprüft|gemessen)|sicher\s+(?:\w+\s+){1,6}nicht)\b|\?",
     re.IGNORECASE,
 )
 _GENERAL = re.compile(
