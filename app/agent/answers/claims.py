@@ -335,6 +335,9 @@ class Claims:
         self._ours, self._theirs = self._words_of_images()
         # Whether a heading, or the sentence before, speaks of another image than is asked about.
         self._headed = self._carried = False
+        self._columns: list[
+            bool | None
+        ] = []  # of a table: of an earlier image, the one asked about
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.
@@ -356,6 +359,7 @@ class Claims:
         """
         self._headed &= goes_on
         self._carried &= goes_on
+        self._columns = self._columns if goes_on else []
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
         every = _blanked(every, _ADDRESS.finditer(every))
@@ -368,6 +372,11 @@ class Claims:
                 self._headed = max(self._images_named(text[part]), default=(0, False))[1]
                 self._carried = False
             is_head = _HEADING.fullmatch(text[part].strip()) or _TABLE_HEAD.match(text, part.start)
+            if _TABLE_HEAD.match(text, part.start):
+                named = ([*self._images_named(cell)] for cell in text[part].split("|")[1:])
+                self._columns = [max(one)[1] if one else None for one in named]
+            elif not text[part].lstrip().startswith("|"):
+                self._columns = []
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 if _TABLE_HEAD.match(text, part.start) and " says: " in why:
                     continue  # its columns are named, and nothing is told
@@ -573,6 +582,14 @@ class Claims:
     def _elsewhere_told(self, part: _Part, sentence: str) -> Iterator[str]:
         """Yield which cited results are of another image than the one that is spoken of."""
         said = sentence[: part.end]
+        column = said.count("|") - 1
+        if 0 <= column < len(self._columns) and (other := self._columns[column]) is not None:
+            for number in part.known:
+                if not other and number in self._elsewhere:
+                    yield self._elsewhere[number]
+                elif other and number not in self._elsewhere and self._results[number].images:
+                    yield f"result {number} is of the image that is asked about"
+            return
         own = sentence[part.start : part.stop]
         if not self._elsewhere or self._quoted(part, sentence) or _DECLINED.search(own):
             return
