@@ -192,7 +192,9 @@ def check_report(
         made += [
             Check(Fault.NAMED, section.key, place, one.id, one.label)
             for one in gone
-            if _names(sentence.text, one, draft.language)
+            if _names(
+                _without_longer(sentence.text, one, found, draft.language), one, draft.language
+            )
             or (not found and _means(sentence.text, one, accepted.values(), draft.language))
         ]
     cited = set(standing(draft, accepted).cited())
@@ -413,6 +415,20 @@ def _stems(finding: Finding, language: str) -> set[str]:
 def _holds(clause: str, stems: Collection[str]) -> bool:
     words = re.findall(r"[^\W\d_]+", clause.lower())
     return any(stem in word for stem in stems for word in words)
+
+
+def _without_longer(text: str, finding: Finding, found: Collection[Finding], language: str) -> str:
+    """Return a sentence without names of its own findings in which that of another stands.
+
+    "Heart width" does not name the heart.
+    """
+    own = finding.label.lower(), name_in(language, finding.label).lower()
+    text = text.lower()
+    for one in found:
+        for name in (one.label.lower(), name_in(language, one.label).lower()):
+            if name not in own and any(label in name for label in own):
+                text = text.replace(name, " ")
+    return text
 
 
 def _names(sentence: str, finding: Finding, language: str) -> bool:

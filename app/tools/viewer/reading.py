@@ -67,8 +67,16 @@ _FILLERS = re.compile(
 )
 _SIDES = re.compile(r"\b((?:li|re)\.|lt\b\.?|rt\b\.?)")
 _SPLIT = re.compile(
-    r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:and|und )?(?:then|dann)\b)\s*"
+    r"\s*(?:[;!]+|(?<!\d)[.](?!\d)|[.](?= )|\?+$|\b(?:(?:and|und) )?(?:then|dann)\b)\s*"
 )
+_NO_PLACE = re.compile(
+    r"\b(?:sl|slice|image|frame|schicht|bild)\s+(?:\d+(?:[.,]\d|\s*[/\u2013-]\s*\d|e\d)|-\s?\d)",
+    re.IGNORECASE,
+)
+_WHOLE = "Nothing was changed: an image has a whole number, as in “slice 12”."
+_BULLET = re.compile(r"^(?:[-*•]\s+|\d{1,2}[.)]\s+)")
+_LINES = re.compile(r"[.;,]?\s*[\r\n]+\s*(?:[-*•]\s+|\d{1,2}[.)]\s+)?")
+"""The end of a line, with the sign or number before the next one of a list."""
 _AND = re.compile(
     r"\s*(?:,(?!\d)\s*(?:and|und|but|aber)?\b|(?<!\d),|\b(?:and|und|but|aber)\b|&|\+(?!\d))"
     r"(?: zwar\b)?\s*"
@@ -405,6 +413,9 @@ def read(text: str) -> Spoken | None:
     """
     if len(text) > _LONGEST:
         return None
+    text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
+    if _NO_PLACE.search(text):
+        return Spoken((), told=_WHOLE)
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
     found = _without_the_rest(text) or _read_towards(text)
@@ -423,12 +434,9 @@ def read(text: str) -> Spoken | None:
         return Spoken((), told="" if asked else _UNDECIDED)
     if any(map(_describes, found.calls)):
         # Where no finding is meant, "what is this?" is about the image, which others describe.
-        calls = [
-            call if call.names else replace(call, names=(call.arguments["which"],))
-            for call in found.calls
-            if call.arguments.get("which") not in ("all", *named.BY_STATE)
-        ]
-        return replace(found, calls=tuple(calls), sure=False) if calls else found
+        calls = tuple(map(_naming, found.calls))
+        alone = all(_describes(call) and call.names for call in calls)
+        return replace(found, calls=calls, sure=found.sure and not alone)
     return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
 
 
@@ -460,6 +468,14 @@ def _decides(call: SpokenCall) -> bool:
 def _describes(call: SpokenCall) -> bool:
     """Return whether a call only tells what is known of findings."""
     return call.arguments.get("action") == "describe"
+
+
+def _naming(call: SpokenCall) -> SpokenCall:
+    """Return a call that tells of one finding with its name, which may be "selected"."""
+    which = call.arguments.get("which", "all")
+    if not _describes(call) or call.names or which in ("all", *named.BY_STATE):
+        return call
+    return replace(call, names=(which,))
 
 
 def _loses_a_name(text: str, found: Spoken) -> bool:
@@ -511,8 +527,18 @@ def _read(text: str) -> Spoken | None:
     if learned is None or not learned.calls or not _names_are_known(learned):
         return by_patterns
     # What is left of the text is told rather than lost.
-    has_less = by_patterns.rest and all(one in by_patterns.calls for one in learned.calls)
+    loses = not {*_kinds(learned)} >= {*_kinds(by_patterns)} and _names_are_known(by_patterns)
+    one = len(learned.calls) == 1 and loses
+    has_less = by_patterns.rest and (
+        one or all(each in by_patterns.calls for each in learned.calls)
+    )
     return by_patterns if has_less else learned
+
+
+def _kinds(spoken: Spoken) -> Iterator[tuple[str, ...]]:
+    """Yield the tool of each command, with the words for what it does."""
+    for call in spoken.calls:
+        yield call.tool, str(call.arguments.get("command") or call.arguments.get("action") or "")
 
 
 def _excepted(text: str) -> Spoken | None:

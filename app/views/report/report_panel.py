@@ -437,9 +437,26 @@ class ReportPanel(QWidget):
                 "The list names accepted findings that the text leaves out, numbers that no "
                 "finding has, and the like."
             )
-            confirm(self, tr("Sign"), title, told, tr("Sign"), self._sign_now)
+            asked = self.report.checks
+
+            def then() -> None:
+                self._sign_now() if self.report.checks == asked else self._sign()
+
+            confirm(self, tr("Sign"), title, told, tr("Sign"), self._for_this_report(then))
         else:
             self._sign_now()
+
+    def _for_this_report(self, does: Callable[[], object]) -> Callable[[], None]:
+        """Return what a question's yes does: `does`, unless another report is shown by then."""
+        key = self.report.key
+
+        def then() -> None:
+            if self.report.key == key:
+                does()
+            else:
+                self._tell(tr("Another report is shown now. Nothing was changed."))
+
+        return then
 
     def _sign_now(self) -> None:
         try:
@@ -463,7 +480,7 @@ class ReportPanel(QWidget):
             tr("Take back the signature of {name}?").format(name=draft.signature.name),
             told,
             tr("Take back the signature"),
-            self.report.unsign,
+            self._for_this_report(self.report.unsign),
         )
 
     # Wording by a language model
@@ -532,7 +549,7 @@ class ReportPanel(QWidget):
             tr("Draft the report again from the findings?"),
             tr("What you wrote is replaced; undo brings it back."),
             tr("Draft it again"),
-            lambda: self.report.draft_again(template),
+            self._for_this_report(lambda: self.report.draft_again(template)),
         )
 
     def close_models(self) -> None:

@@ -236,7 +236,8 @@ class ViewerCommands(QObject):
         except ToolRetry:  # the command says so, or makes the viewport
             frames = self.shown.frames("")
         touched = {self.shown.study_uid(frame.viewport) for frame in frames} - {""}
-        if not touched <= mine or not (touched or self._studies_shown() & mine):
+        shown = self._studies_shown()
+        if not touched <= mine or (not touched and shown and not shown & mine):
             raise ToolFailed(
                 "another study is shown now, and stays as it is",
                 remedy="Show the study that you asked about, and ask again.",
@@ -294,10 +295,9 @@ class ViewerCommands(QObject):
         commands.join_run(context.run_id, tr("What the assistant did"))
 
     def end_run(self, run_id: str) -> None:
-        """Join what a run did to one step, with the findings that came after its last command."""
-        if run_id in self._runs:
-            del self._runs[run_id]
-            self._workspace.commands.join_run(run_id, tr("What the assistant did"))
+        """Join what a run did to one step: its commands, and the findings of its tools."""
+        self._runs.pop(run_id, None)
+        self._workspace.commands.join_run(run_id, tr("What the assistant did"))
 
     def _when_shown(self, then: Callable[[], object], left: float = _LONGEST_S) -> None:
         """Call a function once nothing that is visible waits for pixels."""
