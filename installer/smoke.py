@@ -788,7 +788,7 @@ def without(dist: Path, what: str, target: Path) -> Path:
             path.unlink()
         assert found, f"{what} is not in the package"
         return target
-    for program in target.glob("[sS]ightline*"):
+    for program in target.glob("sightline*"):
         if program.is_file():
             whole = program.read_bytes()
             program.unlink()
