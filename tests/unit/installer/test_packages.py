@@ -331,8 +331,8 @@ def test_the_workflow_runs_programs_that_are_there_with_options_that_they_have(r
         text=True,
         check=True,
     ).stdout
-    options = set(re.findall(r"--(?:viewer-only|sign|cuda)\b", everything))
-    assert options == {"--viewer-only", "--sign", "--cuda"}
+    options = set(re.findall(r"--(?:viewer-only|sign)\b", everything))
+    assert options == {"--viewer-only", "--sign"}
     assert all(option in told for option in options)
     # Who signs is told by a variable, which a step for each system sets.
     setting = [script for script in scripts if "SIGHTLINE_SIGN=$" in script]
