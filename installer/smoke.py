@@ -213,11 +213,14 @@ def licences(place: Place) -> None:
     assert len(parts) > 50, len(parts)
     folders = {path.name.lower(): path for path in texts.iterdir() if path.is_dir()}
     for part in parts:
-        name = f"{part['name']}-{part.get('version', '')}".lower()
-        if part["name"] == "python":
-            name = "python"
-        elif part["purl"].startswith(("pkg:deb/", "pkg:rpm/")):
-            name = f"{part['purl'].split('/')[1]}-{part['name']}"
+        name, address = part["name"], part.get("purl", "")
+        if address.startswith("pkg:pypi/"):
+            name = f"{name}-{part['version']}"
+        elif address:
+            name = f"{address.split('/')[1]}-{name}"
+        elif name != "python":
+            continue  # a library of Windows or macOS itself
+        name = name.lower()
         held = [path.stat().st_size for path in folders[name].iterdir()]
         assert max(held) > 200, f"there is no licence text for {name}"
 
@@ -636,6 +639,7 @@ def make_ct(folder: Path) -> None:
 def make_two_films(folder: Path) -> tuple[Path, Path]:
     """Write the demo's film as a later and an earlier one of a patient with an ID."""
     import pydicom
+    from pydicom.uid import UID
 
     from app.imaging.demo import demo_paths
 
@@ -643,7 +647,7 @@ def make_two_films(folder: Path) -> tuple[Path, Path]:
     for number, date in enumerate(("20200101", "20190101")):
         film = pydicom.dcmread(demo_paths()[0])
         film.StudyDate, film.PatientID = date, "S1"
-        film.SOPInstanceUID = film.file_meta.MediaStorageSOPInstanceUID = f"2.25.{number + 1}"
+        film.SOPInstanceUID = film.file_meta.MediaStorageSOPInstanceUID = UID(f"2.25.{number + 1}")
         written.append(folder / f"film{number}.dcm")
         film.save_as(written[-1])
     return written[0], written[1]

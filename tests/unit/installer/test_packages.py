@@ -17,14 +17,16 @@ from typing import Any
 
 import pytest
 
-from app import paths
+from app import __version__, paths
 from app.imaging.demo import demo_paths
 from installer import (
     contents,
+    cuda_pack,
     linux_packages,
     macos_packages,
     package,
     third_party,
+    try_docs,
     windows_packages,
 )
 from installer.console import Console, SetupError
@@ -306,6 +308,16 @@ def test_windows_gets_a_signed_installer_and_a_folder_to_unpack(
     assert signing[-1].endswith("sightline.exe")
     assert any(one.startswith("/Ssightline=$qC:/tools/signtool.exe$q sign") for one in compiling)
     assert compiling[-1] == str(windows_packages.SCRIPT)
+
+
+def test_the_page_on_installing_names_this_version_in_commands_that_are_tried() -> None:
+    blocks = try_docs.BLOCK.findall(try_docs.PAGE.read_text(encoding="utf-8"))
+    assert {who for who, _ in blocks} == {"user", "root", "source"}
+    text = "\n".join(written for _, written in blocks)
+    assert set(re.findall(r"sightline[-/](\d[\d.]*\d)", text)) == {__version__}
+    assert set(re.findall(r"-torch(.+?)-", text)) == {cuda_pack.torch_version()}
+    for word in ("apt-get install", "install.sh --prefix", "--delete-data", "sha256sum -c"):
+        assert word in text
 
 
 def test_macos_is_told_that_dicom_files_are_opened() -> None:
