@@ -142,9 +142,9 @@ def close_window(display: str, process: subprocess.Popen[bytes]) -> bool:
         found = subprocess.run(search, env=variables, capture_output=True, text=True, check=False)
         if found.stdout.strip():
             time.sleep(3)
-            for window in found.stdout.split():
-                close = ["xdotool", "windowquit", window]
-                subprocess.run(close, env=variables, capture_output=True, check=False)
+            focus = ["xdotool", "windowfocus", "--sync", found.stdout.split()[0]]
+            for command in (focus, ["xdotool", "key", "ctrl+q"]):
+                subprocess.run(command, env=variables, capture_output=True, check=False)
             return True
         time.sleep(0.5)
     return False
