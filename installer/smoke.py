@@ -863,6 +863,7 @@ def x_server() -> Generator[str]:
         "1600x1000x24",
         "-nolisten",
         "tcp",
+        "-noreset",  # else it begins anew when the last program leaves: others cannot connect then
     ]
     server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
     os.close(writing)
