@@ -32,6 +32,7 @@ commands (each has its own --help):
   mcp [--image SRC]         the tools for other assistants, over stdio
   mcp-servers               MCP servers whose tools the assistant may use: list, look, allow
   models                    which models the tools need; get, install, verify, remove them
+  cuda [PACK.zip]           NVIDIA's libraries for a packaged program: which, install
   sessions                  earlier conversations: list, show, export, replay, rename, delete
   eval agentclinic|chestagentbench  published benchmarks, with a page of the results
   audit                     what was done and sent: list, verify, find
@@ -537,6 +538,19 @@ def _models(argv: list[str]) -> int:
     return models(ModelsCommand(**vars(options)))
 
 
+def _cuda(argv: list[str]) -> int:
+    parser = _parser(
+        "cuda",
+        "Install NVIDIA's CUDA libraries for the models of a packaged program, or say which are "
+        "installed. They go into the user's data folder, or where SIGHTLINE_CUDA says.",
+    )
+    parser.add_argument("pack", nargs="?", type=Path, metavar="PACK.zip")
+    options = parser.parse_args(argv)
+    from app.headless.cuda_command import cuda
+
+    return cuda(options.pack)
+
+
 def _sessions(argv: list[str]) -> int:
     parser = _parser(
         "sessions",
@@ -691,6 +705,7 @@ _COMMANDS = {
     "mcp": _mcp,
     "mcp-servers": _mcp_servers,
     "models": _models,
+    "cuda": _cuda,
     "sessions": _sessions,
     "audit": _audit,
     "eval": _eval,

@@ -35,12 +35,21 @@ def resources_dir() -> Path:
 
 def build_facts() -> dict[str, str]:
     """Return the packaged program's version, flavour, commit and date; {} when run from source."""
-    path = resources_dir() / "build.json"
-    if not path.is_file():
+    facts = _build_json()
+    if not facts:
         return {}
-    facts = json.loads(path.read_text("utf-8"))
     date = datetime.fromtimestamp(facts["time"], UTC).date().isoformat()
     return {"flavour": facts["flavour"], "commit": facts["commit"][:12], "date": date}
+
+
+def packaged_torch() -> str:
+    """Return the version of the packaged program's torch, such as "2.14.1+cu130"; "" without."""
+    return str(_build_json().get("torch", ""))
+
+
+def _build_json() -> dict[str, Any]:
+    path = resources_dir() / "build.json"
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
 
 
 @cache
@@ -120,6 +129,16 @@ def models_dir() -> Path:
     """Return the folder for installed models: $SIGHTLINE_MODELS, or `models` in the data folder."""
     value = os.environ.get("SIGHTLINE_MODELS")
     return _created(Path(value).expanduser().resolve() if value else data_dir() / "models")
+
+
+def cuda_dirs() -> tuple[Path, ...]:
+    """Return the folders that may hold CUDA packs; new ones are installed into the first.
+
+    $SIGHTLINE_CUDA, if it is set; `cuda` in the user's data folder; the administrator's `cuda`.
+    """
+    value = os.environ.get("SIGHTLINE_CUDA")
+    chosen = (Path(value).expanduser().resolve(),) if value else ()
+    return (*chosen, data_dir() / "cuda", _site_dir() / "cuda")
 
 
 def add_pack_folders() -> None:

@@ -2,7 +2,8 @@
 
     python3 installer/bootstrap.py run [--viewer-only] [--] [ARGS]
     python3 installer/bootstrap.py test [--all] [PYTEST ARGS]
-    python3 installer/bootstrap.py package [--viewer-only] [--out DIR] [--sign KEY] [--bundle DIR]
+    python3 installer/bootstrap.py package [--viewer-only | --cuda] [--out DIR] [--sign KEY]
+    python3 installer/bootstrap.py package --bundle DIR [--models PACK.zip ...]
 
 `run` makes .venv with the locked packages, then starts `python -m app ARGS`; where ARGS name
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
@@ -52,8 +53,8 @@ from installer.environment import Environment
 
 # `app`'s own commands, which open no window; and its options that take a value.
 COMMANDS = {
-    *("render", "info", "ask", "tools", "tool", "models", "sessions", "audit"),
-    *("export", "deidentify", "mcp", "mcp-servers", "eval"),
+    *("render", "info", "ask", "tools", "tool", "models", "cuda", "sessions"),
+    *("audit", "export", "deidentify", "mcp", "mcp-servers", "eval"),
 }
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm", "--base-url"}

@@ -10,20 +10,17 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
-import uuid
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from installer import third_party
 from installer.cpu_torch import of_cuda, stand_ins
 from installer.environment import read_locks
+from installer.third_party import normal
 
 REPO = Path(__file__).resolve().parents[1]
 IDENTIFIER = "org.sightline.Sightline"
@@ -39,17 +36,20 @@ class Flavour:
         metadata: Distributions whose metadata is read at run time: plug-ins by entry point, and
             packages that check each other's versions.
         submodules: Packages that import their own modules by name; all of them are taken.
+        unused: Packages in the sets that only tools with torch use.
     """
 
     sets: tuple[str, ...]
     metadata: tuple[str, ...] = ()
     submodules: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 _VIEWER_METADATA = ("keyring", "pydicom-data", "pylibjpeg-openjpeg")
 
 FLAVOURS = {
-    "viewer": Flavour(("viewer",), _VIEWER_METADATA),
+    # SimpleITK registers two films by their lungs, which torch outlines: 260 MB.
+    "viewer": Flavour(("viewer",), _VIEWER_METADATA, unused=("SimpleITK",)),
     "full": Flavour(
         ("viewer", "ai"),
         (
@@ -85,17 +85,14 @@ def _locked(sets: Iterable[str]) -> set[str]:
     return set(read_locks([folder / f"{name}.txt" for name in sets]))
 
 
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def excluded(flavour: Flavour) -> list[str]:
     """Return the top-level modules of all locked packages that the flavour leaves out."""
     out = _locked(SETS) - _locked(flavour.sets)
     return sorted(
         module
         for module, owners in importlib.metadata.packages_distributions().items()
-        if module.isidentifier() and all(_normal(owner) in out for owner in owners)
+        if module in flavour.unused
+        or (module.isidentifier() and all(normal(owner) in out for owner in owners))
     )
 
 
@@ -186,15 +183,15 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
         facts: Facts of the build, kept in the program's resources: `sightline --version` tells.
 
     Raises:
-        LookupError: A library belongs to no package, so its licence is not known.
+        LookupError: A library belongs to no package, or a package has no licence text.
     """
     text = json.dumps(facts, indent=1, sort_keys=True)
     (folder / "lib" / "resources" / "build.json").write_text(text + "\n", encoding="utf-8")
-    packages = system_packages(held["system"])
-    _write_licences(folder / "THIRD-PARTY", held["distributions"], packages)
+    parts = third_party.system_parts(held["system"])
+    third_party.write_licences(folder / "THIRD-PARTY", held["distributions"], parts)
     shutil.copy(REPO / "LICENSE", folder)
     (folder / "sbom.cdx.json").write_text(
-        list_of_contents(held["distributions"], packages, facts), encoding="utf-8"
+        third_party.list_of_contents(held["distributions"], parts, facts), encoding="utf-8"
     )
     if sys.platform.startswith("linux") and shutil.which("strip"):
         _strip(folder / "lib")
@@ -203,126 +200,28 @@ def finish(folder: Path, held: dict[str, list[str]], facts: dict[str, Any]) -> N
         stand_ins(Path(torch.origin).parents[1], folder / "lib")
 
 
-_STRIPPED = ("torch", "xllamacpp", "numcodecs", "llvmlite", "imagecodecs")
-
-
 def _strip(folder: Path) -> None:
-    """Take the symbols for debuggers out of the libraries that have many: 330 MB of all.
+    """Take the symbols for debuggers out of libraries: 380 MB with torch, 50 MB without.
 
-    Others are left as they are: strip spoils some whose parts were moved about by their makers'
-    tools, such as Qt's FFmpeg and numba's ("ELF load command address/offset not page-aligned").
+    A library is left as it is where `strip` would move the table that the loader reads first: it
+    spoils those whose parts their makers' tools moved about, such as Qt's FFmpeg and OpenBLAS
+    ("ELF load command address/offset not page-aligned").
     """
-    for name in _STRIPPED:
-        for library in (folder / name).rglob("*.so*"):
-            if library.is_file() and not library.is_symlink():
-                subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
+    for library in folder.rglob("*.so*"):
+        if library.is_symlink() or not library.is_file():
+            continue
+        lean = library.with_name(f"{library.name}.lean")
+        command = ["strip", "--strip-unneeded", "-o", str(lean), str(library)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode == 0 and _dynamic_table(lean) == _dynamic_table(library):
+            lean.chmod(library.stat().st_mode & 0o777)
+            lean.replace(library)
+        lean.unlink(missing_ok=True)
 
 
-def system_packages(libraries: Iterable[str]) -> dict[str, str]:
-    """Return the Debian packages, with versions, that these libraries belong to.
-
-    Raises:
-        LookupError: A library belongs to none.
-    """
-    found: dict[str, str] = {}
-    for library in libraries:
-        path = library.removeprefix("/usr") if Path("/lib").is_symlink() else library
-        for one in (path, library, f"/usr{path}"):
-            done = subprocess.run(["dpkg", "-S", one], capture_output=True, text=True, check=False)
-            if done.returncode == 0:
-                name = done.stdout.split(":")[0]
-                found[name] = _debian_version(name)
-                break
-        else:
-            raise LookupError(f"{library} belongs to no package of this system")
-    return found
-
-
-@cache
-def _debian_version(name: str) -> str:
-    command = ["dpkg-query", "-W", "-f=${Version}\n", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()[0]
-
-
-_LICENCE = re.compile(r"(^|/)(licen[cs]e|copying|notice|copyright|authors)[^/]*$", re.IGNORECASE)
-
-
-def _write_licences(target: Path, names: Iterable[str], packages: dict[str, str]) -> None:
-    """Write each licence text, and a page that lists all parts with their licences."""
-    lines = ["Sightline contains these parts of others. Their licences lie in the folders.\n"]
-    target.mkdir()
-    python = Path(sysconfig.get_paths()["stdlib"], "LICENSE.txt")
-    if python.is_file():
-        (target / "Python").mkdir()
-        shutil.copy(python, target / "Python")
-    lines.append(f"Python {sys.version.split()[0]}: PSF-2.0")
-    for name in names:
-        found = importlib.metadata.distribution(name)
-        place = target / f"{found.name}-{found.version}"
-        texts = [file for file in found.files or () if _LICENCE.search(str(file))]
-        for text in texts:
-            if (source := Path(str(text.locate()))).is_file() and ".py" not in source.suffix:
-                place.mkdir(exist_ok=True)
-                shutil.copy(source, place / str(text).replace("/", "_").lstrip("._"))
-        lines.append(f"{found.name} {found.version}: {licence(found)}")
-    for name, version in sorted(packages.items()):
-        place = target / f"debian-{name}"
-        place.mkdir()
-        shutil.copy(f"/usr/share/doc/{name}/copyright", place)
-        lines.append(f"{name} {version} (Debian): see its folder")
-    (target / "README.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def licence(found: importlib.metadata.Distribution) -> str:
-    """Return what a distribution says of its licence, in a line."""
-    stated = found.metadata
-    named = ", ".join(stated.get_all("License-Expression") or [])
-    classifiers = [
-        c.split(" :: ")[-1] for c in stated.get_all("Classifier") or [] if "License" in c
-    ]
-    whole = "".join(stated.get_all("License") or []).strip().partition("\n")[0]
-    return named or ", ".join(classifiers) or whole or "see its folder"
-
-
-def list_of_contents(names: Iterable[str], packages: dict[str, str], facts: dict[str, Any]) -> str:
-    """Return the software bill of materials, as CycloneDX 1.6 in JSON."""
-    model, part = import_module("cyclonedx.model.bom"), import_module("cyclonedx.model.component")
-    terms_of: Any = import_module("cyclonedx.model.license").DisjunctiveLicense
-    address_of: Any = import_module("packageurl").PackageURL
-    component: Any = part.Component
-
-    title, version = "sightline", str(facts["version"])
-    # It misses what depends on what; the lock files have that.
-    warnings.filterwarnings("ignore", message=".*no defined dependencies", category=UserWarning)
-    bom: Any = model.Bom()
-    bom.serial_number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(facts, sort_keys=True))
-    bom.metadata.timestamp = datetime.fromtimestamp(int(facts["time"]), UTC)
-    bom.metadata.component = component(
-        name=title, version=version, type=part.ComponentType.APPLICATION, bom_ref=title
-    )
-    python = sys.version.split()[0]
-    bom.components.add(component(name="python", version=python, bom_ref=f"python@{python}"))
-    for name in names:
-        found = importlib.metadata.distribution(name)
-        address = address_of("pypi", name=_normal(found.name), version=found.version)
-        terms = licence(found)
-        bom.components.add(
-            component(
-                name=found.name,
-                version=found.version,
-                purl=address,
-                bom_ref=str(address),
-                licenses=[terms_of(name=terms)],
-            )
-        )
-    for name, package in packages.items():
-        address = address_of("deb", "debian", name, package)
-        bom.components.add(
-            component(name=name, version=package, purl=address, bom_ref=str(address))
-        )
-    written: Any = import_module("cyclonedx.output.json").JsonV1Dot6(bom)
-    return str(written.output_as_string(indent=1)) + "\n"
+def _dynamic_table(library: Path) -> bytes:
+    done = subprocess.run(["readelf", "-dW", str(library)], capture_output=True, check=False)
+    return done.stdout + done.stderr
 
 
 def system_name() -> str:

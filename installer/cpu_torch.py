@@ -129,25 +129,44 @@ def of_cuda(place: str) -> bool:
     return place.startswith(("nvidia/", "cuda/", "triton/")) or bool(_REPLACED.match(place))
 
 
-def cuda_files(site_packages: Path) -> list[Path]:
-    """Return the real libraries of NVIDIA that torch needs on a GPU, as paths in `site_packages`.
+def cuda_files(site_packages: Path, cuda: Path) -> tuple[list[Path], list[Path]]:
+    """Return the real libraries of NVIDIA that torch needs on a GPU, as paths in `cuda`.
 
-    Unpacked over a bundle they replace the stand-ins. They are what torch, or one of them, links to
-    or opens by name; not headers, tools, static libraries, and libraries for several machines.
-    triton is not among them: only `torch.compile` imports it, which Sightline does not call.
+    Not headers, tools, static libraries, and parts for several machines. triton is not among them:
+    only `torch.compile` imports it, which Sightline does not call.
+
+    Args:
+        site_packages: The folder with torch.
+        cuda: The folder with `nvidia/*/lib`; may be the same.
+
+    Returns:
+        What torch, or one of these libraries, is linked to, each after those that it needs itself;
+        and what is opened by name.
 
     Raises:
-        LookupError: There are stand-ins here, not the real ones.
+        LookupError: There are stand-ins in `cuda`, or no libraries at all.
     """
-    real = {path.name: path for path in site_packages.glob("nvidia/*/lib/*.so*")}
+    real = {path.name: path for path in cuda.glob("nvidia/*/lib/*.so*")}
     if not real or any(map(is_stand_in, real.values())):
-        raise LookupError(f"torch has no CUDA libraries here; set it up with {VARIABLE}=cuda")
-    found = {name for name in real if _OPENED.match(name)}
-    new = {name for library in _torch(site_packages) for name in library.needed} | found
-    while new := new & real.keys():
-        found |= new
-        new = {name for one in new for name in Library(real[one]).needed} - found
-    return sorted(real[name].relative_to(site_packages) for name in found)
+        raise LookupError(f"there are no CUDA libraries in {cuda}; with {VARIABLE}=cuda there are")
+    linked: dict[str, None] = {}
+
+    def add(name: str) -> None:
+        if name in real and name not in linked:
+            for needed in Library(real[name]).needed:
+                add(needed)
+            linked[name] = None
+
+    opened = sorted(name for name in real if _OPENED.match(name))
+    for library in _torch(site_packages):
+        for name in library.needed:
+            add(name)
+    for name in opened:  # what these are linked to
+        for needed in Library(real[name]).needed:
+            if needed not in opened:
+                add(needed)
+    places = {name: path.relative_to(cuda) for name, path in real.items()}
+    return [places[name] for name in linked], [places[n] for n in opened if n not in linked]
 
 
 def _torch(site_packages: Path) -> Iterator[Library]:

@@ -16,12 +16,12 @@ FILES = Path(__file__).resolve().parent / "linux"
 ICON = Path(__file__).resolve().parents[1] / "resources" / "icons" / "sightline.svg"
 
 CONTROL = """\
-Package: sightline
+Package: {name}
 Version: {version}
 Architecture: {architecture}
 Maintainer: Sightline <sightline@localhost>
 Installed-Size: {size}
-Depends: libc6 (>= {libc}), libgl1, libegl1, fontconfig, ca-certificates
+{others}Depends: libc6 (>= {libc}), libgl1, libegl1, fontconfig, ca-certificates
 Recommends: xdg-utils, fonts-dejavu-core
 Section: science
 Priority: optional
@@ -46,7 +46,9 @@ def make(folder: Path, out: Path, time: int) -> list[Path]:
         shutil.copy(FILES / name, share)
     shutil.copy(ICON, share)
     shutil.copy(FILES / "install.sh", folder)
-    (folder / "VERSION").write_text(f"{__version__}\n", encoding="utf-8")
+    # The name of the folder in which install.sh puts it: each version and flavour has its own.
+    title = f"{__version__}-viewer" if _is_viewer(folder) else __version__
+    (folder / "VERSION").write_text(f"{title}\n", encoding="utf-8")
     made = [_archive(folder, out / f"{folder.name}.tar.gz", time)]
     if shutil.which("dpkg-deb"):
         made.append(_debian(folder, out, time))
@@ -73,8 +75,15 @@ def _archive(folder: Path, target: Path, time: int) -> Path:
     return target
 
 
+def _is_viewer(folder: Path) -> bool:
+    return folder.name.endswith("-viewer")
+
+
 def _debian(folder: Path, out: Path, time: int) -> Path:
-    """Write a package that puts the program into /opt/sightline."""
+    """Write a package that puts the program into /opt/sightline.
+
+    The flavours are packages of two names that replace each other, as versions of one do.
+    """
     root = out / f"{folder.name}.deb-root"
     shutil.rmtree(root, ignore_errors=True)
     program = root / "opt" / "sightline"
@@ -96,8 +105,16 @@ def _debian(folder: Path, out: Path, time: int) -> Path:
     control.mkdir()
     control.chmod(0o755)
     size = sum(path.lstat().st_size for path in program.rglob("*")) // 1024
+    name, other = "sightline", "sightline-viewer"
+    if _is_viewer(folder):
+        name, other = other, name
     text = CONTROL.format(
-        version=__version__, architecture=_architecture(), size=size, libc=_libc()
+        name=name,
+        version=__version__,
+        architecture=_architecture(),
+        size=size,
+        libc=_libc(),
+        others=f"Conflicts: {other}\nReplaces: {other}\n",
     )
     (control / "control").write_text(text, encoding="utf-8")
     target = out / f"{folder.name}.deb"

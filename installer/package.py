@@ -1,6 +1,7 @@
 """Makes the package of the system that this runs on; `bootstrap.py package` sets up and calls it.
 
     python installer/package.py [--viewer-only] [--out DIR] [--sign KEY]
+    python installer/package.py --cuda [--out DIR]
     python installer/package.py --bundle DIR [--models PACK.zip ...] [--out DIR]
 
 Writes to DIR (`dist` if not given), where PLATFORM is such as linux-x86_64:
@@ -10,6 +11,9 @@ Writes to DIR (`dist` if not given), where PLATFORM is such as linux-x86_64:
 - Linux: `.tar.gz` of it, with `install.sh`, and a `.deb`; Windows: an installer, by Inno Setup;
   macOS: `Sightline.app` and a `.dmg`;
 - `SHA256SUMS`.
+
+`--cuda` makes the CUDA pack alone, `sightline-cuda-torchVERSION-PLATFORM.zip`: NVIDIA's libraries,
+which a program with torch needs for a GPU (`cuda_pack`).
 
 `--bundle` makes nothing new: it copies the packages in --out, model packs, the demo study and the
 docs to a stick, with SHA256SUMS, for machines without a network.
@@ -34,7 +38,7 @@ sys.path.insert(0, str(REPO))
 
 from app import __version__
 from app.imaging.demo import demo_paths
-from installer import contents, linux_packages, macos_packages, windows_packages
+from installer import contents, cuda_pack, linux_packages, macos_packages, windows_packages
 from installer.console import Console, SetupError
 
 
@@ -42,6 +46,7 @@ def main() -> int:
     """Make the package and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--viewer-only", action="store_true", help="leave out torch and its kin")
+    parser.add_argument("--cuda", action="store_true", help="make the CUDA pack, nothing else")
     parser.add_argument("--out", type=Path, default=REPO / "dist", help="where to write (dist)")
     parser.add_argument("--sign", default="", metavar="KEY", help="sign with this key or identity")
     parser.add_argument("--bundle", type=Path, metavar="DIR", help="fill a stick from --out")
@@ -52,6 +57,12 @@ def main() -> int:
         if options.bundle:
             bundle(options.out, options.models, options.bundle)
             print(options.bundle)
+            return 0
+        if options.cuda:
+            options.out.mkdir(parents=True, exist_ok=True)
+            made = [cuda_pack.make(options.out, int(build_facts("full")["time"]), console)]
+            write_sums(options.out, made)
+            print(made[0])
             return 0
         made = make("viewer" if options.viewer_only else "full", options.out, options.sign, console)
     except SetupError as error:
@@ -113,6 +124,7 @@ def build_facts(flavour: str) -> dict[str, str | int]:
     return {
         "version": __version__,
         "flavour": flavour,
+        "torch": cuda_pack.torch_version() if flavour == "full" else "",
         "commit": commit,
         "time": time,
         "python": platform.python_version(),

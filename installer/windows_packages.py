@@ -1,4 +1,7 @@
-"""The installer for Windows, by Inno Setup 6; signed where a certificate is given."""
+"""The packages for Windows: an installer by Inno Setup 6, and a ZIP file to unpack anywhere.
+
+Signed where a certificate is given.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ _PLACES = (
     r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe",
     r"C:\Program Files\Inno Setup 6\ISCC.exe",
 )
+_KITS = "C:/Program Files (x86)/Windows Kits/10/bin"
 _STAMP = "http://timestamp.digicert.com"
 
 
 def make(folder: Path, out: Path, key: str, console: Console) -> list[Path]:
-    """Write the installer of a frozen program.
+    """Write the installer of a frozen program, and a ZIP file of it.
 
     Args:
         folder: The frozen program.
@@ -36,13 +40,25 @@ def make(folder: Path, out: Path, key: str, console: Console) -> list[Path]:
         )
     command = [compiler, "/Q", *(f"/D{k}={v}" for k, v in definitions(folder, out).items())]
     if key:
-        sign = ["signtool", "sign", "/sha1", key, "/fd", "sha256", "/tr", _STAMP, "/td", "sha256"]
-        _run([*sign, *map(str, folder.glob("*.exe"))])
-        command += ["/DSignTool", f"/Ssightline={' '.join(sign)} $f"]
+        program = _signtool()
+        sign = ["sign", "/sha1", key, "/fd", "sha256", "/tr", _STAMP, "/td", "sha256"]
+        _run([program, *sign, *map(str, folder.glob("*.exe"))])
+        # $q is a quote and $f the file, as Inno Setup reads it.
+        command += ["/DSignTool", f"/Ssightline=$q{program}$q {' '.join(sign)} $f"]
     else:
         console.say("not signed: give a certificate's thumbprint with --sign")
     _run([*command, str(SCRIPT)])
-    return [out / f"{folder.name}.exe"]
+    archive = shutil.make_archive(str(out / folder.name), "zip", folder.parent, folder.name)
+    return [out / f"{folder.name}.exe", Path(archive)]
+
+
+def _signtool() -> str:
+    """Return the path of signtool: of the newest Windows SDK, unless it is on the PATH."""
+    kits = sorted(Path(_KITS).glob("10.*/x64/signtool.exe"))
+    found = shutil.which("signtool") or (str(kits[-1]) if kits else "")
+    if not found:
+        raise SetupError("signtool is missing", "install the Windows SDK, or leave out --sign")
+    return found
 
 
 def definitions(folder: Path, out: Path) -> dict[str, str]:

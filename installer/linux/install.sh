@@ -4,8 +4,8 @@
 #   ./install.sh [--prefix DIR]                          DIR is ~/.local, or /usr/local for root
 #   ./install.sh --uninstall [--delete-data] [--prefix DIR]
 #
-# Each version has a folder of its own, DIR/lib/sightline/VERSION; DIR/bin/sightline starts the one
-# installed last. Settings, conversations, findings and models stay when Sightline is removed, unless
+# Each version and flavour has a folder of its own, DIR/lib/sightline/VERSION[-viewer];
+# DIR/bin/sightline starts the one installed last. Settings, conversations, findings and models stay when Sightline is removed, unless
 # --delete-data is given; that deletes those of the user who runs this, and nobody else's.
 set -eu
 
@@ -37,6 +37,17 @@ refresh() {  # desktops read caches; without these programs they read the files 
     done
 }
 
+clear_away() {  # what caches leave when nothing is registered any more, and folders that are empty
+    [ -n "$(ls "$share/mime/packages")" ] || rm -rf "$share/mime"
+    [ -n "$(ls "$share"/applications/*.desktop)" ] || rm -f "$share/applications/mimeinfo.cache"
+    (cd "$share" && rmdir -p applications mime icons/hicolor/scalable/apps) || true
+    rmdir "$prefix/lib/sightline" || true
+    case $prefix in
+        /usr|/usr/local) ;;  # their bin, lib and share stay
+        *) rmdir "$prefix/bin" "$prefix/lib" "$share" || true ;;
+    esac
+} 2>/dev/null
+
 if [ -n "$uninstall" ]; then
     if [ "$(readlink "$link" 2>/dev/null)" = "$folder/sightline" ]; then
         rm -f "$link" "$share/applications/sightline.desktop" "$share/mime/packages/sightline.xml" \
@@ -44,7 +55,7 @@ if [ -n "$uninstall" ]; then
         refresh
     fi
     rm -rf "$folder"
-    rmdir "$prefix/lib/sightline" 2>/dev/null || true
+    clear_away
     echo "Sightline $version is removed from $prefix."
     if [ -n "$delete_data" ]; then
         rm -rf "${XDG_CONFIG_HOME:-$HOME/.config}/sightline" "${XDG_CACHE_HOME:-$HOME/.cache}/sightline" \

@@ -1,6 +1,8 @@
 ; Inno Setup 6. windows_packages.py calls it: ISCC /DVersion=.. /DSource=.. /DOut=.. /DTitle=.. sightline.iss
 ; Silent: setup.exe /VERYSILENT /SUPPRESSMSGBOXES [/ALLUSERS | /CURRENTUSER] [/DIR="..."]
-; Removing keeps settings, conversations, findings and models, also when silent.
+; One version and flavour at a time: a later one, or the other flavour, replaces it. The .zip is for more.
+; Removing keeps settings, conversations, findings and models, also when silent, unless told:
+; unins000.exe /DELETEDATA deletes those of the user who runs it.
 
 [Setup]
 AppId={{5B7C1D52-6E0C-4B77-9B7D-0B8F0C1E6A55}
@@ -22,7 +24,7 @@ Compression=lzma2/max
 SolidCompression=yes
 ChangesAssociations=yes
 ChangesEnvironment=yes
-UninstallDisplayIcon={app}\Sightline.exe
+UninstallDisplayIcon={app}\sightlinew.exe
 WizardStyle=modern
 #ifdef SignTool
 SignTool=sightline
@@ -46,17 +48,28 @@ Type: filesandordirs; Name: "{app}\lib"
 Source: "{#Source}\*"; DestDir: "{app}"; Flags: recursesubdirs createallsubdirs ignoreversion
 
 [Icons]
-Name: "{autoprograms}\Sightline"; Filename: "{app}\Sightline.exe"
-Name: "{autodesktop}\Sightline"; Filename: "{app}\Sightline.exe"; Tasks: desktop
+Name: "{autoprograms}\Sightline"; Filename: "{app}\sightlinew.exe"
+Name: "{autodesktop}\Sightline"; Filename: "{app}\sightlinew.exe"; Tasks: desktop
 
 [Registry]
 Root: HKA; Subkey: "Software\Classes\Sightline.dicom"; ValueType: string; ValueData: "DICOM image"; Flags: uninsdeletekey
-Root: HKA; Subkey: "Software\Classes\Sightline.dicom\DefaultIcon"; ValueType: string; ValueData: "{app}\Sightline.exe,0"
-Root: HKA; Subkey: "Software\Classes\Sightline.dicom\shell\open\command"; ValueType: string; ValueData: """{app}\Sightline.exe"" ""%1"""
+Root: HKA; Subkey: "Software\Classes\Sightline.dicom\DefaultIcon"; ValueType: string; ValueData: "{app}\sightlinew.exe,0"
+Root: HKA; Subkey: "Software\Classes\Sightline.dicom\shell\open\command"; ValueType: string; ValueData: """{app}\sightlinew.exe"" ""%1"""
 Root: HKA; Subkey: "Software\Classes\.dcm\OpenWithProgids"; ValueType: string; ValueName: "Sightline.dicom"; ValueData: ""; Flags: uninsdeletevalue; Tasks: dicom
 Root: HKA; Subkey: "Software\Classes\.dicom\OpenWithProgids"; ValueType: string; ValueName: "Sightline.dicom"; ValueData: ""; Flags: uninsdeletevalue; Tasks: dicom
 Root: HKA; Subkey: "Environment"; ValueType: expandsz; ValueName: "Path"; ValueData: "{olddata};{app}"; Tasks: path; Check: not IsAdminInstallMode
 Root: HKLM; Subkey: "SYSTEM\CurrentControlSet\Control\Session Manager\Environment"; ValueType: expandsz; ValueName: "Path"; ValueData: "{olddata};{app}"; Tasks: path; Check: IsAdminInstallMode
 
 [Run]
-Filename: "{app}\Sightline.exe"; Parameters: "--demo"; Description: "{cm:LaunchProgram,Sightline}"; Flags: nowait postinstall skipifsilent unchecked
+Filename: "{app}\sightlinew.exe"; Parameters: "--demo"; Description: "{cm:LaunchProgram,Sightline}"; Flags: nowait postinstall skipifsilent unchecked
+
+[Code]
+procedure CurUninstallStepChanged(CurUninstallStep: TUninstallStep);
+var
+  I: Integer;
+begin
+  if CurUninstallStep = usPostUninstall then
+    for I := 1 to ParamCount do
+      if CompareText(ParamStr(I), '/DELETEDATA') = 0 then
+        DelTree(ExpandConstant('{localappdata}\sightline'), True, True, True);
+end;

@@ -604,6 +604,11 @@
             <translation>Eine Anzahl, ein Verhältnis, die Attribute einer Datei: Kein Sprachmodell wird gefragt, und nichts wird gesendet. Sonst wird bei jeder Frage das Modell gefragt.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>a CUDA pack is for packaged programs with the AI packages</source>
+            <translation>ein CUDA-Paket ist für installierte Programme mit den KI-Paketen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/tools_page.py" />
             <source>A device that this computer does not have is not used.</source>
             <translation>Ein Gerät, das dieser Computer nicht hat, wird nicht verwendet.</translation>
@@ -3204,6 +3209,11 @@
             <translation>Kopieren Sie es erneut von der Quelle oder bitten Sie um einen neuen Export</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>Copy it again.</source>
+            <translation>Kopieren Sie es noch einmal.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/mark_menu.py" />
             <source>Copy marks</source>
             <translation>Markierungen kopieren</translation>
@@ -5481,6 +5491,11 @@
             <translation>Installieren Sie Sightline mit seinen KI-Paketen.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>Install the full build. From source, set up with SIGHTLINE_TORCH=cuda.</source>
+            <translation>Installieren Sie die volle Fassung. Aus dem Quelltext: mit SIGHTLINE_TORCH=cuda einrichten.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/chest/published_programs.py" />
             <source>Install the model again, from a source that you trust.</source>
             <translation>Installieren Sie das Modell erneut, aus einer Quelle, der Sie vertrauen.</translation>
@@ -6127,6 +6142,11 @@
             <translation>es ist beschädigt</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>it is damaged or no CUDA pack</source>
+            <translation>es ist beschädigt oder kein CUDA-Paket</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/deidentify/copying.py" />
             <source>it is declared to show features by which the patient may be recognised</source>
             <translation>sie zeigt laut ihrer Angabe Merkmale, an denen der Patient erkannt werden kann</translation>
@@ -6145,6 +6165,11 @@
             <location filename="../../app/records/fhir_reading.py" />
             <source>it is empty</source>
             <translation>sie ist leer</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>it is for torch {0}, and this Sightline has torch {1}</source>
+            <translation>es ist für torch {0}, dieses Sightline hat torch {1}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/objects/label_volumes.py" />
@@ -11689,6 +11714,11 @@
             <translation>Konturensatz</translation>
         </message>
         <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>Set SIGHTLINE_CUDA to a folder with space.</source>
+            <translation>Setzen Sie SIGHTLINE_CUDA auf einen Ordner mit Platz.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/store.py" />
             <source>Set SIGHTLINE_MODELS to a folder that you may write to.</source>
             <translation>Setzen Sie SIGHTLINE_MODELS auf einen Ordner, in den Sie schreiben dürfen.</translation>
@@ -12542,6 +12572,11 @@
             <location filename="../../app/views/menu_bar.py" />
             <source>Take over the report's marks</source>
             <translation>Markierungen des Berichts übernehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>Take the CUDA pack that was made with this version of Sightline.</source>
+            <translation>Nehmen Sie das CUDA-Paket, das mit dieser Version von Sightline erstellt wurde.</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -14320,6 +14355,7 @@
         </message>
         <message>
             <location filename="../../app/imaging/guards.py" />
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
             <source>there is no such file</source>
             <translation>eine solche Datei gibt es nicht</translation>
         </message>
@@ -14347,6 +14383,11 @@
             <location filename="../../app/tools/viewer/tools.py" />
             <source>there is no window to work here</source>
             <translation>hier gibt es kein Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/hosting/cuda_pack.py" />
+            <source>there is not enough space: it takes {0} GB</source>
+            <translation>der Platz reicht nicht: es braucht {0} GB</translation>
         </message>
         <message>
             <location filename="../../app/tools/models/install_plan.py" />

@@ -303,6 +303,8 @@ class CallTracker:
             self._board.set(self._device, done)
 
 
+_CUDA_LIBRARIES = "app.tools.model_process.cuda_libraries"
+"""Module that a process imports first."""
 IDLE_S = 600.0
 """Seconds without work after which a process is ended to free its memory."""
 
@@ -497,7 +499,7 @@ class ProcessHost:
         with self._lock:
             queue = self._queues.get(name)
             if queue is None:
-                worker = Worker("model", env=self._env)
+                worker = Worker("model", env=self._env, preload=(_CUDA_LIBRARIES,))
                 queue = DeviceQueue(name, worker, lambda: self._board.clear_device(name))
                 if self._closed:
                     queue.close()

@@ -5,17 +5,25 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
+import os
 import platform
 import re
 import shutil
+import stat
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from app import paths
+from app.errors import FileProblem, UsageError
+from app.headless import cuda_command
+from app.tools.hosting import cuda_pack
 from installer import cpu_torch, environment
+from installer import cuda_pack as cuda_maker
 from installer.console import Console
 from tests.unit.installer.tiny import REPO, TinyCopy, write_pip_wheel, write_wheel
 
@@ -160,13 +168,95 @@ def test_the_cuda_pack_unpacked_over_a_bundle_replaces_every_stand_in(
 ) -> None:
     shutil.copytree(packages / "torch", tmp_path / "torch")
     written = cpu_torch.stand_ins(packages, tmp_path)
-    pack = cpu_torch.cuda_files(packages)
+    pack, opened = cpu_torch.cuda_files(packages, packages)
     assert {path.relative_to(tmp_path) for path in written} <= set(pack)
+    assert opened == [], "nothing here is opened by name"
     with pytest.raises(LookupError, match="SIGHTLINE_TORCH=cuda"):
-        cpu_torch.cuda_files(tmp_path)
+        cpu_torch.cuda_files(packages, tmp_path)
     for file in pack:
         shutil.copy(packages / file, tmp_path / file)
     assert answer_of(tmp_path) == "7890"
+
+
+@pytest.fixture
+def pack(packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A CUDA pack of the tiny torch, "1.0+cu13"; the program is a package with that torch."""
+    fetched = tmp_path / "fetched"
+    shutil.copytree(packages / "nvidia", fetched / "nvidia")
+    info = fetched / "nvidia_all-1.0.dist-info"
+    (info / "licenses").mkdir(parents=True)
+    (info / "licenses" / "License.txt").write_text("NVIDIA's terms")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: nvidia-all\nVersion: 1.0\n")
+    files = [p.relative_to(fetched) for p in fetched.rglob("*") if p.is_file()]
+    (info / "RECORD").write_text("".join(f"{path},,\n" for path in files))
+    monkeypatch.setattr(cuda_maker, "_torch_folder", lambda: packages / "torch")
+    target = tmp_path / "pack.zip"
+    cuda_maker._write(target, fetched, "1.0+cu13", 1_700_000_000)
+    monkeypatch.setattr(paths, "packaged_torch", lambda: "1.0+cu13")
+    monkeypatch.setenv("SIGHTLINE_CUDA", str(tmp_path / "shared"))
+    (tmp_path / "shared").mkdir(mode=0o755)
+    return target
+
+
+def test_an_installed_cuda_pack_is_used_though_the_stand_ins_stay(
+    packages: Path, pack: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = tmp_path / "program" / "lib"
+    shutil.copytree(packages / "torch", bundle / "torch")
+    cpu_torch.stand_ins(packages, bundle)
+    (bundle / "resources").mkdir()
+    (bundle / "resources" / "build.json").write_text('{"torch": "1.0+cu13"}')
+    code = """if True:
+        import ctypes, sys
+        sys._MEIPASS = sys.argv[1]
+        import app.tools.model_process.cuda_libraries
+        print(ctypes.CDLL(sys.argv[1] + "/torch/lib/libtorch_cuda.so").answer())
+    """
+
+    def answer() -> str:
+        command = [sys.executable, "-c", code, str(bundle)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPO)
+        return done.stdout.strip() + done.stderr.strip()
+
+    assert answer() == "1110", "without a pack, errors and no device"
+    before = os.umask(0o077)
+    try:
+        assert cuda_command.cuda(pack) == 0
+    finally:
+        os.umask(before)
+    folder = tmp_path / "shared" / "1.0+cu13"
+    assert str(folder) in capsys.readouterr().out
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    assert (folder / "nvidia_all-1.0.dist-info/licenses/License.txt").stat().st_mode & 0o044
+    assert answer() == "7890"
+    (folder / "nvidia/nccl/lib/libnccl.so.2").write_bytes(b"")
+    assert "the CUDA pack is damaged" in answer()
+
+
+def test_a_cuda_pack_is_refused_for_another_torch_and_where_it_is_damaged(
+    pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "packaged_torch", lambda: "2.0+cu14")
+    with pytest.raises(FileProblem, match=r"for torch 1.0\+cu13, and this Sightline has torch 2.0"):
+        cuda_pack.install(pack)
+    monkeypatch.setattr(paths, "packaged_torch", lambda: "")
+    with pytest.raises(UsageError, match="full build"):
+        cuda_pack.install(pack)
+    assert cuda_command.cuda(None) == 1
+    monkeypatch.setattr(paths, "packaged_torch", lambda: "1.0+cu13")
+    with pytest.raises(FileProblem, match="no such file"):
+        cuda_pack.install(tmp_path / "none.zip")
+    whole = pack.read_bytes()
+    pack.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FileProblem, match="damaged"):
+        cuda_pack.install(pack)
+    pack.write_bytes(whole)
+    with zipfile.ZipFile(pack, "a") as archive:
+        archive.writestr("nvidia/cu13/lib/libmore.so", b"")
+    with pytest.raises(FileProblem, match="damaged"):
+        cuda_pack.install(pack)
+    assert list((tmp_path / "shared").iterdir()) == []
+    assert cuda_pack.installed() is None
 
 
 @pytest.mark.parametrize(

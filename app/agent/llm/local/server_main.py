@@ -97,6 +97,9 @@ def run(connection: Connection, config: ServerConfig) -> None:
         os.dup2(2, 1)
         try:
             send(kind="stage", text="the program for it is being started")
+            from app.tools.hosting import cuda_pack
+
+            cuda_pack.load()
             module, _, function = config.engine.partition(":")
             engine = getattr(importlib.import_module(module), function)
             serving: Serving = engine(config, lambda text: send(kind="stage", text=text))
