@@ -527,18 +527,9 @@ def _read(text: str) -> Spoken | None:
     if learned is None or not learned.calls or not _names_are_known(learned):
         return by_patterns
     # What is left of the text is told rather than lost.
-    loses = not {*_kinds(learned)} >= {*_kinds(by_patterns)} and _names_are_known(by_patterns)
-    one = len(learned.calls) == 1 and loses
-    has_less = by_patterns.rest and (
-        one or all(each in by_patterns.calls for each in learned.calls)
-    )
-    return by_patterns if has_less else learned
-
-
-def _kinds(spoken: Spoken) -> Iterator[tuple[str, ...]]:
-    """Yield the tool of each command, with the words for what it does."""
-    for call in spoken.calls:
-        yield call.tool, str(call.arguments.get("command") or call.arguments.get("action") or "")
+    fewer = len(learned.calls) < len(by_patterns.calls) and _names_are_known(by_patterns)
+    has_less = fewer or all(one in by_patterns.calls for one in learned.calls)
+    return by_patterns if by_patterns.rest and has_less else learned
 
 
 def _excepted(text: str) -> Spoken | None:
