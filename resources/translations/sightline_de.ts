@@ -1475,6 +1475,11 @@
             <translation>ein anderer Ort in der Ebene</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>Another report is shown now. Nothing was changed.</source>
+            <translation>Es wird jetzt ein anderer Bericht gezeigt. Nichts wurde geändert.</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/folder_changes.py" />
             <source>another Sightline is installing, fetching, packing or removing a model</source>
             <translation>ein anderes Sightline installiert, lädt, packt oder entfernt gerade ein Modell</translation>

@@ -262,6 +262,24 @@ def test_a_missing_finding_must_be_confirmed_when_signing(room: Room) -> None:
     assert room.report.signed
 
 
+def test_a_question_about_a_report_that_is_left_meanwhile_signs_no_other(room: Room) -> None:
+    room.type_at_end("impression", " Control.")
+    room.annotations.decide(["effusion"], State.ACCEPTED)
+    room.settle()
+    room.click(room.panel.sign)
+    other = instance("9.1", StudyInstanceUID="9")
+    room.workspace.add(found(study(other, uid="9")))
+    room.workspace.viewport.show(other)
+    room.settle()
+    assert room.report.key != ""
+    room.answer("Sign")
+    assert not room.report.signed
+    assert "Another report" in room.panel.problem.text()
+    room.workspace.viewport.show(instance("1.1"))
+    room.settle()
+    assert not room.report.signed
+
+
 def test_another_template_is_chosen(room: Room) -> None:
     room.type_at_end("impression", " Control.")
     room.panel._list_templates()

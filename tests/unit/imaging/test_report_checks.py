@@ -135,6 +135,18 @@ def test_a_rejected_finding_is_noticed_in_other_words(text: str, named: bool) ->
     assert (Fault.NAMED in [one.fault for one in found]) is named
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("Heart width about 12.3 mm.", False), ("Heart width about 12.3 mm, heart normal.", True)],
+)
+def test_a_longer_name_of_its_own_finding_names_no_rejected_one(text: str, named: bool) -> None:
+    width = tool_finding("Heart width")
+    rejected = tool_finding("Heart", value=None)
+    draft = drafted(width).with_sentences("other", [Sentence(text, (width.id,))])
+    found = check_report(draft, SUBJECT, {width.id: width}, [rejected])
+    assert (Fault.NAMED in [one.fault for one in found]) is named
+
+
 SAID = "Right nodule: 12.3 mm (series 3, image 45)."
 
 

@@ -63,6 +63,33 @@ def test_what_the_user_is_asked_about_is_understood_as_that(name: str, language:
 
 
 @pytest.mark.parametrize(
+    ("text", "count", "rest"),
+    [
+        ("zoom to the heart\ninvert", 2, ""),
+        ("1. zoom to the heart\n2. invert\n3. accept the heart", 3, ""),
+        ("- Lungenfenster\n- Schicht 12", 2, ""),
+        ("go to slice 5\ngo to slice 9", 2, ""),
+        ("zoom to the left lung and then lung window, and measure the nodule", 2, "measure"),
+        ("zoom to the heart and invert. What is this?", 3, ""),
+    ],
+)
+def test_no_command_of_several_is_dropped(text: str, count: int, rest: str):
+    spoken = read(text)
+    assert spoken is not None
+    assert len(spoken.calls) == count
+    assert spoken.rest.startswith(rest)
+    assert bool(spoken.rest) is bool(rest)
+
+
+@pytest.mark.parametrize("text", ["go to slice 12.7", "Schicht 12,7", "slice 12-15", "slice -3"])
+def test_an_image_has_a_whole_number(text: str):
+    spoken = read(text)
+    assert spoken is not None
+    assert spoken.calls == ()
+    assert "whole number" in spoken.told
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I would not accept the effusion before the prior is here",
