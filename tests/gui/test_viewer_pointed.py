@@ -17,7 +17,7 @@ from app.imaging.findings import State
 from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.layout import LAYOUTS
-from tests.gui.viewer_scenes import Room
+from tests.gui.viewer_scenes import Room, loop
 from tests.gui.viewer_support import WaitUntil
 
 pytestmark = pytest.mark.gui
@@ -207,6 +207,38 @@ def test_the_size_of_a_finding_is_in_mm_where_its_image_is_shown(room: Room):
     room.ask("go to slice 1")
     room.ask("how big is the effusion?")
     assert "60 × 40 px across" in room.said
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_an_open_study_is_shown_by_its_kind_or_as_the_other_one(room: Room, tmp_path: Path):
+    folder = tmp_path / "loop"
+    folder.mkdir()
+    loop(folder)
+    film = room.workspace.acquired
+    room.window.open_paths([folder])
+    room.wait(lambda: not room.window.busy and len(room.workspace.studies.all) == 2)
+    assert film is not None
+    room.workspace.viewport.show(film)
+    room.settle()
+
+    def shown() -> str:
+        image = room.workspace.acquired
+        return image.get("Modality") if image is not None else ""
+
+    for text, modality in (
+        ("open the US study", "US"),
+        ("show the other study", "DX"),
+        ("nächste Untersuchung", "US"),
+        ("zeig das Röntgenbild", "DX"),
+        ("open the chest pa study", "DX"),
+    ):
+        room.ask(text)
+        assert (shown(), room.failed) == (modality, []), text
+        assert not room.asked
+    room.ask("put the US study on the right")
+    assert [one.acquired.get("Modality") for one in room.workspace.layout.viewports] == ["DX", "US"]
+    room.ask("open the CT")
+    assert room.failed == ["no open study is “ct”."]
 
 
 @pytest.mark.parametrize("room", ["ct"], indirect=True)

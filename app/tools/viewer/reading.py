@@ -255,6 +255,7 @@ _PLANE_IN = re.compile(
     re.IGNORECASE,
 )
 """As in "coronal in the bone window", which are two commands."""
+_SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 _THE_REST = re.compile(
     r"(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
@@ -416,6 +417,7 @@ def read(text: str) -> Spoken | None:
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
+    text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
     found = _without_the_rest(text) or _read_towards(text)
@@ -1033,6 +1035,10 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _ORDINALS[text]
         case "series":
             return f"series {text}"
+        case "study":
+            for start, which in (("naechste", "next"), ("andere", "other")):
+                text = which if text.startswith(start) else text
+            return f"study {text}"
         case "step":
             return _STEPS[text[:4]]
         case "undecided":

@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.space.planes import XYZ, frame_plane
-from app.imaging.types import Content, Instance, Series, Window
+from app.imaging.types import Content, Instance, Series, Study, Window
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import HERE, words_of
 from app.tools.viewer import tools as named
@@ -240,6 +240,8 @@ class ViewCommands:
             modality = _first(newest, shown).get("Modality")
             alike = [one for one in priors if any(i.modality == modality for i in one.series)]
             return _first((alike or priors)[0], shown)
+        if what.startswith("study "):
+            return _first(self._study_named(what.removeprefix("study ")), shown)
         for one in self._workspace.open_images():
             if what in (one.id, one.instance.sop_instance_uid):
                 return one.instance
@@ -265,6 +267,35 @@ class ViewCommands:
                 remedy=f"Series of this study: {listed}.",
             )
         return found[0].instances[0]
+
+    def _study_named(self, what: str) -> Study:
+        """Return the open study that is meant: the next or other one, or by kind or description.
+
+        Raises:
+            ToolRetry: There is none, or several where one is meant.
+        """
+        every, shown = self._workspace.studies.all, self._workspace.acquired
+        own = self._workspace.studies.study_of(shown) if shown is not None else None
+        others = [one for one in every if one is not own]
+        if what == "next" and others:
+            at = every.index(own) if own in every else -1
+            return every[(at + 1) % len(every)]
+        kinds = next((kinds for word, kinds in _MODALITIES.items() if what.startswith(word)), ())
+        words = set(what.split())
+
+        def is_meant(one: Study) -> bool:
+            if kinds:
+                return any(series.modality in kinds for series in one.series)
+            return what == "other" or words <= set(re.findall(r"\w+", one.title.casefold()))
+
+        found = [one for one in others if is_meant(one)]
+        if not found and own is not None and what not in ("next", "other") and is_meant(own):
+            return own
+        if len(found) != 1:
+            what = what.replace("next", "other")
+            why = f"several open studies are “{what}”" if found else f"no open study is “{what}”"
+            raise ToolRetry(why, remedy="Choose it in the list of studies, or open it.")
+        return found[0]
 
     def _lay_out(self, arguments: JsonDict, _context: ToolContext) -> None:
         name = str(arguments["layout"]).casefold().replace(" ", "").replace("×", "x")
@@ -485,6 +516,17 @@ def _preset(name: str, presets: Iterable[Window]) -> Window | None:
         if wanted and wanted <= known:
             return window
     return None
+
+
+_MODALITIES = {
+    **dict.fromkeys(("ultra", "us", "sono", "echo"), ("US",)),
+    **dict.fromkeys(("mr",), ("MR",)),
+    **dict.fromkeys(("ct",), ("CT",)),
+    **dict.fromkeys(("pet",), ("PT",)),
+    **dict.fromkeys(("mammo",), ("MG",)),
+    **dict.fromkeys(("x-ray", "xray", "radiograph", "roentgen"), ("CR", "DX", "RG")),
+}
+"""Modalities by how the words for their studies begin."""
 
 
 def _first(study: Any, shown: Instance | None) -> Instance:
