@@ -194,7 +194,8 @@ def pack(packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     cuda_maker._write(target, fetched, "1.0+cu13", 1_700_000_000)
     monkeypatch.setattr(paths, "packaged_torch", lambda: "1.0+cu13")
     monkeypatch.setenv("SIGHTLINE_CUDA", str(tmp_path / "shared"))
-    (tmp_path / "shared").mkdir(mode=0o755)
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o755)  # whatever the umask is
     return target
 
 
