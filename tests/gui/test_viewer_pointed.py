@@ -209,6 +209,27 @@ def test_the_size_of_a_finding_is_in_mm_where_its_image_is_shown(room: Room):
     assert "60 × 40 px across" in room.said
 
 
+@pytest.mark.parametrize("room", ["pointed"], indirect=True)
+def test_where_a_finding_is_and_how_far_it_is_from_here(room: Room):
+    room.ask("where is the nodule?")
+    assert room.window.canvas.scroller.place[0] == 11
+    room.ask("Wo ist der Erguss?")
+    assert room.window.canvas.scroller.place[0] == 24
+    click(room, 0, 250, 180)  # the middle of the effusion is at (249.5, 259.5)
+    room.ask("measure from here to the effusion")
+    made = [item.finding for item in room.workspace.annotations.all()][-1]
+    assert made.value == pytest.approx(79.5, abs=2)
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_what_is_shown_is_told_in_words(room: Room):
+    room.ask("what is shown?")
+    assert "Viewport 1: current study" in room.said
+    assert "Viewport 2: prior study" in room.said
+    room.ask("Was wird gezeigt?")
+    assert "Ansicht 2: Voruntersuchung" in room.said
+
+
 @pytest.mark.parametrize("room", ["cxr"], indirect=True)
 def test_an_open_study_is_shown_by_its_kind_or_as_the_other_one(room: Room, tmp_path: Path):
     folder = tmp_path / "loop"

@@ -100,6 +100,7 @@ _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _ASKS_WHICH = re.compile(
     r"(?:(?:on|in|auf) )?(?:which|what|welche[rms]?) (?:slice|image|frame|schicht|bild)\b"
+    r"|(?:where(?:'?s| is| are)|wo (?:ist|sind|liegt|liegen)) "
 )
 _IF = re.compile(r"\b(?:if|unless|wenn|falls|sofern)\b")
 _UNDECIDED = (

@@ -218,7 +218,9 @@ class ViewerTool:
         if self.spec.name == COMMAND and wanted.get("command") not in {**COMMANDS, **TEXTS}:
             raise ToolRetry(f"there is no command {wanted.get('command')!r}")
         answer = viewer.do(self.spec.name, wanted, context)
-        said = {} if self.spec.name == STATE else {"said": answer.summary}
+        # A model reads what is shown as data.
+        told = self.spec.name != STATE or context.model is None
+        said = {"said": answer.summary} if told else {}
         output = {**answer.output, **said}
         return ToolResult(answer.summary, output, {}, answer.findings)
 

@@ -21,7 +21,7 @@ from app.imaging.findings import (
     State,
 )
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
-from app.tools.finding_names import SELECTED, as_spelt, is_called, side_of, words_of
+from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called, side_of, words_of
 from app.tools.viewer import tools as named
 from app.views import wording
 from app.views.canvas.canvas import Canvas
@@ -190,6 +190,8 @@ class FindingCommands:
         """
         if not isinstance(end, str):
             return float(end[0]), float(end[1])
+        if end.casefold() in HERE and self._window.canvas.clicked:
+            return self._window.canvas.clicked[-1]
         finding, shown = self._findings.one(end), self._workspace.viewport.frame
         if shown is None or not shown.shows(finding.image):
             raise ToolRetry(

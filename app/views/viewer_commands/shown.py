@@ -168,6 +168,20 @@ class ShownState:
         words["zoom"] = f"zoom {canvas.zoom * 100:.0f} %"
         return words
 
+    def sentences(self) -> str:
+        """Return what the viewports show, a sentence for each."""
+        told = self.told()
+        numbers = dict.fromkeys(number for number, _ in told)
+        texts = [
+            ", ".join(text for (one, _), text in told.items() if one == number)
+            for number in numbers
+        ]
+        said = [
+            f"viewport {number}: {text}" if number else text
+            for number, text in zip(numbers, texts, strict=True)
+        ]
+        return " ".join(f"{text[:1].upper()}{text[1:]}." for text in said)
+
     def change(self, before: Told) -> str:
         """Return what is shown otherwise than it was told `before`, in sentences."""
         now = self.told()

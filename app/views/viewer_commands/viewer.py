@@ -195,7 +195,9 @@ class ViewerCommands(QObject):
     ) -> None:
         self._check_study(command, arguments, context)
         if command == named.STATE:
-            answer.set_result(ViewerAnswer("What is shown.", self.shown.state(self._mine(context))))
+            answer.set_result(
+                ViewerAnswer(self.shown.sentences(), self.shown.state(self._mine(context)))
+            )
             return
         if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
