@@ -185,6 +185,7 @@ def check_report(
                 *_numbers(sentence, found, accepted, subject),
                 *_negation(sentence, found, draft.language),
                 *(() if found else _denial(sentence, accepted.values(), draft.language)),
+                *(() if found else _swapped(sentence, accepted.values(), draft.language)),
             )
         ]
         if found and len(made) == before and not _speaks_of(sentence, found, draft.language):
@@ -279,6 +280,30 @@ def _numbers(
             yield Fault.NUMBER, shown, _nearest(told, own)
         else:
             yield Fault.UNFOUNDED, shown, ""
+
+
+_IS = (
+    r"(?:[\s:=(]|\b(?:is|was|of|about|approximately|measures|measured|at|now"
+    r"|ist|war|von|etwa|circa|ca\.?|rund|beträgt|misst|jetzt)\b)+"
+)
+"""What may stand between a finding's name and its figure."""
+
+
+def _swapped(
+    sentence: Sentence, accepted: Iterable[Finding], language: str
+) -> Iterable[tuple[Fault, str, str]]:
+    """Yield figures of another finding that directly follow an accepted one's name."""
+    every = tuple(accepted)
+    text = _PLACE.sub(" ", _DATE.sub(" ", sentence.text))
+    for one in every:
+        own = _values([one])
+        for label in {one.label, name_in(language, one.label)} if own else ():
+            named = re.search(rf"(?<!\w){re.escape(label)}{_IS}(?=\d)", text, re.IGNORECASE)
+            told = next(iter(_told_numbers(text[named.end() :])), None) if named else None
+            if told is None or not told.units or any(_is_same(told, each) for each in own):
+                continue
+            if any(_is_same(told, each) for each in _values(every)):
+                yield Fault.NUMBER, f"{told.text} {told.units}", _nearest(told, own)
 
 
 def _has_unit(one: Measurement) -> bool:

@@ -147,6 +147,27 @@ def test_a_longer_name_of_its_own_finding_names_no_rejected_one(text: str, named
     assert (Fault.NAMED in [one.fault for one in found]) is named
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Heart width 12.3 mm, thorax width 24.6 mm.", []),
+        ("Heart width 24.6 mm.", ["24.6 mm"]),
+        ("Heart width 24.6 mm, thorax width 12.3 mm.", ["24.6 mm", "12.3 mm"]),
+        ("Heart width is half of 24.6 mm, the thorax width.", []),
+        ("The heart width is about 24.6 mm.", ["24.6 mm"]),
+        ("A length of 24.6 mm.", []),
+    ],
+)
+def test_a_figure_of_another_finding_is_noticed_where_one_is_named(
+    text: str, told: list[str]
+) -> None:
+    heart = tool_finding("Heart width", value=12.34)
+    thorax = tool_finding("Thorax width", value=24.6)
+    draft = drafted(heart, thorax).with_sentences("other", [Sentence(text)])
+    found = check_report(draft, SUBJECT, {heart.id: heart, thorax.id: thorax})
+    assert [one.told for one in found if one.fault is Fault.NUMBER] == told
+
+
 SAID = "Right nodule: 12.3 mm (series 3, image 45)."
 
 
