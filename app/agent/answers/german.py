@@ -38,7 +38,7 @@ _MOST_SENTENCES = 4  # that a text of the table has
 _LISTS = ("; ", ", ")
 _KEPT = ("=", "*", "#")
 _LISTS_KEPT = {
-    "=": (*_LISTS, ". "),
+    "=": (*_LISTS, ". ", ":** "),
     "*": _LISTS[:1],
 }  # which a slot of each kind does not reach over
 _OWN_ENTRY = re.compile(r"\[[A-Z][A-Za-z]+/\S+\]")  # what cites an entry of a record is its words

@@ -148,6 +148,12 @@ def test_what_each_tool_does_and_how_to_ask_for_it_is_told_in_german():
             "- **Zellzustände:** 16 Zellen lassen sich nicht in Zustände gruppieren: mindestens 20 "
             "sind nötig.",
         ),
+        (
+            "**I cannot say whether this image shows Nodule:** 2-019.dcm is CT, not a chest "
+            "radiograph (CR, DX).",
+            "**Ich kann nicht sagen, ob dieses Bild Rundherd zeigt:** 2-019.dcm ist CT, keine "
+            "Thoraxaufnahme (CR, DX).",
+        ),
         (  # a reason that the window's translation has, made a sentence
             "- **DICOM files:** No patient's record is open.",
             "- **DICOM-Dateien:** Keine Patientenakte ist offen.",
