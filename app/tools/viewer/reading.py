@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from app.paths import resources_dir
 from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
 from app.tools.pack_plan import Spoken, SpokenCall
@@ -999,6 +1001,10 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
     kept = {name: value for name, value in arguments.items() if value is not None}
     if said and not kept:
         raise _NotMeant
+    try:
+        _inputs()[tool].model_validate(kept)
+    except ValidationError:  # a window of no width, a zoom by 0
+        raise _NotMeant from None
     names = [
         str(kept[name])
         for name, value in said.items()
@@ -1006,6 +1012,11 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
     ]
     taken = tuple(one for name in names for one in _AND.split(name) if one not in _NO_NAMES)
     return (SpokenCall(tool, kept, taken),) * times
+
+
+@cache
+def _inputs() -> dict[str, type[BaseModel]]:
+    return {tool.spec.name: tool.spec.Input for tool in named.TOOLS}
 
 
 def _value(said: Any, found: dict[str, str]) -> Any:
