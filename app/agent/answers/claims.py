@@ -335,9 +335,8 @@ class Claims:
         self._ours, self._theirs = self._words_of_images()
         # Whether a heading, or the sentence before, speaks of another image than is asked about.
         self._headed = self._carried = False
-        self._columns: list[
-            bool | None
-        ] = []  # of a table: of an earlier image, the one asked about
+        # Of each column of a table: whether its head names another image; None for no image.
+        self._columns: list[bool | None] = []
 
     def answer(self, text: str) -> str:
         """Return a final answer, marked like other texts (see `marked`), but more strictly.

@@ -213,7 +213,7 @@ class FindingCommands:
         shape = arguments.get("shape", "point")
         needed = 1 if shape == "point" else 2
         points = [(float(x), float(y)) for x, y in arguments.get("points", ())]
-        points = points or self._last_points(canvas)[-needed:]
+        points = points or (canvas.clicked[-1:] if needed == 1 else self._last_points(canvas))
         if len(points) < needed:
             key = {"point": "M", "box": "B", "arrow": "Shift+Q"}[shape]
             raise ToolRetry("it is not clear what place is meant", remedy=f"Mark it with {key}.")

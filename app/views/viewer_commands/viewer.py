@@ -195,9 +195,9 @@ class ViewerCommands(QObject):
     ) -> None:
         self._check_study(command, arguments, context)
         if command == named.STATE:
-            answer.set_result(
-                ViewerAnswer(self.shown.sentences(), self.shown.state(self._mine(context)))
-            )
+            # A model is told of the studies that were asked about, and only as data.
+            said = "What is shown." if context.model is not None else self.shown.sentences()
+            answer.set_result(ViewerAnswer(said, self.shown.state(self._mine(context))))
             return
         if "about" in arguments and arguments["about"] != self._about(arguments["command"]):
             raise ToolFailed("something else was done meanwhile", remedy="Ask again.")
