@@ -220,8 +220,8 @@ class Annotations:
         """Add findings from a tool as one undoable step, which the menu names `label`.
 
         A finding replaces a proposed one from an earlier run of the same tool on the same image
-        with the same label, unless both are masks that do not overlap: such masks outline different
-        things. Accepted, edited and rejected ones stay, and the new one is proposed beside them;
+        with the same label, unless both are masks that do not overlap or marks that the user had
+        set at different places: those are different things. Accepted, edited and rejected ones stay, and the new one is proposed beside them;
         but one that is the same as an accepted or rejected one is not added. `found_again` says so.
         """
         if not findings:
@@ -543,8 +543,13 @@ class Annotations:
 
 
 def _apart(one: Finding, other: Finding) -> bool:
-    """Return whether two findings are masks that share no pixel; large ones by every 8th pixel."""
+    """Return whether two findings are different things.
+
+    They are marks set at different places, or masks that share no pixel: large ones by every 8th.
+    """
     first, second = one.geometry, other.geometry
+    if one.provenance.tool in drawing.SET_BY_COMMAND:
+        return first != second
     if not (isinstance(first, Mask) and isinstance(second, Mask)):
         return False
     for step in (_STEP, 1):

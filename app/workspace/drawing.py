@@ -55,6 +55,9 @@ TEXT = "text"
 CTR = "cardiothoracic"
 """Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
+SET_BY_COMMAND = frozenset(("viewer_mark", "viewer_measure"))
+"""The assistant's tools that draw where the user says: each mark is a thing of its own."""
+
 POINTS = {
     RULER: 2,
     ANGLE: 3,

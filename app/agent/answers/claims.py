@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache, partial
 from html import unescape
 from typing import Any, cast
@@ -131,6 +133,17 @@ _DATE_IN_WORDS = re.compile(
     r" (?P<year>(?:19|20)\d\d)\b"
     rf"|\b(?P<month>{_MONTH.pattern}) (?P<on>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<in>(?:19|20)\d\d)\b"
 )
+_TIME = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)?)[\s-](?P<unit>days?|weeks?|months?|years?|tage?n?|wochen?|monate?n?|jahre?n?)\b",
+    re.IGNORECASE,
+)
+_DAYS = {"da": 1, "ta": 1, "we": 7, "wo": 7, "mo": 30.44, "ye": 365.25, "ja": 365.25}
+_APART = re.compile(
+    r"\b(?:apart|between|earlier|later|before|after|prior|ago|old|vor|nach|zuvor|früher|später|auseinander"
+    r"|zwischen|dazwischen|alte?)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell how far apart two dates are."""
 _IS_NEW = re.compile(r"\b(?:new(?:ly)?|neu(?:e[rns]?)?)\b", re.IGNORECASE)
 _PAST = re.compile(
     r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
@@ -162,6 +175,10 @@ _MODALITIES = {
     r"slides?|histolog\w*|microscop\w*|mikroskop\w*|schnitt\w*": ("SM", "GM"),
 }
 """Words by which an image is spoken of, and the modalities that they mean."""
+_PICTURES = re.compile(
+    rf"\b(?:images?|scans?|stud(?:y|ies)|exam\w*|aufnahmen?|bild\w*|untersuchung\w*|{'|'.join(_MODALITIES)})\b",
+    re.IGNORECASE,
+)
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
 _BOX = re.compile(r"\bbox\w* \[?" + r", ".join([r"(-?\d+(?:\.\d+)?)"] * 4))
@@ -326,7 +343,9 @@ class Claims:
         self._figures = sorted(figures, key=lambda item: abs(item.value))
         self._measured = any(item.unit in SCALES for item in self._figures)
         texts = (f"{i.text} {i.images}" for i in history if i.role != "assistant")
-        self._dates = {date for text in texts for date in _dates(text)}
+        texts = [*texts]
+        self._dates = {day for text in texts for day in _dates(text)}
+        self._days = {day for text in texts for day in _days(text)}
         self._said: dict[int, set[str]] = {}
         self._read: dict[int, Facts] = {}
         # Years and months by which the images asked about, and the others, may be spoken of.
@@ -453,6 +472,8 @@ class Claims:
             why = self._figure(before, one, part.known) if told else ""
             listed = value_of(one)[0] == sum(len(each.ids) for each in parts)  # "the two lengths"
             why = why or ("" if listed else self._count(one, counts, part.known))
+            if why and self._is_time_between(one, figures):
+                continue
             if why and (_share_of(one, figures) or (few and self._is_derived(one, figures, parts))):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
@@ -761,7 +782,13 @@ class Claims:
         """Return what the cited items are, if none of the numbers of a sentence is theirs."""
         counted = all(" count " in text for text in items.values())
         known_words = None if counted else _statement_words(self._plans)
-        figures = in_digits(_blanked(words, _DATE.finditer(words)), known_words)
+        dates, days = set(_dates(words)), [{*_dates(text)} for text in items.values()]
+        if dates and days and all(days) and dates.isdisjoint(set().union(*days)) and dates <= self._dates:
+            if not _PICTURES.search(words):
+                key, text = next(iter(items.items()))
+                return f"{key} is {text}"
+        undated = _blanked(_without_dates(words), _DATE_IN_WORDS.finditer(words))
+        figures = in_digits(undated, known_words)
         figures = _blanked(figures, _ITEM.finditer(figures))
         befores = [
             figures[max(0, one.start() - _REACH) : one.start()] for one in NUMBER.finditer(figures)
@@ -783,6 +810,13 @@ class Claims:
             for box in _BOX.finditer(text)
             for one, other in ((box[1], box[3]), (box[2], box[4]))
         ]
+        if _DERIVED.search(words):  # "rose by 0.38"
+            own += [
+                Figure(abs(one.value - other.value), one.unit)
+                for one in own[:_MOST_ADDED]
+                for other in own[:_MOST_ADDED]
+                if one.unit == other.unit and one.value != other.value
+            ]
         if not said or not own:
             return ""
         right: dict[str, bool] = {}  # whether a figure in a unit is one of an item's
@@ -825,6 +859,16 @@ class Claims:
             }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
+
+    def _is_time_between(self, found: re.Match[str], figures: str) -> bool:
+        """Return whether a number of months or the like is the time between two known dates."""
+        length = _TIME.match(figures, found.start())
+        if length is None or not _APART.search(figures):
+            return False
+        days = _DAYS[length["unit"][:2].casefold()]
+        said = float(length["number"].replace(",", ".")) * days
+        times = (abs((one - other).days) for one in self._days for other in self._days)
+        return any(between and abs(between - said) <= days / 2 for between in times)
 
     def _count(self, found: re.Match[str], figures: str, cited: Sequence[int]) -> str:
         """Return what results count of what stands behind a number, if it is another number."""
@@ -1267,6 +1311,13 @@ def _times_in(text: str) -> Iterator[tuple[int, int]]:
         yield from ((one.start(), int(one["month"])) for one in pattern.finditer(text))
     for one in _MONTH.finditer(text):
         yield one.start(), _MONTHS[one[0][:3]]
+
+
+def _days(text: str) -> Iterator[date]:
+    """Yield the days that a text writes as in DICOM or ISO 8601."""
+    for found in _DAY.finditer(text):
+        with suppress(ValueError):
+            yield date.fromisoformat(found[0])
 
 
 def _dates(text: str) -> Iterator[frozenset[int]]:

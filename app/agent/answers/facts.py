@@ -219,7 +219,7 @@ _TOGETHER = re.compile(
 _CLASS = re.compile(r"\b([^\W\d_]{4,}) ([A-F])\b(?!\s+[a-z])")  # "Child-Pugh B"
 _PLACES = frozenset(("upper", "lower", "middl", "cone", "lobe", "field", "side"))
 """Stems of words for a part of an organ, whatever is there."""
-_WHEN = 0  # of the groups of OPPOSITES: what is taken now, and what was stopped
+_STOPPED = (0, 1)  # of OPPOSITES: what was stopped, against what is taken now
 _COUNTER = {"hyper": "hypo", "hypo": "hyper", "tachy": "brady", "brady": "tachy"}
 _SHORT = 4  # words of a part of a list, for which the verb before it holds
 _LONG = 6  # letters of a word that compounds are taken apart for
@@ -814,7 +814,7 @@ def _denial_against(
             continue  # "no interaction with warfarin"
         if of and of.isdisjoint(_stems(fact.text)):
             continue
-        if any(group == _WHEN for group, _ in _attributes(clause.text) & _attributes(fact.text)):
+        if _STOPPED in _attributes(clause.text) & _attributes(fact.text):
             continue  # both say that a drug was stopped
         if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it

@@ -79,6 +79,7 @@ COMMANDS: dict[str, str] = {
     "original of edited findings": "review.originals",
     "keyboard and mouse": "shortcuts",
     "undo": "undo",
+    "undo everything": "undo",
     "redo": "redo",
     "open files": "open_files",
     "open folder": "open_folder",
@@ -104,6 +105,7 @@ TEXTS = {"show image texts": "all", "hide names": "no names", "hide image texts"
 
 ASKED = (
     "undo",
+    "undo everything",
     "redo",
     "open files",
     "open folder",
@@ -123,6 +125,9 @@ ASKED = (
     "audit log",
 )
 """Commands that write, send, close or take back: a language model's are asked about."""
+
+UNDOING = ("undo", "undo everything", "redo")
+"""Commands for the steps on the undo stack."""
 
 CLOSING = ("close study", "close all studies", "close patient record")
 """Commands that are asked about whoever gives them; a slip would cost what is open."""

@@ -439,8 +439,15 @@ class ViewCommands:
         if action.text().endswith("…"):
             QTimer.singleShot(0, self._window, action.trigger)  # a dialogue may hold its caller
             return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
+        commands = self._workspace.commands
+        if name == "undo everything":
+            undone: list[str] = []
+            while commands.undo_step is not None:
+                undone.append(commands.undo_label)
+                action.trigger()
+            steps = f"{len(undone)} steps" if len(undone) > 1 else f"“{undone[0]}”"
+            return ViewerAnswer(f"Undone: {steps}.", {"done": name})
         if name in ("undo", "redo"):
-            commands = self._workspace.commands
             undo = name == "undo"
             step = commands.undo_label if undo else commands.redo_label
             action.trigger()

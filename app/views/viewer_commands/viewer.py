@@ -21,7 +21,7 @@ from app.log import get_logger
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer, ViewPicture
 from app.tools.viewer import reading
 from app.tools.viewer import tools as named
-from app.tools.viewer.commands import ASKED, CLOSING
+from app.tools.viewer.commands import ASKED, CLOSING, UNDOING
 from app.views.background import gui_calls
 from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
@@ -182,8 +182,8 @@ class ViewerCommands(QObject):
     def _about(self, name: str) -> object:
         """Return what a command of the menus would be done to."""
         commands = self._workspace.commands
-        if name in ("undo", "redo"):
-            return commands.undo_step if name == "undo" else commands.redo_step
+        if name in UNDOING:
+            return commands.redo_step if name == "redo" else commands.undo_step
         return self.shown.study_uid(self._workspace.viewport)
 
     def _begin(
@@ -206,7 +206,7 @@ class ViewerCommands(QObject):
             made = self._do[command](arguments, context)
         self._runs.setdefault(context.run_id, set()).update(self._studies_shown() - seen)
         change = None
-        if arguments.get("command") not in ("undo", "redo"):
+        if arguments.get("command") not in UNDOING:
             change = _Change(before, self._view(), self._series())
             self._remember(change, context)
             change.last = self._workspace.commands.undo_step
