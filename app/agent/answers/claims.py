@@ -144,7 +144,10 @@ _APART = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences that tell how far apart two dates are."""
-_IS_NEW = re.compile(r"\b(?:new(?:ly)?|neu(?:e[rns]?)?)\b", re.IGNORECASE)
+_IS_NEW = re.compile(
+    r"\b(?:new(?:ly)?|neu(?:e[rns]?)?|(?:has|have) (?:become|turned)|became|turned|geworden)\b",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
     r"\b(?:was|were|had|did|saw|showed|came|war|waren|hatte\w*|zeigte\w*|ergab\w*|lag|lagen|wurden?|"
     r"(?<!is )(?<!are )(?:measured|described|reported|mentioned|noted|scored|flagged))\b",
@@ -197,6 +200,10 @@ _HEADING = re.compile(r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
+_STRUCK = re.compile(r"~~[^~\n]+~~")
+_REFERENCE = re.compile(r"(?m)^[ \t]*\[[^\]\n]+\]:[ \t]+\S.*$")
+"""A line that says where links lead to: "[q]: https://..."."""
+_LINK = re.compile(r"\[(?=[^\[\]\n]*[^\W\d_])[^\[\]\n]{1,200}(?P<end>\])\([^()\s]")
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
 _BETWEEN = r"(?:[\s:=(~*|]|\b(?:is|was|of|at|about|approximately|around|score|a|the)\b)*$"
@@ -235,6 +242,54 @@ _DECLINED = re.compile(
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
+    re.IGNORECASE,
+)
+_NOT_GIVEN = re.compile(
+    r"\b(?:ha(?:s|ve|d)|g[ai]ves?|stat(?:es?|ed)|contain(?:s|ed)?|return(?:s|ed)?|list(?:s|ed)?|carr(?:y|ies)"
+    r"|records?|names?|holds?|there (?:is|are|was)) no (?:[\w-]+ ){0,3}(?P<what>scores?|values?|sides?|dates?"
+    r"|labels?|entry|entries|results?|measurements?|figures?|box(?:es)?|statements?|mention)\b"
+    r"|\bno (?:[\w-]+ ){0,2}(?P<of>scores?|values?|sides?|dates?|entry|entries|measurements?|figures?) (?:is|are|was"
+    r"|were|has been|have been) (?:given|returned|stated|listed|recorded|available)\b"
+    r"|\b(?:hat|haben|gibt|nennt|enthält|liefert|führt|liegt|liegen|steht)\b(?: [\w-]+){0,4} keine?[nms]?"
+    r" (?:[\w-]+ ){0,2}(?P<was>scores?|werte?|seiten?|datum|labels?|einträge?|ergebnisse?|messung(?:en)?"
+    r"|angaben?|kasten)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell what a result does not give."""
+_FIELDS = {
+    **dict.fromkeys(("side", "seit"), "left|right"),
+    **dict.fromkeys(("date", "datu"), "date"),
+    **dict.fromkeys(("scor",), "score"),
+    **dict.fromkeys(("valu", "wert", "figu", "meas", "mess"), "value|score|area"),
+    **dict.fromkeys(("box", "boxe", "kast"), "box"),
+}
+"""What an item has that gives these, by how their names begin; else "entry" and the like."""
+_NOT_MENTIONED = re.compile(
+    r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
+    r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided|mentioned|covered)\b"
+    r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b|\b(?:erwähnt|nennt"
+    r"|enthält)\b[^.;]{0,60} nicht\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell of what a result says nothing."""
+_NOT_DONE = re.compile(
+    r"\b(?:I|we) (?:have not|haven['’]t|did not|didn['’]t|could not|couldn['’]t|cannot|can['’]t) (?:yet )?"
+    r"(?:search|look|check|assess|measure|compare|examine|evaluate|tell|say)\w*\b|\bhabe ich\b[^.;]{0,60}"
+    r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"\W*(?:it|this|that|these|those|they|both|its|the (?:latter|former)|er|sie|es|diese[rsnm]?|beide"
+    r"|letztere[rs]?)\b",
+    re.IGNORECASE,
+)
+_THESE = re.compile(r"\b(?:these|those|diese[rn]?)\s+$", re.IGNORECASE)
+_ON_NEITHER = re.compile(
+    r"\b(is|are|was|were) (\w+ (?:on|in)) neither(?= (?:film|image|radiograph|study|one)\b)", re.I
+)
+_SAFE = re.compile(
+    r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich|kontraindiziert)\b"
+    r"|\b(?:can|may) (?:be \w+ safely|safely be)\b",
     re.IGNORECASE,
 )
 _NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
@@ -290,7 +345,7 @@ _DEEDS = (
 _OF_PATIENT = re.compile(r"prescribed|ordered|scheduled|booked", re.IGNORECASE)
 _SAVED = r"saved|stored|exported|gespeichert|exportiert"
 _DEED = re.compile(
-    rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE})(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
+    rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE}(?!(?<=(?:are|.is) )stored))(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
     re.IGNORECASE,
 )
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
@@ -353,7 +408,9 @@ class Claims:
         self._named: dict[int, frozenset[str]] = {}
         self._ours, self._theirs = self._words_of_images()
         # Whether a heading, or the sentence before, speaks of another image than is asked about.
-        self._headed = self._carried = False
+        self._headed = self._carried = self._spoken = False
+        # The ids that the sentence before cites: "it" is what they are about.
+        self._cited: list[str] = []
         # Of each column of a table: whether its head names another image; None for no image.
         self._columns: list[bool | None] = []
 
@@ -377,18 +434,27 @@ class Claims:
         """
         self._headed &= goes_on
         self._carried &= goes_on
+        self._spoken &= goes_on
+        self._cited = self._cited if goes_on else []
         self._columns = self._columns if goes_on else []
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
-        every = _blanked(every, _ADDRESS.finditer(every))
+        for pattern in (_ADDRESS, _STRUCK, _REFERENCE):
+            every = _blanked(every, pattern.finditer(every))
         codes = re.finditer(CODE, text, re.DOTALL)
         plain = _blanked(every, (one for one in codes if not NUMBER.fullmatch(one[0].strip("`"))))
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
+            if all(map(_REFERENCE.fullmatch, text[part].strip().split("\n"))):
+                continue
+            named = max(self._images_named(text[part]), default=None)
             if _HEADING.fullmatch(text[part].strip()):
-                self._headed = max(self._images_named(text[part]), default=(0, False))[1]
+                goes_on_so = _PRONOUN.match(text[part]) and self._spoken  # "It says:"
+                self._headed = named[1] if named else bool(goes_on_so)
                 self._carried = False
+            elif named:
+                self._spoken = named[1]
             is_head = _HEADING.fullmatch(text[part].strip()) or _TABLE_HEAD.match(text, part.start)
             if _TABLE_HEAD.match(text, part.start):
                 named = ([*self._images_named(cell)] for cell in text[part].split("|")[1:])
@@ -470,7 +536,13 @@ class Claims:
             before = figures[max(0, one.start() - _REACH) : one.start()]
             told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
             why = self._figure(before, one, part.known) if told else ""
-            listed = value_of(one)[0] == sum(len(each.ids) for each in parts)  # "the two lengths"
+            ids = [key for each in parts for key in each.ids]
+            if _THESE.search(counts[: one.start()]):
+                ids = ids or self._cited
+            listed = value_of(one)[0] == len(ids)  # "the two lengths"
+            if why.startswith("not in result") and (items := self._items_of_part(part)):
+                key, text = next(iter(items.items()))
+                why = f"{key} is {text}"
             why = why or ("" if listed else self._count(one, counts, part.known))
             if why and self._is_time_between(one, figures):
                 continue
@@ -482,6 +554,8 @@ class Claims:
         for one in (*_DATE.finditer(plain), *_DATE_IN_WORDS.finditer(plain)):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
+        ids = [key for part in parts for key in part.ids]
+        self._cited = ids if ids or not _PRONOUN.match(plain) else self._cited
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
         cited_so_far = set[int]()
@@ -530,6 +604,11 @@ class Claims:
         the sentence.
         """
         words = _ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
+        words = _ON_NEITHER.sub(r"\1 not \2 either", words)
+        it = not part.ids and self._cited and _PRONOUN.match(words)
+        if it and (against := self._other_side(words)):
+            yield against
+            return
         items = self._items_of_part(part)
         against = self._contradiction(words, part, items, around)
         if against and (right or not re.match(r"[\d.]+ is ", against)):
@@ -545,31 +624,48 @@ class Claims:
             return
         told = [*self._statement(words, part.known, before, items)]
         if not part.ids:
-            told = [*self._without_evidence(words, told)]
+            told = [*self._without_evidence(words, told, is_of_cited=bool(it))]
         # Beside a wrong figure it is said already; who tells the item's own may say what it means.
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
 
-    def _without_evidence(self, words: str, told: Sequence[str]) -> Iterator[str]:
+    def _other_side(self, words: str) -> str:
+        """Return what the items that the sentence before cites say of the other side than words."""
+        said = sides_of(words)
+        for key, text in self._texts_of(self._cited).items():
+            sides = sides_of(text)
+            if said and sides and said.isdisjoint(sides):
+                number = key.partition(".")[0]
+                return f"result {number} says {' and '.join(sorted(sides))}: {text[:90]}"
+        return ""
+
+    def _without_evidence(
+        self, words: str, told: Sequence[str], *, is_of_cited: bool
+    ) -> Iterator[str]:
         """Yield what is wrong with words that cite nothing: as `told`, but of talk and of claims.
 
+        With `is_of_cited` they go on with what the sentence before cites: "it lies at the top".
         Talk needs no evidence, whatever it names. What surely asserts something medical needs it,
         also in words that no list has.
         """
         sure = asserts(" ".join(words.replace("*", " ").split()))
         yield from (why for why in told if why != self._unsupported() or sure > _TALK)
+        if not told and _SAFE.search(words) and not _DECLINED.search(words):
+            yield self._unsupported()
+            return
         if (
             told
             or sure < _CLAIM
             or not self._results
-            or _DECLINED.search(words)
+            or any(one.search(words) for one in (_DECLINED, _NOT_GIVEN, _NOT_MENTIONED, _NOT_DONE))
             or findings_in(words)
         ):
             return
         said, signs = words_in(in_digits(words, None)), words.replace(" ", "")
         facts = (fact for number in self._results for fact in self._facts(number).said)
         plain = sum(map(str.isalpha, signs)) > _LETTERS * len(signs) and len(tokens_of(words)) > 1
+        plain = plain and not (is_of_cited and sides_of(words))
         if plain and said and not any(said & fact.words for fact in facts):
             yield self._unsupported()
 
@@ -590,9 +686,11 @@ class Claims:
             at = found.end()
         if not parts:
             return [_Part(0, len(sentence), len(sentence.rstrip(_END)), [])]
-        if re.search(r"\w", every[at:]):
-            parts[-1].stop = len(sentence)
-            parts[-1].end = len(sentence.rstrip(_END))
+        rest = _Part(at, len(sentence), len(sentence.rstrip(_END)), [])
+        if re.match(r"\s*;.*\w", every[at:]):
+            parts.append(rest)  # it rests on something else, or on nothing
+        elif re.search(r"\w", every[at:]):
+            parts[-1].stop, parts[-1].end = rest.stop, rest.end
         for part in parts:
             there = [key for key in part.ids if "." not in key or self._texts_of([key])]
             numbers = dict.fromkeys(int(key.partition(".")[0]) for key in there)
@@ -722,7 +820,7 @@ class Claims:
         self, words: str, part: _Part, items: Mapping[str, str], around: tuple[str, str]
     ) -> str:
         """Return what results say against words: the cited ones, or else all of them."""
-        if not self._results:
+        if not self._results or _NOT_DONE.search(words) or self._lacks(words, part):
             return ""
         if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:
             return ""  # "it is new, since the prior's report denied it [8.1]"
@@ -744,6 +842,15 @@ class Claims:
         return contradiction(
             words, facts, cited=bool(part.known), presence=partial(_presence, *around)
         )
+
+    def _lacks(self, words: str, part: _Part) -> bool:
+        """Return whether words tell what results do not give, and the cited items do not give it."""
+        found = _NOT_GIVEN.search(words)
+        if found is None:
+            return False
+        what = next(filter(None, found.groups())).casefold()
+        fields = _FIELDS.get(what[:4], what[:4])
+        return not any(re.search(rf"\b{fields}\b", text) for text in self._items_of_part(part).values())
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if a sentence tells another one of their result instead.
@@ -928,6 +1035,7 @@ class Claims:
         here = [item for item in same if not cited or limit or item.source in (0, *cited)]
         if (
             not here
+            and not same
             and unit not in ("", "x")
             and (alike or (unit in _LENGTHS and not self._measured))
         ):
@@ -972,7 +1080,7 @@ class Claims:
         items: Mapping[str, str],
     ) -> Iterator[str]:
         words = _REQUEST.sub("", words)
-        if _DECLINED.search(words) or not (self._results or self._director.intent.scene.images):
+        if _DECLINED.search(words) or _NOT_DONE.search(words) or not (self._results or self._director.intent.scene.images):
             return
         if _TRUSTED.search(words):
             yield from (
@@ -985,6 +1093,8 @@ class Claims:
             statement = self._plans.statements[int(index)]
             numbers = before or self._spoken_of(words)
             shown = [number for number in numbers if self._shows(number, index)]
+            if not shown and (_NOT_GIVEN.search(words) or _NOT_MENTIONED.search(words)):
+                continue
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
                 yield f"result {_listed(cited)} {_CANNOT}"
@@ -1013,6 +1123,8 @@ class Claims:
             told = self._results if _THIS.search(words[:place]) else numbers
             known = any(self._speaks_of(number, key, words) for number in told)
             if place in by_pack or known or (cited and is_generic(key)):
+                continue
+            if _NOT_MENTIONED.search(words) or _NOT_GIVEN.search(words):
                 continue
             around = re.split(r"[,;:]", words[:place])[-1] + re.split(r"[,;:]", words[place:])[0]
             if cited and _ADVICE.search(around):
@@ -1260,7 +1372,12 @@ def _bare(every: str, text: str) -> tuple[str, list[int]]:
 
     Letters of other scripts that look like Latin ones become these.
     """
-    places = [i for i, sign in enumerate(every) if sign not in "*`" or text[i] != sign]
+    of_links = {i for one in _LINK.finditer(text) for i in (one.start(), one.start("end"))}
+    places = [
+        i
+        for i, sign in enumerate(every)
+        if i not in of_links and (sign not in "*`" or text[i] != sign)
+    ]
     bare = "".join(every[i] for i in places)
     if not bare.isascii():
         bare = re.sub(r"\w+", _in_latin, bare)

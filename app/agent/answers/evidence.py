@@ -27,8 +27,12 @@ _LOST = rf"(?:{UNKNOWN}|{UNKNOWN_ITEM})"
 _ID = r"\d{1,3}(?:\.[1-9]\d{0,2}(?!\d))?"
 _NUMBER = rf"{_ID}{_LOST}?"
 _LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
-CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
-"""Pattern of code in an answer, in which nothing is a citation or a statement."""
+_PLAIN = r"(?:text|txt|plain\w*|markdown|md)?[ \t]*\n(?:(?!```).)*?\[\d{1,3}\.\d{1,3}\]"
+CODE = rf"```(?!{_PLAIN}).*?(?:```|\Z)|`[^`\n]+`"
+"""Pattern of code in an answer, in which nothing is a citation or a statement.
+
+A block of plain text that cites items is none.
+"""
 FORMULA = (
     r"\$\$(?P<display>[^$\n]+?)\$\$"
     r"|\\\((?P<round>[^\n]+?)\\\)|\\\[(?P<square>[^\n]+?)\\\]"

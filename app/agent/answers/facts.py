@@ -43,6 +43,7 @@ _OF_IMAGE = re.compile(
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
     r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ ){0,3}(?:links|rechts)\b"
     r"|\b(?:left|right|links|rechts) (?:at|bei) \d+"
+    r"|\bleft, top, right(?:,| and|, and) bottom\b|\blinks, oben, rechts(?:,| und) unten\b"
     r"|\b(?:left|right)(?=\W{1,3}\d+\W{1,3}(?:top|bottom)\b)"
     r"|\b(?:not|nicht|rather than|instead of|statt) (?:(?:on|in|auf|im|the|der) )*"
     r"(?:left|right|links|rechts)\b"
@@ -66,6 +67,15 @@ _PHRASES = (
         ),
         "normal",
     ),
+    (
+        re.compile(
+            r"\b(?:outside|beyond|out of|not (?:with)?in) (?:of )?(?:the |its |their )?"
+            r"(?:normal|reference) (?:range|limits|interval)s?\b"
+            r"|\baußerhalb de[rs] (?:norm|referenz)\w*",
+            re.I,
+        ),
+        "abnormal",
+    ),
     (re.compile(r"\bre\.(?=\W|$)"), "rechts"),
     (re.compile(r"\bli\.(?=\W|$)"), "links"),
     (re.compile(r"\b(?:free (?:of|from)|frei von|devoid of|lacks?)\b", re.I), "no"),
@@ -86,7 +96,7 @@ _GRADES = {
     r"|\w+(?:cytosis|zytose)",
     "low": r"low|below normal|reduced|decreased|erniedrigt\w*|vermindert\w*|niedrig"
     r"|hypo\w+(?:a?emia|ämie)|\w+(?:penia|penie)",
-    "normal": r"(?<!below )(?<!above )normal\w*|im normbereich"
+    "normal": r"(?<!below )(?<!above )(?<!outside the )(?<!outside of the )normal\w*|im normbereich"
     r"|within (?:the )?(?:normal |reference )?(?:limits|range)",
 }
 _GRADE = {grade: re.compile(rf"\b(?:{words})\b", re.I) for grade, words in _GRADES.items()}
@@ -277,7 +287,10 @@ def facts_of(data: Mapping[str, Any]) -> Facts:
         said += read(text)
     for path, value in _leaves(data.get("output") or {}):
         key = " ".join(path).replace("_", " ")
-        if path[-1:] == ("note",) and isinstance(value, str) and _LEGEND.search(value):
+        if path[-1:] == ("note",) and isinstance(value, str):
+            if not _LEGEND.search(value):  # it says what the result is, and not what it shows
+                facts = (fact for text in _sentences_of(value) for fact in read(text))
+                said += [replace(fact, asserts=False) for fact in facts]
             continue
         if isinstance(value, bool):
             fact = _about(key)
@@ -541,6 +554,7 @@ def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, b
 
 def _parts(sentence: str) -> Iterator[Fact]:
     """Yield the parts of a sentence that name one side each, with the words that they share."""
+    sentence = _OF_IMAGE.sub(" ", sentence)
     whole = _row(sentence)
     pieces = re.split(r"[,;:()]|\b(?:and|und|while|whereas|während|but|aber)\b", sentence)
     sided = [piece for piece in pieces if sides_of(piece)]
