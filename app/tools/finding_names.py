@@ -19,7 +19,8 @@ _PASSED_OVER = frozenset(
 )
 # "Heart mask" and "Herzmaske" mean the finding "Heart".
 _OUTLINE = re.compile(
-    r"(?:masks?|overlays?|outlines?|contours?|segmentations?|masken?|kontur(?:en)?|umrisse?|segmentierung)\b"
+    r"(?:masks?|overlays?|outlines?|contours?|segmentations?|box(?:es)?|masken?|kontur(?:en)?|umrisse?|segmentierung"
+    r"|kasten|kästchen)\b"
 )
 _LEFT = ["left", "links", "linke", "linker", "linken", "linkes", "linksseitige", "linksseitigen"]
 _RIGHT = [

@@ -85,6 +85,7 @@ class Before:
     marks: int
     display: Any
     layout: str
+    of_ct: bool
 
 
 def look(room: Room) -> Before:
@@ -102,6 +103,7 @@ def look(room: Room) -> Before:
         len(items),
         canvas.model.display,
         workspace.layout.name,
+        room.scene in ("ct", "ct_pair", "pointed", "worked"),
     )
 
 
@@ -143,7 +145,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
                 value
             )
         case "window":
-            wanted = (50, 350) if value == "file" else (value["center"], value["width"])
+            opened = (50, 350) if before.of_ct else (2048, 4096)
+            wanted = opened if value == "file" else (value["center"], value["width"])
             return now.window is not None and (now.window.center, now.window.width) == wanted
         case "center" | "width":
             assert now.window is not None
@@ -160,6 +163,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return window.planes.plane.value in (value, "acquired" if value == "axial" else value)
         case "inverted":
             return display.invert is value
+        case "flipped" if not value:
+            return not display.turn_text
         case "flipped":
             wanted = "Flipped left-right" if value == "horizontal" else "Flipped top-bottom"
             return display.turn_text == wanted
@@ -185,6 +190,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return workspace.layout.maximised is value
         case "viewports":
             years = {"current": "20240131", "prior": "20220131"}
+            if "both" in value:
+                return sorted(now.shown) == sorted(years.values())
             return now.shown == [years[value[side]] for side in ("left", "right") if side in value]
         case "both":
             return sorted(now.shown) == ["20220131", "20240131"]

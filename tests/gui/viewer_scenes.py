@@ -71,7 +71,7 @@ def ct_series(folder: Path, study: str, number: int, count: int, name: str) -> N
             ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
             ImagePositionPatient=[-160.0, -160.0, -40.0 - 5.0 * place],
             PixelSpacing=[1.0, 1.0],
-            SliceThickness=5.0,
+            SliceThickness=1.25 if number == 3 else 5.0,
             FrameOfReferenceUID=f"{study}.9",
             RescaleSlope=1,
             RescaleIntercept=-1024,
@@ -279,6 +279,8 @@ class Room:
                 canvas.zoom_by(value)
             elif name == "layout":
                 workspace.layout.arrange(LAYOUTS["x".join(map(str, value))])
+            elif name == "maximised":
+                workspace.layout.maximise(value)
             elif name == "linked":
                 self.window.links.set_link("scroll", on=value)
             elif name == "playing":

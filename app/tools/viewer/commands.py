@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "zoom out": "zoom_out",
     "flip left-right": "flip_h",
     "flip top-bottom": "flip_v",
+    "not flipped": "flip_h",
     "rotate left": "turn_left",
     "rotate right": "turn_right",
     "plane axial": "plane_menu.choices.axial",
@@ -128,6 +129,9 @@ ASKED = (
 
 UNDOING = ("undo", "undo everything", "redo")
 """Commands for the steps on the undo stack."""
+
+REPEATED = ("undo", "redo", "rotate", "zoom", "next", "previous", "faster", "slower")
+"""How commands begin that can be given several times at once."""
 
 CLOSING = ("close study", "close all studies", "close patient record")
 """Commands that are asked about whoever gives them; a slip would cost what is open."""

@@ -18,6 +18,7 @@ from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from text_to_num import alpha2digit
 
 from app.paths import resources_dir
 from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
@@ -29,6 +30,8 @@ from app.tools.viewer.intents import NONE, Guess
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
+_LARGEST_WORD = 12
+"""The largest number that alone is read as a word: "the one on the right" has none."""
 _LIKELY_OF_NEW_WORDS, _SURE_OF_NEW_WORDS = 0.7, 0.95
 _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """Least probability of a learned reading that comes before all others, of one that counts where
@@ -37,10 +40,10 @@ _GERMAN_WORDS = re.compile(
     r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach|bild\w*)\b"
 )
 
-_COURTESY = """
-    hey|hi|ok|okay|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
+_COURTESY = r"""
+    hey|hi|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
-    |also|kindly|just
+    |can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope|gleich|quickly|maybe just
     |i only need|i just need|go ahead and|can you|you can|you may|could you|would you
     |will you|can we|could we
     |can i (?:see|have|get)
@@ -50,7 +53,7 @@ _COURTESY = """
     |ich moechte|ich moecht|ich will|ich brauche|ich haette gern|ich haette gerne|wuerdest du
     |wuerden sie|lass uns|lass mal|mir|uns|du|sie
 """
-_AFTER = """
+_AFTER = r"""
     please|pls|plz|thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
     |for comparison|to compare|zum vergleich|zum vergleichen
@@ -97,8 +100,15 @@ _BUT = re.compile(
 )
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
-_BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da)\b.*")
+_BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da|wegen)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
+_OF_SPEAKER = re.compile(
+    r"(?:(?:because|since|weil|as|da|sorry|oops) )?(?:i'?ll|i will|i'?m|i am|i was|i (?:just )?(?:can'?t|cannot|want|need) (?:to )?(?:see|look|check)"
+    r"|(?:i )?can'?t see|i'?ve|i have|i think|ich (?:will|bin|war|seh\w*|glaube|mach\w*|setz\w*|such\w*)|da bin ich"
+    r"|leave everything else|der rest bleibt|das ist mir)\b(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
+)
+"""Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
+_ASKS = re.compile(r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I)
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _ASKS_WHICH = re.compile(
     r"(?:(?:on|in|auf) )?(?:which|what|welche[rms]?) (?:slice|image|frame|schicht|bild)\b"
@@ -130,10 +140,13 @@ _HERE = re.compile(
 """Words for the viewport that the user clicked last, which is the active one."""
 _REASON = re.compile(
     r"[ ,]+(?:because|since|weil|denn|so (?:that )?(?:i|we|you) can|damit (?:ich|wir|man)|um) .*$"
+    r"|[ ,]+(?:wegen|because of) [^,;]*$"
     r"|, ?(?:(?:that|it|das|es)(?:'?s| is| ist)|ist) .*$"
 )
 """Words after a command that say why: "reject the nodule because it's a nipple"."""
-_NAMED = re.compile(r"\b(?:(?:left|right|linken?|rechten?|linker|rechter) )?[a-z]{3,}\b")
+_NAMED = re.compile(
+    r"\b(?:(?:left|right|linken?|rechten?|linker|rechter|links|rechts)(?:[- ]?(?:sided|seitige\w*))? )?[a-z]{3,}\b"
+)
 _OF_SHOWN = re.compile(
     r"(?:this|that|it|das|es|dies\w*)(?:'s| (?:is|isn't|looks|seems|was|ist|sieht|scheint|war))\b"
 )
@@ -151,6 +164,11 @@ _DENIES_TAKING_AWAY = re.compile(
     r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
 )
+_NEEDED = {
+    "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger|side|upright|upside|kopf",
+    "flip_": r"flip|mirror|spieg|revers|swap|vertausch|tausch|upside|kopf|wrong way|seitenverkehrt|falsch\w* herum",
+}
+"""Words without one of which nobody asks for the commands that begin so."""
 _LOST_OR_SENT = frozenset(
     """
     finding_accept finding_reject finding_delete close_study close_all close_record export_picture
@@ -221,47 +239,74 @@ _GERMAN = [
 _NUMBERS = {
     **{word: place for words in (_ENGLISH, _GERMAN) for place, word in enumerate(words, 1)},
     **dict.fromkeys(("a", "an", "ein", "eine", "einen"), 1),
+    **dict.fromkeys(("another", "weiteren", "weiterer", "weiteres"), 1),
     "couple": 2,
     "paar": 2,
     "dozen": 12,
 }
-_TENS = {
-    word: 10 * tens
-    for words in (
-        "twenty thirty forty fifty sixty seventy eighty ninety",
-        "zwanzig dreissig vierzig fuenfzig sechzig siebzig achtzig neunzig",
-    )
-    for tens, word in enumerate(words.split(), 2)
-} | {
-    word: 10 + ones
-    for words in (
-        "thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
-        "dreizehn vierzehn fuenfzehn sechzehn siebzehn achtzehn neunzehn",
-    )
-    for ones, word in enumerate(words.split(), 3)
-}
 _ONES = "|".join(
     word.replace("ue", "(?:ue|ü)").replace("oe", "(?:oe|ö)") for word in (*_ENGLISH, *_GERMAN)
 )
-_MORE = "|".join(word.replace("ue", "(?:ue|ü)").replace("ss", "(?:ss|ß)") for word in _TENS)
 _PLACE_IN_WORDS = re.compile(
     r"\b(slice|image|frame|picture|schicht|bild|nummer|number) "
-    rf"((?:{_ONES}|ein)und(?:{_MORE})|(?:{_MORE})(?:[- ](?:{_ONES}))?|(?:{_ONES}))(?!\w)",
+    rf"({_ONES})(?!\w)",
     re.IGNORECASE,
 )
-"""The place of an image in words: "slice twenty-five", "Schicht fünfundzwanzig"."""
+"""The place of an image in words: "slice twelve"; larger numbers are digits by then."""
 _CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
 """As in "den Rundherd kannst du verwerfen"."""
 _PLANE_IN = re.compile(
     r"\b((?:[ck]oronal|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
-    r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?[^\W\d_]+ ?(?:win\w*|fenster))",
+    r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?(?:[^\W\d_]+ ?(?:win\w*|fenster)|bones?|lungs?)\b)",
     re.IGNORECASE,
 )
 """As in "coronal in the bone window", which are two commands."""
+_HALF = {"eineinhalb": "1.5", "anderthalb": "1.5", "zweieinhalb": "2.5", "oneandahalf": "1.5"}
+_HALVES = re.compile(r"\b(?:eineinhalb|anderthalb|zweieinhalb|one and a half)\b", re.IGNORECASE)
+_SPOKEN_PAIR = re.compile(
+    r"(?P<said>\b(?:level|cent(?:er|re)|width|[lwc])(?: of| to| at)?(?: minus| -)? )(?P<hundreds>\d{1,2}) "
+    r"(?P<tens>\d\d)\b(?! ?(?:mm|cm))",
+    re.IGNORECASE,
+)
+"""A number as "five fifty", which is 550."""
+_TO_VIEWPORT = re.compile(
+    r"^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?:one|image|film|viewport|study) on the"
+    r" (?P<side>left|right) and (?P<does>[^,;.]+?)[ .!]*$"
+    r"|^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?P<other>left|right) (?:one|image|film|viewport|study) and"
+    r" (?P<to>[^,;.]+?)[ .!]*$",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|oh no|no,? i mean|i mean|make that|or rather"
+    r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch|besser gesagt)\b[ ,:]*(?P<tail>.+)",
+    re.IGNORECASE,
+)
+_THE_TOOL = re.compile(
+    r"[ ,;.]+(?:and )?(?:please )?(?:give|hand|get) me the tool\b|[ ,;.]+(?:und )?gib mir (?:bitte )?das werkzeug\b",
+    re.IGNORECASE,
+)
+_ALL_ELSE = re.compile(
+    r"[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else|the rest)(?: (?:alone|as it is|as is))?"
+    r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
+    re.IGNORECASE,
+)
+_SO = re.compile(r",? so (?=(?:please )?(?:accept|reject|hide|delete|close)\b)", re.IGNORECASE)
+_NOT_NEEDED = re.compile(
+    r"^(?:i |we )?(?:don'?t|do not|no longer) need (?P<what>[^,;.]+?)(?: any ?more| now)?[,;.]? (?:so )?(?:please )?close it[ .!]*$",
+    re.IGNORECASE,
+)
+_NICHT_NOETIG = re.compile(
+    r"^(?P<what>[^,;.]+?) brauch\w* (?:ich|wir) (?:jetzt )?nicht mehr,? (?:bitte |kannst du (?:bitte )?|mach \w+ )?"
+    r"(?:schlie(?:ß|ss)en|zu(?:machen)?|weg)[ .!]*$",
+    re.IGNORECASE,
+)
 _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 _THE_REST = re.compile(
-    r"(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
+    r"(?:alles (?:andere|uebrige)|(?:den |der )?rest|die anderen|alle anderen|everything else|the (?:rest|others)) (?:bitte )?"
+    r"(?:ausblenden|weg|aus|off|hidden|verstecken|wegblenden)"
+    r"|(?:switch|turn|take) (?:everything else|the rest|the others?|the other (?:overlays|findings|marks|ones)) off"
+    r"|(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
     r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
 )
@@ -351,6 +396,7 @@ _SELECTED = frozenset(
 )
 
 
+_TWO = frozenset(("those two", "these two", "the two", "two", "both", "beide", "beiden", "die beiden"))
 _NO_NAMES = frozenset(("all", "masks", "boxes", "measurements", "heatmaps", *SELECTED, *HERE))
 
 
@@ -418,8 +464,14 @@ def read(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
+    for language in ("en", "de"):
+        text = alpha2digit(text, language, _LARGEST_WORD)
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
+    text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
+    text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
+    text = _TO_VIEWPORT.sub(r"\g<does> in the \g<side> viewport", text)
+    text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", _corrected_by_user(text))))
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
@@ -445,6 +497,19 @@ def read(text: str) -> Spoken | None:
     return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
 
 
+def _corrected_by_user(text: str) -> str:
+    """Return a text as its speaker corrects it: "slice 14, no wait, 15"; decisions stay as said."""
+    found = _CORRECTS.fullmatch(text)
+    if found is None or re.search(_whole(r"\b(?:<decides>)\b"), folded(text)):
+        return text
+    numbers = [*re.finditer(r"\d+", found["head"])]
+    if numbers and re.fullmatch(r"\d+", found["tail"].strip(" .!")):
+        last = numbers[-1]
+        return found["head"][: last.start()] + found["tail"] + found["head"][last.end() :]
+    instead = read(found["tail"])
+    return found["tail"] if instead is not None and instead.calls and not instead.rest else text
+
+
 def _without_the_rest(text: str) -> Spoken | None:
     """Return the commands of "zoom to the heart and hide the rest"; None for any other text."""
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause) if part.strip()]
@@ -462,6 +527,8 @@ def _without_the_rest(text: str) -> Spoken | None:
         return None
     which = " and ".join(names) or "selected"
     only = SpokenCall(named.FINDINGS, {"action": "only", "which": which}, names)
+    if only in head.calls:
+        return head
     return replace(head, calls=(*head.calls, only))
 
 
@@ -516,7 +583,17 @@ def _read_towards(text: str) -> Spoken | None:
 
 
 def _read(text: str) -> Spoken | None:
-    text = _without_denials(_MINUS.sub("-", text))
+    text = _NOT_NEEDED.sub(r"close \g<what>", _MINUS.sub("-", text))
+    text = _NICHT_NOETIG.sub(r"schließ \g<what>", text)
+    if (bare := _without_remarks(text)) != text:
+        found = _read_bare(bare)
+        if found is not None and found.sure and found.calls and not found.rest:
+            return found
+    return _read_bare(text)
+
+
+def _read_bare(text: str) -> Spoken | None:
+    text = _without_denials(text)
     if (excepted := _excepted(folded(text))) is not None:
         return excepted
     by_patterns = _by_patterns(text)
@@ -559,6 +636,23 @@ def _excepted(text: str) -> Spoken | None:
     shown = SpokenCall(named.FINDINGS, {"action": "show", "which": "all"})
     hidden = SpokenCall(named.FINDINGS, {"action": "hide", "which": name}, (name,))
     return Spoken((only,) if does == "only" else (shown, hidden))
+
+
+def _without_remarks(text: str) -> str:
+    """Return a text without what its speaker says of themselves around a command: "I'll do it"."""
+    clauses = [one for one in re.split(r"\s*(?:[,;!]|(?<!\d)\.(?!\d))\s+", text) if one.strip()]
+    # "I'm done with the prior, close it" says what it is about.
+    refers = any(_IT.search(one) for one in clauses if not _OF_SPEAKER.match(folded(one)))
+    kept = [one for one in clauses if not _is_of_speaker(one, refers=refers)]
+    return ", ".join(kept) if 0 < len(kept) < len(clauses) and "?" not in text else text
+
+
+def _is_of_speaker(clause: str, *, refers: bool) -> bool:
+    """Return whether somebody speaks of themselves, and not of what others refer to, or asks."""
+    small = folded(clause)
+    if _OF_SPEAKER.match(small) is None or _ASKS.search(clause):
+        return False
+    return not (refers and (_known_names(small) or _STUDY.search(small)))
 
 
 def _without_denials(text: str) -> str:
@@ -665,14 +759,19 @@ def _is_stated(clause: str) -> bool:
 def _subject(clause: str) -> str:
     """Return what a clause speaks of, if it is a finding or study with a known name."""
     folded = " ".join(clause.casefold().translate(_FOLDED).split())
-    found = _NAMED.findall(folded)
-    names = [one for one in found if words_of(one) and set(words_of(one)) <= known_words()]
+    names = _known_names(folded)
     names += [one[0] for one in _STUDY.finditer(folded)]
     if len(names) != 1 or _OF_SHOWN.match(folded):
         return ""
     # "Don't reject the effusion, ..."; but "the effusion is not real, reject it".
     begins_so = _LEADING.sub("", folded).removeprefix("no ").startswith(names[0])
     return names[0] if begins_so or not _DENIES.search(folded) else ""
+
+
+def _known_names(text: str) -> list[str]:
+    """Return the names of findings in a clause that the program knows."""
+    found = _NAMED.findall(text)
+    return [one for one in found if words_of(one) and set(words_of(one)) <= known_words()]
 
 
 def _guessed(text: str) -> _Learned | None:
@@ -685,6 +784,9 @@ def _guessed(text: str) -> _Learned | None:
     entry = _intents()[likeliest.intent]
     slots = _slots(likeliest, folded(text), entry)
     if likeliest.intent == "finding_reopen" and not re.search(_whole("<undecides>"), folded(text)):
+        return None
+    needed = next((w for start, w in _NEEDED.items() if likeliest.intent.startswith(start)), "")
+    if needed and not re.search(needed, folded(text)):
         return None
     if likeliest.intent == "key_image" and _DENIES.search(folded(text)):
         entry = _intents()["key_image_off"]
@@ -821,10 +923,11 @@ def _by_patterns(text: str) -> Spoken | None:
             # "zoom to the heart and tell me whether it is enlarged"
             left: list[str] = []
             for part, one in zip(parts, each, strict=True):
-                if one and _stands_alone(one):
+                more = _with_one_more(calls[-1], part) if calls and not left else None
+                if more and (not one or set(words_of(part)) <= known_words()):
+                    calls[-1] = more  # "accept the heart and both lungs"
+                elif one and _stands_alone(one):
                     calls.append(_of_what_was_named(one, left))
-                elif calls and not left and (more := _with_one_more(calls[-1], part)):
-                    calls[-1] = more
                 elif "?" in folded or not _REMARK.match(part):
                     left.append(part)
             rest += [" and ".join(left)] if left else []
@@ -842,6 +945,8 @@ def _is_declined(text: str) -> bool:
 def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
     """Return the commands; None where somebody may only ask: "accept the effusion?"."""
     every = [call for part in calls for call in part]
+    if len(every) > 1 and _says_again(every[-2], every[-1]):  # "bin the nodule, delete it"
+        every.pop()
     # "It is too dark, make it brighter" says it twice.
     twice = len(every) == 2 and "change" in every[0].arguments and _TOO.search(text)
     made = tuple(every[:1] if twice and every[0] == every[1] else every)
@@ -853,12 +958,28 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     return Spoken(made, ". ".join(rest), shared=bool(shared))
 
 
+def _says_again(first: SpokenCall, second: SpokenCall) -> bool:
+    """Return whether a second call does to what is selected what the first did to what it names."""
+    does = (one.tool == named.FINDINGS and one.arguments["action"] for one in (first, second))
+    again = len({*does}) == 1 and first.tool == named.FINDINGS
+    return again and bool(first.names) and second.arguments["which"] == "selected"
+
+
 def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tuple[SpokenCall, ...]:
     """Return commands about "it" with what the last of `before` names, which is taken off there.
 
     "I agree with the effusion, accept it" accepts the effusion, whichever finding is selected.
     """
-    if not before or any(call.arguments.get("which") != "selected" for call in calls):
+    meant = {str(call.arguments.get("which")) for call in calls}
+    names = [name for one in before for name in _known_names(one)]
+    if meant <= _TWO and len(names) == 2:
+        before.clear()
+        which = " and ".join(names)
+        return tuple(
+            replace(call, arguments={**call.arguments, "which": which}, names=tuple(names))
+            for call in calls
+        )
+    if not before or meant != {"selected"}:
         return calls
     name = _subject(before[-1])
     if not name or _STUDY.fullmatch(name):
@@ -876,7 +997,8 @@ def _with_one_more(calls: tuple[SpokenCall, ...], part: str) -> tuple[SpokenCall
     except _NotMeant:
         return None
     words = set(words_of(name))
-    if not words or not words <= known_words():
+    ends = {one.names[-1].split()[-1] for one in calls if one.names}
+    if not words or not (words <= known_words() or name.split()[-1] in ends):
         return None
     if len(calls) != 1 or calls[0].tool != named.FINDINGS or not calls[0].names:
         return None
@@ -917,6 +1039,8 @@ def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
+        if [one.arguments for one in found] == [{"command": "full screen"}] and place:
+            found = (SpokenCall(named.LAYOUT, {"layout": "maximised"}),)
         if found and all(map(_is_in_a_viewport, found)):
             return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
     return None
@@ -997,7 +1121,6 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
         raise _NotMeant
     if viewport and (where := _viewport(viewport)):
         arguments["viewport"] = where
-    times = int(arguments.pop("times", 1))
     kept = {name: value for name, value in arguments.items() if value is not None}
     if said and not kept:
         raise _NotMeant
@@ -1011,7 +1134,7 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
         if isinstance(value, str) and value.split()[0] in ("name", "which")
     ]
     taken = tuple(one for name in names for one in _AND.split(name) if one not in _NO_NAMES)
-    return (SpokenCall(tool, kept, taken),) * times
+    return (SpokenCall(tool, kept, taken),)
 
 
 @cache
@@ -1070,6 +1193,12 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             return _name(text)
         case "text":
             return text
+        case "corners":
+            each = (_points(found.get(name, "")) for name in group.split())
+            return tuple(point for points in each if points for point in points)
+        case "xy":
+            points = _points(text)
+            return points and points[0]
         case "points":
             return _points(text)
         case "state":
@@ -1092,18 +1221,13 @@ def _points(text: str) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _number(text: str) -> int:
-    """Return a number from 1, in digits or words: "42", "forty-two", "zweiundvierzig"."""
+    """Return a number from 1, in digits or words: "42", "two", "zwei"."""
     if digits := re.search(r"\d+", text):
         return int(digits.group())
-    total = 0
-    for word in re.findall("[a-z]+", text.replace("und", " ")):
-        if word in ("hundred", "hundert"):
-            total = max(total, 1) * 100
-        elif word in _NUMBERS or word in _TENS:
-            total += _NUMBERS.get(word) or _TENS[word]
-    if not total:
+    number = max((_NUMBERS.get(word, 0) for word in re.findall("[a-z]+", text)), default=0)
+    if not number:
         raise _NotMeant
-    return total
+    return number
 
 
 def _factor(text: str) -> float:
@@ -1131,7 +1255,7 @@ def _which(text: str) -> str:
     """Return which findings are meant: a group of them, the selected one, or a name."""
     if re.fullmatch("all of (?:them|these|those)|them all|sie alle|alle davon", text):
         return "all"
-    bare = _TRAILING.sub("", _LEADING.sub("", text))
+    bare = _TRAILING.sub("", _HERE.sub("", _LEADING.sub("", text)))
     if bare in _SELECTED and text not in ("all", "alle"):
         return "selected"
     if not bare or re.fullmatch(_whole(_parts()["groups"]), bare):

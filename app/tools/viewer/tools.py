@@ -93,7 +93,8 @@ class GoToInput(ToolInput):
     finding: str = Field(
         "",
         max_length=120,
-        description=f'{_NAME} Or "next", "previous", "first", "last"; "next undecided".',
+        description=f'{_NAME} Or "next", "previous", "first", "last"; "next undecided". With '
+        "`towards`: its uppermost or lowermost image.",
     )
     time: int | None = Field(None, ge=1, description="Time point, from 1.")
     viewport: str = _VIEWPORT
@@ -119,7 +120,8 @@ class LayoutInput(ToolInput):
         max_length=40,
         description='Rows x columns ("1x2"), "1+2", "maximised", "protocol" for the hanging '
         'protocol that suits, "prior" for the shown study beside its prior ("prior 2021" for '
-        'that of a year), "current" for it alone, "swap" to exchange two viewports.',
+        'that of a year), "current" for it alone, "both" for all viewports again after '
+        '"maximised", "swap" to exchange two viewports.',
     )
     viewport: str = _VIEWPORT
 
@@ -142,7 +144,9 @@ class CineInput(ToolInput):
     frames_per_second: float | None = Field(
         None, gt=0, le=200, description="By default as the file says."
     )
-    speed: Literal["", "faster", "slower"] = Field("", description="A change of the speed.")
+    speed: Literal["", "faster", "slower", "double", "half"] = Field(
+        "", description="A change of the speed."
+    )
     viewport: str = _VIEWPORT
 
 
@@ -163,6 +167,9 @@ class MarkInput(ToolInput):
     shape: Literal["point", "box", "arrow"] = Field("point", description="What to draw.")
     points: tuple[XY, ...] = Field(
         (), max_length=2, description="x, y in pixels; without, what the user pointed at last."
+    )
+    at: Literal["", "first"] = Field(
+        "", description="Without points: the first place that the user pointed at, not the last."
     )
     label: str = Field("", max_length=80, description="Its name.")
 
@@ -186,6 +193,7 @@ class CommandInput(ToolInput):
     """A command of the menus that takes no arguments."""
 
     command: str = Field(max_length=60, description="One of: " + "; ".join((*COMMANDS, *TEXTS)))
+    times: int = Field(1, ge=1, le=200, description="How often: to undo, redo, rotate, zoom, step.")
     viewport: str = _VIEWPORT
 
 

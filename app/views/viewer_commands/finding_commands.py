@@ -213,6 +213,8 @@ class FindingCommands:
         shape = arguments.get("shape", "point")
         needed = 1 if shape == "point" else 2
         points = [(float(x), float(y)) for x, y in arguments.get("points", ())]
+        if not points and arguments.get("at") == "first":
+            points = self._last_points(canvas)[:1]
         points = points or (canvas.clicked[-1:] if needed == 1 else self._last_points(canvas))
         if len(points) < needed:
             key = {"point": "M", "box": "B", "arrow": "Shift+Q"}[shape]

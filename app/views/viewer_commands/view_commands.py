@@ -11,18 +11,20 @@ import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.imaging.findings import Finding
 from app.imaging.space.planes import XYZ, frame_plane
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import HERE, words_of
 from app.tools.viewer import tools as named
-from app.tools.viewer.commands import COMMANDS, TEXTS
+from app.tools.viewer.commands import COMMANDS, REPEATED, TEXTS, UNDOING
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
 from app.views.viewer_commands.finding_commands import NamedFindings, bounds_of
 from app.views.viewer_commands.shown import ShownState, shown_canvas
 from app.views.viewports.viewport_frame import ViewportFrame
+from app.workspace.annotations import LIMIT
 from app.workspace.hanging import Arrangement, Hung, Match, Protocol
 from app.workspace.layout import LAYOUTS
 from app.workspace.viewport import Viewport
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
 _THIN = frozenset(("thin", "thinner", "thinnest", "duenn", "duenne", "duennen", "dünne", "dünnen"))
+_SLICES = frozenset(("slice", "slices", "cut", "cuts", "series", "stack", "serie", "schicht", "schichten"))
 _UPRIGHT = 0.99
 """Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
@@ -119,10 +122,32 @@ class ViewCommands:
 
     def _go_to(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("finding"):
-            self._findings.select(self._findings.at_step(name) or self._findings.one(name))
+            finding = self._findings.at_step(name) or self._at_end(name, arguments)
+            self._findings.select(finding or self._findings.one(name))
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             self._scroll(frame, arguments)
+
+    def _at_end(self, name: str, arguments: JsonDict) -> Finding | None:
+        """Return the first or last of the findings that a name means, if one of them is meant.
+
+        It is that nearest to the head or feet, or that on the first or last image of the series.
+        """
+        towards, place = arguments.get("towards"), arguments.get("place")
+        found = self._findings.named(name, several=True)
+        shown = self._workspace.acquired
+        series = self._workspace.studies.series_of(shown) if shown is not None else None
+        if not (towards or place) or series is None:
+            return None
+        order = {one.sop_instance_uid: number for number, one in enumerate(series.instances)}
+        here = [one for one in found if one.image.sop_instance_uid in order]
+        here.sort(key=lambda one: (order[one.image.sop_instance_uid], one.image.frame))
+        if not here:
+            return None
+        last = place == "last"
+        if towards:
+            last = self._way(self._shown.frames("")[0], up=towards == "head") == 1
+        return here[-1 if last else 0]
 
     def _scroll(self, frame: ViewportFrame, arguments: JsonDict) -> None:
         canvas = shown_canvas(frame)
@@ -247,7 +272,7 @@ class ViewCommands:
                 return one.instance
         every = [one for one in (study.series if study is not None else ()) if one.instances]
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]
-        thin, words = set(what.split()) & _THIN, set(words_of(what)) - _THIN
+        thin, words = set(what.split()) & _THIN, set(words_of(what)) - _THIN - _SLICES
         found = found or [
             one
             for one in every
@@ -259,7 +284,8 @@ class ViewCommands:
             found = [one for one in every if inside[one.number] == most > 0]
             found = found if len(found) == 1 else []
         if thin:
-            found.sort(key=lambda one: float(one.instances[0].get("SliceThickness") or "inf"))
+            stacks = [one for one in found if len(one.instances) > 1]
+            found = sorted(stacks or found, key=_thickness)
         if not found:
             listed = ", ".join(str(one.number) for one in every)
             raise ToolRetry(
@@ -306,6 +332,11 @@ class ViewCommands:
             if len(layout.screen.viewports) > 1:
                 layout.activate(self._shown.frames(str(arguments.get("viewport", "")))[0].viewport)
                 layout.maximise(True)
+        elif name == "both":
+            if layout.maximised:
+                layout.maximise(False)
+            elif len(layout.screen.viewports) == 1:
+                self._hang_prior("prior")
         elif name == "protocol":
             self._window.hanging.arrange()
         elif _PRIOR.fullmatch(name):
@@ -322,7 +353,7 @@ class ViewCommands:
         else:
             raise ToolRetry(
                 f"there is no layout “{name}”",
-                remedy=", ".join((*LAYOUTS, "maximised", "protocol", "prior", "current", "swap")),
+                remedy=", ".join((*LAYOUTS, "maximised", "both", "protocol", "prior", "current", "swap")),
             )
 
     def _hang_prior(self, what: str) -> None:
@@ -394,7 +425,9 @@ class ViewCommands:
             raise ToolFailed("there is only one image here, nothing to play")
         if rate := arguments.get("frames_per_second"):
             scroller.set_rate(rate)
-        if speed := arguments.get("speed"):
+        if (speed := arguments.get("speed")) in ("double", "half"):
+            scroller.set_rate(scroller.rate * (2 if speed == "double" else 0.5))
+        elif speed:
             scroller.change_speed(1 if speed == "faster" else -1)
         if play != scroller.playing:
             scroller.toggle()
@@ -410,9 +443,12 @@ class ViewCommands:
             return ViewerAnswer(f"Image texts: {TEXTS[name]}.", {})
         active, where = layout.active, str(arguments.get("viewport", ""))
         answer: ViewerAnswer | None = None
+        if (times := arguments.get("times", 1)) > 1 and name.startswith(("undo", "redo")):
+            return self._undo(name, times)
         for frame in self._shown.frames(where):
             layout.activate(frame.viewport)  # as a click would: menus work on the active one
-            answer = self._menu(name)
+            for _ in range(times if name.startswith(REPEATED) else 1):
+                answer = self._menu(name)
         if where == "all" and active in layout.viewports:
             layout.activate(active)
         return answer
@@ -439,22 +475,16 @@ class ViewCommands:
         if action.text().endswith("…"):
             QTimer.singleShot(0, self._window, action.trigger)  # a dialogue may hold its caller
             return ViewerAnswer(f"“{text}” is open; you decide there.", {"opened": name})
-        commands = self._workspace.commands
-        if name == "undo everything":
-            undone: list[str] = []
-            while commands.undo_step is not None:
-                undone.append(commands.undo_label)
-                action.trigger()
-            steps = f"{len(undone)} steps" if len(undone) > 1 else f"“{undone[0]}”"
-            return ViewerAnswer(f"Undone: {steps}.", {"done": name})
-        if name in ("undo", "redo"):
-            undo = name == "undo"
-            step = commands.undo_label if undo else commands.redo_label
-            action.trigger()
-            return ViewerAnswer(f"{'Undone' if undo else 'Done again'}: “{step}”.", {"done": name})
+        if name in UNDOING:
+            return self._undo(name)
         if name.startswith("unlink") or name == "not a key image":
             if action.isChecked():
                 action.trigger()
+        elif name == "not flipped":
+            display = self._workspace.layout.active.display
+            for flipped, command in ((display.flip_h, "flip_h"), (display.flip_v, "flip_v")):
+                if flipped:
+                    self._trigger(command)
         elif name == "not inverted":
             if self._workspace.layout.active.display.invert:
                 action.trigger()
@@ -472,6 +502,18 @@ class ViewCommands:
                 said = "The Report panel is open: it drafts from what you accept and measure."
             return ViewerAnswer(said, {"done": name, "state": state})
         return None
+
+    def _undo(self, name: str, times: int = 1) -> ViewerAnswer:
+        """Undo or redo up to so many steps, or all."""
+        commands, action = self._workspace.commands, self._action(COMMANDS[name])
+        self.usable(name)
+        undoes, left = name != "redo", LIMIT if name == "undo everything" else times
+        done: list[str] = []
+        while left > len(done) and (commands.undo_step if undoes else commands.redo_step):
+            done.append(commands.undo_label if undoes else commands.redo_label)
+            action.trigger()
+        steps = f"{len(done)} steps" if len(done) > 1 else f"“{done[0]}”"
+        return ViewerAnswer(f"{'Undone' if undoes else 'Done again'}: {steps}.", {"done": name})
 
     def switched_on(self) -> frozenset[str]:
         """Return the switches that are on: panels, links, magnifier."""
@@ -504,6 +546,10 @@ class ViewCommands:
 
     def _trigger(self, name: str) -> None:
         self._action(name).trigger()
+
+
+def _thickness(series: Series) -> float:
+    return float(series.instances[0].get("SliceThickness") or "inf")
 
 
 def _words_inside(description: str, text: str) -> int:

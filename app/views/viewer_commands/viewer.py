@@ -176,6 +176,8 @@ class ViewerCommands(QObject):
             if name in CLOSING or (by_model and name in ASKED):
                 about, title = self._about(name), self._views.usable(name)
                 title += f": “{about.label}”" if isinstance(about, Command) else ""
+                times = int(arguments.get("times", 1))
+                title += f" (× {times})" if times > 1 else ""
                 return f"{title}?", {**arguments, "about": about}
         return "", arguments
 
