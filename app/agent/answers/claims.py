@@ -17,6 +17,8 @@ from functools import lru_cache, partial
 from html import unescape
 from typing import Any, cast
 
+from text_to_num import alpha2digit
+
 from app.agent.answers.answer_footer import call_result_of, relevant_results
 from app.agent.answers.evidence import (
     CODE,
@@ -95,7 +97,7 @@ _BOUND = re.compile(
 )
 """Words before a number with which another one is compared."""
 _NOW = re.compile(
-    r"\b(?:current\w*|now|today|present (?:film|image|radiograph|study|examination)|"
+    r"\b(?:current\w*|now|today|this time|diesmal|present (?:film|image|radiograph|study|examination)|"
     r"this (?:film|image|radiograph|study|examination)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
     re.IGNORECASE,
@@ -196,7 +198,7 @@ _TABLE_HEAD = re.compile(
     r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
 )
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_HEADING = re.compile(r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|[^.!?\n]*:\**|> [^.!?\n]*")
+_HEADING = re.compile(r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|(?:[^.!?\n]|\.(?=\d))*:\**|> [^.!?\n]*")
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
@@ -229,7 +231,7 @@ _DECLINED = re.compile(
     r"|\bzum Ausschluss\b"
     r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
-    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|gemessen|bewertet)"
+    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|(?:aus|ver|ab)?gemessen|bewertet)"
     r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
     r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
@@ -267,6 +269,8 @@ _FIELDS = {
 _NOT_MENTIONED = re.compile(
     r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
     r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided|mentioned|covered)\b"
+    r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included|provided|mentioned)\b"
+    r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b|\bfehlen mir\b"
     r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b|\b(?:erwähnt|nennt"
     r"|enthält)\b[^.;]{0,60} nicht\b",
     re.IGNORECASE,
@@ -278,9 +282,29 @@ _NOT_DONE = re.compile(
     r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
     re.IGNORECASE,
 )
+_OWN_PREDICATE = re.compile(
+    r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
+)
+"""What is said of something cited, behind its citation and before the next thing."""
+_CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
+_NONE_THERE = re.compile(r"\b(?:none|keiner|keins|keines)\b", re.IGNORECASE)
+_ONLY = re.compile(
+    r"\b(?:no|kein\w*) ([\w-]+) (?:other than|except(?: for)?|apart from|außer)\b", re.IGNORECASE
+)
+_CAUSE = re.compile(
+    r"\b(?:due to|because of|caused by|as a result of|secondary to|aufgrund (?:von|einer|eines)|infolge"
+    r"|bedingt durch|verursacht durch) (?P<of>[^.,;:()]+)",
+    re.IGNORECASE,
+)
+_URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
+_PREDICATE = re.compile(
+    r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
+)
+"""How what is said of several cited things in a row begins."""
+_COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"\W*(?:it|this|that|these|those|they|both|its|the (?:latter|former)|er|sie|es|diese[rsnm]?|beide"
-    r"|letztere[rs]?)\b",
+    r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
+    r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist|sind|war|waren|hat)\b))\b",
     re.IGNORECASE,
 )
 _THESE = re.compile(r"\b(?:these|those|diese[rn]?)\s+$", re.IGNORECASE)
@@ -449,6 +473,8 @@ class Claims:
             if all(map(_REFERENCE.fullmatch, text[part].strip().split("\n"))):
                 continue
             named = max(self._images_named(text[part]), default=None)
+            if _COMPARES.fullmatch(text[part]):
+                named = None  # a heading that names no image
             if _HEADING.fullmatch(text[part].strip()):
                 goes_on_so = _PRONOUN.match(text[part]) and self._spoken  # "It says:"
                 self._headed = named[1] if named else bool(goes_on_so)
@@ -528,6 +554,7 @@ class Claims:
         counts = "" if general else in_digits(figures, None)
         figures = "" if general else in_digits(figures, _statement_words(self._plans))
         wrong: set[int] = set()
+        strange: list[int] = []  # where figures stand that are in no result
         numbers = [*NUMBER.finditer(counts)]
         few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
         for one in numbers:
@@ -536,13 +563,16 @@ class Claims:
             before = figures[max(0, one.start() - _REACH) : one.start()]
             told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
             why = self._figure(before, one, part.known) if told else ""
+            if why in self._elsewhere.values():
+                named = max(self._images_named(plain[: one.start()]), default=(0, False))
+                why = "" if named[1] else why
             ids = [key for each in parts for key in each.ids]
             if _THESE.search(counts[: one.start()]):
                 ids = ids or self._cited
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
             if why.startswith("not in result") and (items := self._items_of_part(part)):
                 key, text = next(iter(items.items()))
-                why = f"{key} is {text}"
+                why = f"{key} is {text}" if re.search(r"\d", text) else why
             why = why or ("" if listed else self._count(one, counts, part.known))
             if why and self._is_time_between(one, figures):
                 continue
@@ -550,12 +580,16 @@ class Claims:
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
                 wrong.add(part.end)
+                if why == "in no result":
+                    strange.append(one.start())
                 yield next((end for start, end in formulas if start < place < end), place), why
         for one in (*_DATE.finditer(plain), *_DATE_IN_WORDS.finditer(plain)):
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
         ids = [key for part in parts for key in part.ids]
         self._cited = ids if ids or not _PRONOUN.match(plain) else self._cited
+        last_end = max((one.end() for one in citations(sentence, self._items)), default=0)
+        shares = bool(last_end) and _PREDICATE.match(every, last_end)
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
         cited_so_far = set[int]()
@@ -566,6 +600,8 @@ class Claims:
             cited_so_far.update(part.known)
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             words = _MARKERS.sub(" ", words)
+            if shares and part is not parts[-1] and len(words.split()) <= _FEW_WORDS:
+                words = f"{words} {every[last_end:]}"  # "A [1.1] and B [1.2] are flagged"
             if _NONE_OF.search(plain[: part.start]):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
@@ -574,6 +610,8 @@ class Claims:
                 told += self._of_words(
                     words, part, cited_so_far, around, right=part.end not in wrong
                 )
+            if not part.ids and strange and self._is_said_of(strange, words):
+                told = [why for why in told if why != self._unsupported()]
             yield from ((part.end, why) for why in dict.fromkeys(told))
         if lost and not any(part.known for part in parts):
             return
@@ -604,6 +642,7 @@ class Claims:
         the sentence.
         """
         words = _ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
+        words = _ONLY.sub(r"only \1", _URL_BEHIND.sub(" ", words))
         words = _ON_NEITHER.sub(r"\1 not \2 either", words)
         it = not part.ids and self._cited and _PRONOUN.match(words)
         if it and (against := self._other_side(words)):
@@ -616,7 +655,8 @@ class Claims:
             return
         for number in part.known:
             every = self._results[number].message.data.get("items") or {}
-            if share := wrong_share(in_digits(words, None), every.values()):
+            digits = alpha2digit(alpha2digit(words, "en", 0), "de", 0)
+            if share := wrong_share(digits, every.values()):
                 yield f"result {number} says {share}"
                 return
         if right and (found := self._of_item(words, items)):
@@ -629,6 +669,16 @@ class Claims:
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
+
+    def _is_said_of(self, places: Sequence[int], words: str) -> bool:
+        """Return whether each finding of words stands in a clause with a figure at these places."""
+        cuts = [0, *(one.end() for one in _CLAUSES.finditer(words)), len(words) + 1]
+
+        def clause(place: int) -> int:
+            return next(i for i, end in enumerate(cuts[1:]) if place < end)
+
+        own = {clause(place) for place in places if place < len(words)}
+        return all(clause(place) in own for place in findings_in(words))
 
     def _other_side(self, words: str) -> str:
         """Return what the items that the sentence before cites say of the other side than words."""
@@ -678,6 +728,9 @@ class Claims:
         at = 0
         for found in citations(sentence, self._items):
             ids = [one["id"] for one in numbers_in(found[0])]
+            tail = _OWN_PREDICATE.match(every, at, found.start())
+            if parts and tail and re.search(r"\w", every[tail.end() : found.start()]):
+                parts[-1].stop = at = tail.end()  # "creatinine [7.1] is high, potassium [7.4] ..."
             if parts and not re.search(r"\w", every[at : found.start()]):
                 parts[-1].ids += ids
                 parts[-1].end = found.end()
@@ -720,7 +773,8 @@ class Claims:
         ):
             return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
         named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
-        earlier = max(named)[1] if named else self._headed or None
+        goes_on = self._spoken and _PRONOUN.match(sentence)
+        earlier = max(named)[1] if named else self._headed or bool(goes_on) or None
         for number in part.known:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
@@ -827,15 +881,20 @@ class Claims:
         if items:
             number = int(next(iter(items)).partition(".")[0])
             own = Facts(tuple(item_facts([*items.values()])))
+            if _NONE_THERE.search(words) and all(fact.denied for fact in own.said):
+                return ""
             why = contradiction(
                 words, [(number, own)], cited=True, presence=partial(_presence, *around)
             )
             # Which item it is comes before what it says.
-            if why := (self._wrong_item(words, items) or why):
+            if why := (self._wrong_item(words, items) or why or _of_other_side(words, items)):
                 return why
         if not part.known and _DECLINED.search(words):
             return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
+        if not part.known and _NOT_MENTIONED.search(words):
+            if max(self._images_named(words), default=(0, False))[1]:
+                numbers = [*self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
         if not part.known and (why := normal_against(words, facts)):
             return why
@@ -1109,6 +1168,12 @@ class Claims:
 
     def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
+        if cause := _CAUSE.search(words):
+            told = words_in(cause["of"])
+            facts = (self._facts(number).said for number in self._results)
+            if told and not any(told & fact.words for one in facts for fact in one):
+                yield self._unsupported()
+                return
         tokens = tokens_of(words)
         by_pack = {
             tokens[place].start
@@ -1238,6 +1303,18 @@ class Claims:
         return bool(tools) and ran.isdisjoint(tools)
 
 
+def _of_other_side(words: str, items: Mapping[str, str]) -> str:
+    """Return what a cited item says of the other side than words that name nothing but a side."""
+    said = sides_of(words)
+    if len(items) != 1 or len(said) != 1 or concepts_of(words):
+        return ""
+    ((key, text),) = items.items()
+    sides = sides_of(text)
+    if len(sides) != 1 or sides == said:
+        return ""
+    return f"result {key.partition('.')[0]} says {' and '.join(sorted(sides))}: {text[:90]}"
+
+
 def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
     """Return what a part of a sentence says of a finding; see `sentence_reader.presence`.
 
@@ -1326,7 +1403,7 @@ def without_tricks(text: str) -> str:
             ),
             text,
         )
-    if "**" in text:
+    if "*" in text or "_" in text:
         text = _BOLD_DIGITS.sub(
             lambda one: one["code"] or "".join(filter(None, one.groups())), text
         )
@@ -1336,12 +1413,13 @@ def without_tricks(text: str) -> str:
 
 
 _TAGS = (
-    "a|b|i|u|s|p|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tr|td|th|ul"
-    "|ol|li|h[1-6]|pre|code|font|small|mark|del|ins|center|script|style|iframe|svg|input|button"
+    "a|b|i|u|s|p|q|em|strong|span|div|br|hr|img|sup|sub|details|summary|table|thead|tbody|tfoot|tr|td|th|ul"
+    "|ol|li|dl|dt|dd|h[1-6]|pre|code|font|small|big|mark|del|ins|center|script|style|iframe|svg|input|button"
+    "|wbr|kbd|abbr|cite|blockquote|section|article|figure|figcaption|caption|label|strike|tt|var|samp"
 )
 _HTML = re.compile(
     rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
-    rf"|<!--.*?-->|(?P<line><br\s*/?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
+    rf"|<!--.*?-->|(?P<line><br\s*/?>|</?(?:td|th|tr|li|dt|dd|p|div|h[1-6])(?:\s[^<>\n]*)?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -1349,7 +1427,8 @@ _HTML = re.compile(
 
 _BOLD_DIGITS = re.compile(
     rf"(?P<code>{CODE})|\*\*(\d[\d.,]*)\*\*(?=\d)|(?<=\d)\*\*([\d.,]+)\*\*"
-    r"|(?<=\d[.,])\*\*(\d+)\*\*",
+    r"|(?<=\d[.,])\*\*(\d+)\*\*"
+    r"|[*_]+(\d[\d.,]*)[*_]+([\d.,]+)[*_]*|(?<![\w*])(\d[\d.,]*)(?:\*{1,3}|_{1,3})([\d.,]+)(?:\*{1,3}|_{1,3})",
     re.DOTALL,
 )
 """Emphasis within a number, which would look like the end of a sentence: "0.**7**1"."""

@@ -41,7 +41,7 @@ _OF_IMAGE = re.compile(
     r"\b(?:left|right)(?:(?:[ -]hand)? (?:half|side|part|edge))? of the"
     r" (?:image|picture|film|screen|radiograph)"
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
-    r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ ){0,3}(?:links|rechts)\b"
+    r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ ){0,6}(?:links|rechts)\b"
     r"|\b(?:left|right|links|rechts) (?:at|bei) \d+"
     r"|\bleft, top, right(?:,| and|, and) bottom\b|\blinks, oben, rechts(?:,| und) unten\b"
     r"|\b(?:left|right)(?=\W{1,3}\d+\W{1,3}(?:top|bottom)\b)"
@@ -175,11 +175,17 @@ _IS_THERE = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    r"(?<![\d.,])(\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den|die|der|insgesamt))*\s+(\d+)\b"
+    r"(?<!not )(?<!nicht )(?<![\d.,])(?P<part>\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den|die|der|insgesamt))*\s+(?P<whole>\d+)\b"
     r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|positive|markiert|auffällig|gefunden|über))"
     r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
     re.IGNORECASE,
 )
+_SHARE_BEFORE = re.compile(
+    r"\b(?:out of|of|von)(?:\s+(?:the|all|den))*\s+(?P<whole>\d+)\s+(?:labels?|findings?|befunden?|scores?)\b"
+    r"[^.;\d]{0,20}?(?P<part>\d+)\s+(?:is|are|was|were|ist|sind|wurden?)\s+(?:flagged|found|positive|markiert|auffällig)",
+    re.IGNORECASE,
+)
+"""As in "of the five labels, three are flagged"."""
 _ALL_NORMAL = re.compile(
     r"(?:there (?:is|are) |es (?:besteht|bestehen) |(?:impression|beurteilung): )?"
     r"(?:no (?:acute |significant )?(?:disease|abnormalit(?:y|ies)|findings?|pathology)"
@@ -484,6 +490,8 @@ def contradiction(
     """
     told = [(number, fact) for number, one in facts for fact in one.said]
     for clause in _parts(sentence):
+        if {one for one in clause.words if one[0] == "F"} & clause.denied:
+            continue  # "on the right there is no effusion"
         if why := _side_against(clause, told, both=cited):
             return why
     if cited and (
@@ -520,7 +528,7 @@ def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, b
         sure = doubtful = plain = False
         for concept in sorted(one for one in clause.words if one[0] in "FC"):
             place = next((one for one in left if one[2] == concept), None)
-            if place is None or presence is None:
+            if place is None or presence is None or concept in _kinds_of_drugs():
                 continue
             left.remove(place)
             asked += 1
@@ -934,8 +942,9 @@ def wrong_share(words: str, items: Iterable[str]) -> str:
     told = [
         found[1].casefold() in ("yes", "true") for found in map(_IS_THERE.search, items) if found
     ]
-    for found in _SHARE.finditer(words):
-        if int(found[2]) == len(told) and int(found[1]) != sum(told):
+    for found in (*_SHARE.finditer(words), *_SHARE_BEFORE.finditer(words)):
+        part, whole = found["part"], found["whole"]
+        if int(whole) == len(told) and int(part) != sum(told):
             return f"{sum(told)} of {len(told)}"
     return ""
 
@@ -1137,6 +1146,12 @@ def _drugs() -> Iterator[tuple[str, str]]:
 def drug_concepts() -> frozenset[str]:
     """Return the concepts of the drugs in the table of interactions."""
     return frozenset(concept for concept, _ in _drugs())
+
+
+@lru_cache(maxsize=1)
+def _kinds_of_drugs() -> frozenset[str]:
+    """Return the concepts that a drug is one of: anticoagulants, diuretics."""
+    return _NONE.union(*(every for one, every in _implied().items() if is_drug(one)))
 
 
 @lru_cache(maxsize=1)

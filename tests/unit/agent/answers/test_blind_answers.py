@@ -131,6 +131,7 @@ def wrong(name: str, row: Mapping[str, Any]) -> str:
     """What is checked wrongly in an answer; "" if every mark is as it should be, and no other."""
     text, told_ = without_tricks(row["text"]), checked(name, row["text"])
     left = list(marks_in(told_))
+    used: list[tuple[int, str]] = []
     missing: list[str] = []
     for mark in row.get("marks", ()):
         kinds = [mark["mark"]] if isinstance(mark["mark"], str) else mark["mark"]
@@ -142,10 +143,15 @@ def wrong(name: str, row: Mapping[str, Any]) -> str:
         around = [one for one in left if low <= one[0] <= high and re.search(pattern, one[1])]
         # That on the quote itself, or else the nearest in its sentence.
         own = sorted(around, key=lambda one: (not start <= one[0] <= end, abs(one[0] - end)))[:1]
-        if not own:
+        # One mark says of a whole sentence that it rests on nothing, or on another image.
+        of_sentence = re.compile("|".join(KINDS[one] for one in ("no_evidence", "other_image")))
+        again = [one for one in used if low <= one[0] <= high and re.search(pattern, one[1])]
+        if not own and not any(of_sentence.search(one[1]) for one in again):
             missing.append(f"{mark['mark']}: {mark['quote']}")
         own += [one for one in around if start <= one[0] <= end]  # "40 mm by 42 mm" has two
-        left = [one for one in left if one not in own and not (own and one[0] == own[0][0])]
+        there = own + [one for one in left if own and one[0] == own[0][0]]
+        used += there
+        left = [one for one in left if one not in there]
     if missing or left:
         return f"{row['id']}\n   {told_}\n   missing {missing}\n   extra {left}"
     return ""
