@@ -221,8 +221,9 @@ class Annotations:
 
         A finding replaces a proposed one from an earlier run of the same tool on the same image
         with the same label, unless both are masks that do not overlap or marks that the user had
-        set at different places: those are different things. Accepted, edited and rejected ones stay, and the new one is proposed beside them;
-        but one that is the same as an accepted or rejected one is not added. `found_again` says so.
+        set at different places: those are different things. Accepted, edited and rejected ones
+        stay, and the new one is proposed beside them; but one that is the same as an accepted or
+        rejected one is not added. `found_again` says so.
         """
         if not findings:
             return

@@ -48,7 +48,14 @@ FIFTH = _commands("blind_commands_fifth.toml")
 SIXTH = _commands("blind_commands_sixth.toml")
 SEVENTH = _commands("blind_commands_seventh.toml")
 EIGHTH = _commands("blind_commands_eighth.toml")
-EVERY = (*COMMANDS, *AGAIN, *THIRD, *FOURTH, *FIFTH, *SIXTH, *SEVENTH, *EIGHTH)
+NINTH = _commands("blind_commands_ninth.toml")
+TENTH = _commands("blind_commands_tenth.toml")
+ELEVENTH = _commands("blind_commands_eleventh.toml")
+SETS = (
+    *(COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH),
+    *(NINTH, TENTH, ELEVENTH),
+)
+EVERY = [one for each in SETS for one in each]
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _SETS = [
     pytest.param(COMMANDS, id="first"),
@@ -60,12 +67,21 @@ _WRONG = frozenset(
     [
         "Export the findings to a spreadsheet",  # asks back: there is no such command
         "hide that lung outline",  # hides both
-        "sagittal view, I want to look at the spine",  # is taken for a question to the chest pack
+        "die Lunge ausblenden",  # hides both
         "I can't see the vessels under the heart contour, turn it off",  # asks which finding
-        "Serie 1, ich will den Scout sehen",  # shows another series
-        "die Voraufnahme brauch ich nicht mehr, kannst du schließen",  # asks the chest pack
         "nimm den letzten Schritt zurück und stell ihn dann wieder her",  # undone, not redone
         "thats not an effusion, reject it",  # asks to click it
+        "just flip it",  # flips it left-right, where the user is to be asked which way
+        "mark this",  # marks the place clicked last, where the user is to be asked which
+        "den Rundherd doch wieder auf offen stellen, weder ja noch nein",  # refused as unclear
+        "Rundherd doch wieder auf Vorschlag, da bin ich mir unsicher",  # asks the chest pack
+        "Den Erguss links übernehme ich, Herz auch",  # refused as unclear
+        "scrap all my fiddling, I want this picture as it was when it loaded",  # asks back
+        "Voraufnahme von 2022 daneben, die alte nach links",  # shown beside, at the right
+        "send it over to PACS with my marks",  # not understood: there is no such command
+        "doch kein Schlüsselbild, Markierung wieder raus",  # not understood
+        "die andere kann wieder zu",  # not understood
+        "nur noch die linke, dafür groß",  # not understood
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""
@@ -155,6 +171,9 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
             return one < other if value == "lower" else one > other
         case "slice" | "frame":
             return now.place + 1 == value
+        case "slice_right":
+            right = window.viewports.frame_of(workspace.layout.viewports[1])
+            return right.canvas.scroller.place[0] + 1 == value
         case "series":
             assert workspace.acquired is not None
             series = workspace.studies.series_of(workspace.acquired)
@@ -319,13 +338,9 @@ def test_the_commands_do_what_is_said(
 
 
 def test_at_least_92_of_the_100_do_exactly_what_is_said():
-    assert [
-        len(each) for each in (COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH)
-    ] == [
-        *(100, 90, 50, 100),
-        *(100, 100, 100, 100),
-    ]
-    assert len(_WRONG) <= 8  # of all
+    assert [len(each) for each in SETS] == [100, 90, 50, *[100] * (len(SETS) - 3)]
+    assert all(sum(one["text"] in _WRONG for one in each) <= 8 for each in SETS)
+    assert {one["text"] for one in EVERY} >= _WRONG
 
 
 def test_a_run_that_hangs_windows_zooms_and_measures_is_undone_in_one_step(

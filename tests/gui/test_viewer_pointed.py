@@ -288,3 +288,66 @@ def test_what_is_only_perhaps_to_be_rejected_stays(room: Room):
     room.ask("maybe reject the effusion")
     assert room.said.startswith("Nothing was changed")
     assert room.failed == []
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_marks_at_two_places_are_two_and_one_at_the_same_place_is_one(room: Room):
+    def marks() -> int:
+        every = (item.finding for item in room.workspace.annotations.all())
+        return sum(one.provenance.tool == "viewer_mark" for one in every)
+
+    click(room, 0, 100, 100)
+    room.ask("mark this")
+    room.ask("mark this")
+    assert marks() == 1
+    click(room, 0, 200, 150)
+    room.ask("mark this")
+    assert marks() == 2
+
+
+@pytest.mark.parametrize("room", ["worked"], indirect=True)
+def test_several_steps_or_all_are_undone_and_redone(room: Room):
+    commands = room.workspace.commands
+    assert len(commands._done) == 3
+    room.ask("undo the last three steps")
+    assert (len(commands._done), len(commands._undone)) == (0, 3)
+    room.ask("die letzten zwei Schritte wiederholen")
+    assert (len(commands._done), len(commands._undone)) == (2, 1)
+    room.ask("alles rückgängig machen")
+    assert len(commands._done) == 0
+    assert room.said.startswith("Rückgängig gemacht: 2 Schritte")
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_both_viewports_are_back_after_one_was_maximised(room: Room):
+    room.ask("left one full screen")
+    assert room.workspace.layout.maximised
+    room.ask("show both films again")
+    assert not room.workspace.layout.maximised
+
+
+@pytest.mark.parametrize("room", ["cine"], indirect=True)
+def test_a_cine_plays_at_twice_its_speed(room: Room):
+    before = room.window.canvas.scroller.rate
+    room.ask("play it, but twice as fast")
+    assert room.window.canvas.scroller.playing
+    assert room.window.canvas.scroller.rate == pytest.approx(2 * before)
+    room.ask("stop")
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_a_finding_on_the_other_side_is_not_accepted(room: Room):
+    room.ask("right sided effusion is real, accept")
+    states = {item.finding.state.value for item in room.workspace.annotations.all()}
+    assert states == {"proposed"}
+
+
+@pytest.mark.parametrize("room", ["cxr"], indirect=True)
+def test_a_flipped_image_is_flipped_back_and_another_stays(room: Room):
+    room.ask("undo the flip, I mean the mirroring")
+    room.ask("Spiegelung wieder rausnehmen")
+    assert room.window.canvas.model.display.turn_text == ""
+    room.ask("flip it top to bottom")
+    assert room.window.canvas.model.display.flip_v
+    room.ask("unflip it")
+    assert room.window.canvas.model.display.turn_text == ""

@@ -71,6 +71,36 @@ from app.agent.answers.figures import (
     unit_of,
     value_of,
 )
+from app.agent.answers.sentence_forms import (
+    ADVICE,
+    ALLERGY,
+    CAUSE,
+    CLAUSES,
+    COMPARES,
+    DECLINED,
+    DOUBT,
+    FIELDS,
+    GENERAL,
+    HERE,
+    NONE_THERE,
+    NOT_DONE,
+    NOT_GIVEN,
+    NOT_MENTIONED,
+    NOT_THIS,
+    ON_NEITHER,
+    ONLY,
+    OWN_PREDICATE,
+    PREDICATE,
+    PRONOUN,
+    REQUEST,
+    SAFE,
+    SIGN,
+    THE,
+    THESE,
+    THIS,
+    TRUSTED,
+    URL_BEHIND,
+)
 from app.agent.answers.sentence_reader import asserts, presence
 from app.agent.call_log import LoggedCall
 from app.agent.context.model_messages import readable
@@ -97,7 +127,8 @@ _BOUND = re.compile(
 )
 """Words before a number with which another one is compared."""
 _NOW = re.compile(
-    r"\b(?:current\w*|now|today|this time|diesmal|present (?:film|image|radiograph|study|examination)|"
+    r"\b(?:current\w*|now|today|this time|diesmal|present (?:film|image|radiograph|study"
+    r"|examination)|"
     r"this (?:film|image|radiograph|study|examination)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
     re.IGNORECASE,
@@ -198,7 +229,9 @@ _TABLE_HEAD = re.compile(
     r"[^|\n]*\|[^\n]*\n[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+(?:[ \t]*:?-+:?)?[ \t]*(?=\n|$)"
 )
 _QUOTE = re.compile(r"[\"“„»«]([^\"”“»«\n]{3,300})[\"”“«»]")
-_HEADING = re.compile(r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|(?:[^.!?\n]|\.(?=\d))*:\**|> [^.!?\n]*")
+_HEADING = re.compile(
+    r"#{1,6} .*|(?:[-*] )?\*\*[^*\n]+\*\*:?|(?:[^.!?\n]|\.(?=\d))*:\**|> [^.!?\n]*"
+)
 _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?[A-ZÄÖÜ])")
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
@@ -226,138 +259,6 @@ _TALK, _CLAIM = 0.15, 0.8
 _LETTERS = 0.7  # of the signs of a sentence that says something
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
-_DECLINED = re.compile(
-    r"\?\W*$|\bwhether\b|\b(?:to|for) (?:rul(?:e|ing) out|exclud(?:e|ing)|look(?:ing)? for)\b"
-    r"|\bzum Ausschluss\b"
-    r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
-    r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
-    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|(?:aus|ver|ab)?gemessen|bewertet)"
-    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
-    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
-    r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
-    r"|\bno (?:[\w-]+ ){0,2}(?:score|value|measurement|figure)"
-    r" (?:is |was )?(?:available|given|for)\b"
-    r"|\bkeine? (?:[\w-]+ ){0,2}[\w-]*(?:score|wert|messung) (?:vor|verfügbar|angegeben|für)\b"
-    r"|\b(?:says?|said|states?|sagt|steht) (?:nothing|nichts) (?:about|on|of|zu|über)\b"
-    r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
-    r"|\bob\b|\bkann ich nicht\b"
-    r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
-    r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
-    r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
-    re.IGNORECASE,
-)
-_NOT_GIVEN = re.compile(
-    r"\b(?:ha(?:s|ve|d)|g[ai]ves?|stat(?:es?|ed)|contain(?:s|ed)?|return(?:s|ed)?|list(?:s|ed)?|carr(?:y|ies)"
-    r"|records?|names?|holds?|there (?:is|are|was)) no (?:[\w-]+ ){0,3}(?P<what>scores?|values?|sides?|dates?"
-    r"|labels?|entry|entries|results?|measurements?|figures?|box(?:es)?|statements?|mention)\b"
-    r"|\bno (?:[\w-]+ ){0,2}(?P<of>scores?|values?|sides?|dates?|entry|entries|measurements?|figures?) (?:is|are|was"
-    r"|were|has been|have been) (?:given|returned|stated|listed|recorded|available)\b"
-    r"|\b(?:hat|haben|gibt|nennt|enthält|liefert|führt|liegt|liegen|steht)\b(?: [\w-]+){0,4} keine?[nms]?"
-    r" (?:[\w-]+ ){0,2}(?P<was>scores?|werte?|seiten?|datum|labels?|einträge?|ergebnisse?|messung(?:en)?"
-    r"|angaben?|kasten)\b",
-    re.IGNORECASE,
-)
-"""Words of sentences that tell what a result does not give."""
-_FIELDS = {
-    **dict.fromkeys(("side", "seit"), "left|right"),
-    **dict.fromkeys(("date", "datu"), "date"),
-    **dict.fromkeys(("scor",), "score"),
-    **dict.fromkeys(("valu", "wert", "figu", "meas", "mess"), "value|score|area"),
-    **dict.fromkeys(("box", "boxe", "kast"), "box"),
-}
-"""What an item has that gives these, by how their names begin; else "entry" and the like."""
-_NOT_MENTIONED = re.compile(
-    r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
-    r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided|mentioned|covered)\b"
-    r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included|provided|mentioned)\b"
-    r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b|\bfehlen mir\b"
-    r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b|\b(?:erwähnt|nennt"
-    r"|enthält)\b[^.;]{0,60} nicht\b",
-    re.IGNORECASE,
-)
-"""Words of sentences that tell of what a result says nothing."""
-_NOT_DONE = re.compile(
-    r"\b(?:I|we) (?:have not|haven['’]t|did not|didn['’]t|could not|couldn['’]t|cannot|can['’]t) (?:yet )?"
-    r"(?:search|look|check|assess|measure|compare|examine|evaluate|tell|say)\w*\b|\bhabe ich\b[^.;]{0,60}"
-    r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
-    re.IGNORECASE,
-)
-_OWN_PREDICATE = re.compile(
-    r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
-)
-"""What is said of something cited, behind its citation and before the next thing."""
-_CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
-_NONE_THERE = re.compile(r"\b(?:none|keiner|keins|keines)\b", re.IGNORECASE)
-_ONLY = re.compile(
-    r"\b(?:no|kein\w*) ([\w-]+) (?:other than|except(?: for)?|apart from|außer)\b", re.IGNORECASE
-)
-_CAUSE = re.compile(
-    r"\b(?:due to|because of|caused by|as a result of|secondary to|aufgrund (?:von|einer|eines)|infolge"
-    r"|bedingt durch|verursacht durch) (?P<of>[^.,;:()]+)",
-    re.IGNORECASE,
-)
-_URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
-_PREDICATE = re.compile(
-    r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
-)
-"""How what is said of several cited things in a row begins."""
-_COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
-_PRONOUN = re.compile(
-    r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
-    r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist|sind|war|waren|hat)\b))\b",
-    re.IGNORECASE,
-)
-_THESE = re.compile(r"\b(?:these|those|diese[rn]?)\s+$", re.IGNORECASE)
-_ON_NEITHER = re.compile(
-    r"\b(is|are|was|were) (\w+ (?:on|in)) neither(?= (?:film|image|radiograph|study|one)\b)", re.I
-)
-_SAFE = re.compile(
-    r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich|kontraindiziert)\b"
-    r"|\b(?:can|may) (?:be \w+ safely|safely be)\b",
-    re.IGNORECASE,
-)
-_NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
-"""Words before one for an image of which the sentence does not speak."""
-_ALLERGY = re.compile(r"\b(\w{5,}?)(allergie\w*)\b", re.IGNORECASE)
-_THE = re.compile(
-    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
-)
-_THIS = re.compile(
-    r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I
-)
-_ADVICE = re.compile(
-    r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
-)
-_SIGN = re.compile(
-    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)"
-    r"|hints? at|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf"
-    r"|zeichen (?:von|einer|eines|für)|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
-    re.IGNORECASE,
-)
-"""Words by which a sentence tells what images show, whatever it is."""
-_REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
-_DOUBT = re.compile(
-    r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
-    r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
-    re.IGNORECASE,
-)
-_TRUSTED = re.compile(
-    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
-    re.IGNORECASE,
-)
-_GENERAL = re.compile(
-    r"\b(?:(?:is|are) (?:a|an|when|defined|called|termed|caused)|refers? to|means|usually|"
-    r"typically|generally|commonly|often|in adults|in general|by definition)\b",
-    re.IGNORECASE,
-)
-_HERE = re.compile(
-    r"\b(?:this|these|that|here|there|it|he|she|his|her|your|we|I|our|patient\w*|shows?|seen|visible|"
-    r"noted|evident|present|left|right|upper|lower|possib\w+|concern\w*|suspect\w*|likely|findings?|"
-    r"mild|moderate|severe|small|large|the (?:image|film|scan|radiograph|picture|study|ratio)|"
-    r"(?<!of )the (?:heart|lungs?|cardiac))\b",
-    re.IGNORECASE,
-)
-"""Words of sentences that speak of an image, whatever they say of all (`_GENERAL`)."""
 _FAILED = re.compile(r"\b(?:fail\w*|not|n't|error|unable|would|could|should|if)\b", re.IGNORECASE)
 _I = r"\b(?:I|we|I've|we've|I have|we have|ich habe)\b(?:\s+(?:also|now|just|already|then|first))*"
 _BE = r"\b(?:was|were|has been|have been|is|are|wurde|wurden)\s+(?:now\s+|already\s+)?"
@@ -369,7 +270,8 @@ _DEEDS = (
 _OF_PATIENT = re.compile(r"prescribed|ordered|scheduled|booked", re.IGNORECASE)
 _SAVED = r"saved|stored|exported|gespeichert|exportiert"
 _DEED = re.compile(
-    rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE}(?!(?<=(?:are|.is) )stored))(?:(?P<deed>{_DEEDS})|(?P<saved>{_SAVED}))(?!\w)",
+    rf"(?:{_I}[^.,;]{{0,60}}?\s|{_BE}(?!(?<=(?:are|.is) )stored))(?:(?P<deed>{_DEEDS})"
+    rf"|(?P<saved>{_SAVED}))(?!\w)",
     re.IGNORECASE,
 )
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
@@ -473,10 +375,10 @@ class Claims:
             if all(map(_REFERENCE.fullmatch, text[part].strip().split("\n"))):
                 continue
             named = max(self._images_named(text[part]), default=None)
-            if _COMPARES.fullmatch(text[part]):
+            if COMPARES.fullmatch(text[part]):
                 named = None  # a heading that names no image
             if _HEADING.fullmatch(text[part].strip()):
-                goes_on_so = _PRONOUN.match(text[part]) and self._spoken  # "It says:"
+                goes_on_so = PRONOUN.match(text[part]) and self._spoken  # "It says:"
                 self._headed = named[1] if named else bool(goes_on_so)
                 self._carried = False
             elif named:
@@ -546,8 +448,8 @@ class Claims:
         formulas = [one.span() for one in re.finditer(FORMULA, code)]
         plain, places = _bare(_without_constants(code, formulas), sentence)
         parts = self._parts(sentence, every)
-        general = not parts[0].ids and bool(_GENERAL.search(plain)) and not _HERE.search(plain)
-        general &= not ((this := _THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
+        general = not parts[0].ids and bool(GENERAL.search(plain)) and not HERE.search(plain)
+        general &= not ((this := THE.match(plain)) and findings_in(this[1]))  # "the tumour is a"
         figures = _blanked(_blanked(plain, _DATE.finditer(plain)), _ITEM.finditer(plain))
         for pattern in (_BRACKETS, _ORDINAL, _DAY_ONLY):
             figures = _blanked(figures, pattern.finditer(figures))
@@ -567,7 +469,7 @@ class Claims:
                 named = max(self._images_named(plain[: one.start()]), default=(0, False))
                 why = "" if named[1] else why
             ids = [key for each in parts for key in each.ids]
-            if _THESE.search(counts[: one.start()]):
+            if THESE.search(counts[: one.start()]):
                 ids = ids or self._cited
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
             if why.startswith("not in result") and (items := self._items_of_part(part)):
@@ -587,9 +489,9 @@ class Claims:
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
         ids = [key for part in parts for key in part.ids]
-        self._cited = ids if ids or not _PRONOUN.match(plain) else self._cited
+        self._cited = ids if ids or not PRONOUN.match(plain) else self._cited
         last_end = max((one.end() for one in citations(sentence, self._items)), default=0)
-        shares = bool(last_end) and _PREDICATE.match(every, last_end)
+        shares = bool(last_end) and PREDICATE.match(every, last_end)
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
         cited_so_far = set[int]()
@@ -641,10 +543,10 @@ class Claims:
         A finding in it may rest on what was cited `before`: "this tumour". `around` is the rest of
         the sentence.
         """
-        words = _ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
-        words = _ONLY.sub(r"only \1", _URL_BEHIND.sub(" ", words))
-        words = _ON_NEITHER.sub(r"\1 not \2 either", words)
-        it = not part.ids and self._cited and _PRONOUN.match(words)
+        words = ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
+        words = ONLY.sub(r"only \1", URL_BEHIND.sub(" ", words))
+        words = ON_NEITHER.sub(r"\1 not \2 either", words)
+        it = not part.ids and self._cited and PRONOUN.match(words)
         if it and (against := self._other_side(words)):
             yield against
             return
@@ -672,7 +574,7 @@ class Claims:
 
     def _is_said_of(self, places: Sequence[int], words: str) -> bool:
         """Return whether each finding of words stands in a clause with a figure at these places."""
-        cuts = [0, *(one.end() for one in _CLAUSES.finditer(words)), len(words) + 1]
+        cuts = [0, *(one.end() for one in CLAUSES.finditer(words)), len(words) + 1]
 
         def clause(place: int) -> int:
             return next(i for i, end in enumerate(cuts[1:]) if place < end)
@@ -701,14 +603,14 @@ class Claims:
         """
         sure = asserts(" ".join(words.replace("*", " ").split()))
         yield from (why for why in told if why != self._unsupported() or sure > _TALK)
-        if not told and _SAFE.search(words) and not _DECLINED.search(words):
+        if not told and SAFE.search(words) and not DECLINED.search(words):
             yield self._unsupported()
             return
         if (
             told
             or sure < _CLAIM
             or not self._results
-            or any(one.search(words) for one in (_DECLINED, _NOT_GIVEN, _NOT_MENTIONED, _NOT_DONE))
+            or any(one.search(words) for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE))
             or findings_in(words)
         ):
             return
@@ -728,7 +630,7 @@ class Claims:
         at = 0
         for found in citations(sentence, self._items):
             ids = [one["id"] for one in numbers_in(found[0])]
-            tail = _OWN_PREDICATE.match(every, at, found.start())
+            tail = OWN_PREDICATE.match(every, at, found.start())
             if parts and tail and re.search(r"\w", every[tail.end() : found.start()]):
                 parts[-1].stop = at = tail.end()  # "creatinine [7.1] is high, potassium [7.4] ..."
             if parts and not re.search(r"\w", every[at : found.start()]):
@@ -762,7 +664,7 @@ class Claims:
                     yield f"result {number} is of the image that is asked about"
             return
         own = sentence[part.start : part.stop]
-        if not self._elsewhere or self._quoted(part, sentence) or _DECLINED.search(own):
+        if not self._elsewhere or self._quoted(part, sentence) or DECLINED.search(own):
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
@@ -773,7 +675,7 @@ class Claims:
         ):
             return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
         named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
-        goes_on = self._spoken and _PRONOUN.match(sentence)
+        goes_on = self._spoken and PRONOUN.match(sentence)
         earlier = max(named)[1] if named else self._headed or bool(goes_on) or None
         for number in part.known:
             if number in self._elsewhere:
@@ -792,7 +694,7 @@ class Claims:
         patterns = ((EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         for pattern, other in patterns:
             for one in pattern.finditer(text):
-                if not _NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
+                if not NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
                     yield one.start(), other
         for place, time in _times_in(text):
             if (time in self._their_times) != (time in self._our_times):
@@ -874,14 +776,14 @@ class Claims:
         self, words: str, part: _Part, items: Mapping[str, str], around: tuple[str, str]
     ) -> str:
         """Return what results say against words: the cited ones, or else all of them."""
-        if not self._results or _NOT_DONE.search(words) or self._lacks(words, part):
+        if not self._results or NOT_DONE.search(words) or self._lacks(words, part):
             return ""
         if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:
             return ""  # "it is new, since the prior's report denied it [8.1]"
         if items:
             number = int(next(iter(items)).partition(".")[0])
             own = Facts(tuple(item_facts([*items.values()])))
-            if _NONE_THERE.search(words) and all(fact.denied for fact in own.said):
+            if NONE_THERE.search(words) and all(fact.denied for fact in own.said):
                 return ""
             why = contradiction(
                 words, [(number, own)], cited=True, presence=partial(_presence, *around)
@@ -889,12 +791,12 @@ class Claims:
             # Which item it is comes before what it says.
             if why := (self._wrong_item(words, items) or why or _of_other_side(words, items)):
                 return why
-        if not part.known and _DECLINED.search(words):
+        if not part.known and DECLINED.search(words):
             return ""
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
-        if not part.known and _NOT_MENTIONED.search(words):
-            if max(self._images_named(words), default=(0, False))[1]:
-                numbers = [*self._elsewhere]
+        earlier = max(self._images_named(words), default=(0, False))[1]
+        if not part.known and earlier and NOT_MENTIONED.search(words):
+            numbers = [*self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
         if not part.known and (why := normal_against(words, facts)):
             return why
@@ -903,13 +805,15 @@ class Claims:
         )
 
     def _lacks(self, words: str, part: _Part) -> bool:
-        """Return whether words tell what results do not give, and the cited items do not give it."""
-        found = _NOT_GIVEN.search(words)
+        """Return whether words tell what results do not give, as the cited items do not."""
+        found = NOT_GIVEN.search(words)
         if found is None:
             return False
         what = next(filter(None, found.groups())).casefold()
-        fields = _FIELDS.get(what[:4], what[:4])
-        return not any(re.search(rf"\b{fields}\b", text) for text in self._items_of_part(part).values())
+        fields = FIELDS.get(what[:4], what[:4])
+        return not any(
+            re.search(rf"\b{fields}\b", text) for text in self._items_of_part(part).values()
+        )
 
     def _wrong_item(self, words: str, items: Mapping[str, str]) -> str:
         """Return what the cited items are, if a sentence tells another one of their result instead.
@@ -927,7 +831,7 @@ class Claims:
         own, other = organs_in(" . ".join(items.values())), organs_in(words)
         shown = subjects_in(words, _statement_words(self._plans))
         number = int(key.partition(".")[0])
-        doubtful = _DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
+        doubtful = DOUBT.search(words) or any(self._by_tool(number, one) for one in shown)
         if not re.search(r"\d", words) and doubtful:
             return ""  # a judgement, that rests on the number
         elsewhere = len(other) == 1 and bool(own) and own.isdisjoint(other)
@@ -949,10 +853,10 @@ class Claims:
         counted = all(" count " in text for text in items.values())
         known_words = None if counted else _statement_words(self._plans)
         dates, days = set(_dates(words)), [{*_dates(text)} for text in items.values()]
-        if dates and days and all(days) and dates.isdisjoint(set().union(*days)) and dates <= self._dates:
-            if not _PICTURES.search(words):
-                key, text = next(iter(items.items()))
-                return f"{key} is {text}"
+        other = dates <= self._dates and dates.isdisjoint(set().union(*days))
+        if dates and days and all(days) and other and not _PICTURES.search(words):
+            key, text = next(iter(items.items()))
+            return f"{key} is {text}"
         undated = _blanked(_without_dates(words), _DATE_IN_WORDS.finditer(words))
         figures = in_digits(undated, known_words)
         figures = _blanked(figures, _ITEM.finditer(figures))
@@ -1138,10 +1042,14 @@ class Claims:
         before: Collection[int],
         items: Mapping[str, str],
     ) -> Iterator[str]:
-        words = _REQUEST.sub("", words)
-        if _DECLINED.search(words) or _NOT_DONE.search(words) or not (self._results or self._director.intent.scene.images):
+        words = REQUEST.sub("", words)
+        if (
+            DECLINED.search(words)
+            or NOT_DONE.search(words)
+            or not (self._results or self._director.intent.scene.images)
+        ):
             return
-        if _TRUSTED.search(words):
+        if TRUSTED.search(words):
             yield from (
                 f"result {number} is marked unreliable"
                 for number in cited
@@ -1152,14 +1060,14 @@ class Claims:
             statement = self._plans.statements[int(index)]
             numbers = before or self._spoken_of(words)
             shown = [number for number in numbers if self._shows(number, index)]
-            if not shown and (_NOT_GIVEN.search(words) or _NOT_MENTIONED.search(words)):
+            if not shown and (NOT_GIVEN.search(words) or NOT_MENTIONED.search(words)):
                 continue
             doubts = [_doubt(self._results[number]) for number in shown]
             if not shown and cited:
                 yield f"result {_listed(cited)} {_CANNOT}"
             elif not shown:
                 yield self._unsupported()
-            elif statement.is_judgement and all(doubts) and not _DOUBT.search(words):
+            elif statement.is_judgement and all(doubts) and not DOUBT.search(words):
                 yield f"result {shown[0]} {doubts[0]}"
         against = dict(self._against(words, cited or self._results))
         said = [f"result {number} says {why}" for number, why in against.items() if why]
@@ -1168,7 +1076,7 @@ class Claims:
 
     def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
-        if cause := _CAUSE.search(words):
+        if cause := CAUSE.search(words):
             told = words_in(cause["of"])
             facts = (self._facts(number).said for number in self._results)
             if told and not any(told & fact.words for one in facts for fact in one):
@@ -1185,14 +1093,14 @@ class Claims:
         numbers = before or self._spoken_of(words)
         for place, key in named.items():
             # "The tumour" may be one of another result.
-            told = self._results if _THIS.search(words[:place]) else numbers
+            told = self._results if THIS.search(words[:place]) else numbers
             known = any(self._speaks_of(number, key, words) for number in told)
             if place in by_pack or known or (cited and is_generic(key)):
                 continue
-            if _NOT_MENTIONED.search(words) or _NOT_GIVEN.search(words):
+            if NOT_MENTIONED.search(words) or NOT_GIVEN.search(words):
                 continue
             around = re.split(r"[,;:]", words[:place])[-1] + re.split(r"[,;:]", words[place:])[0]
-            if cited and _ADVICE.search(around):
+            if cited and ADVICE.search(around):
                 continue
             yield f"result {_listed(cited)} {_CANNOT}" if cited else self._unsupported()
             return
@@ -1200,7 +1108,7 @@ class Claims:
             organs = organs_in(words)
             if organs and not any(organs & self._concepts(number) for number in numbers):
                 yield self._unsupported()
-        elif not cited and (sign := _SIGN.search(words)):
+        elif not cited and (sign := SIGN.search(words)):
             told = words_in(sign["of"])
             facts = (self._facts(number).said for number in self._results)
             if told and not any(told & fact.words for one in facts for fact in one):

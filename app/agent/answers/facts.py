@@ -175,13 +175,15 @@ _IS_THERE = re.compile(
     re.IGNORECASE,
 )
 _SHARE = re.compile(
-    r"(?<!not )(?<!nicht )(?<![\d.,])(?P<part>\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den|die|der|insgesamt))*\s+(?P<whole>\d+)\b"
+    r"(?<!not )(?<!nicht )(?<![\d.,])(?P<part>\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den"
+    r"|die|der|insgesamt))*\s+(?P<whole>\d+)\b"
     r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|positive|markiert|auffällig|gefunden|über))"
     r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
     re.IGNORECASE,
 )
 _SHARE_BEFORE = re.compile(
-    r"\b(?:out of|of|von)(?:\s+(?:the|all|den))*\s+(?P<whole>\d+)\s+(?:labels?|findings?|befunden?|scores?)\b"
+    r"\b(?:out of|of|von)(?:\s+(?:the|all|den))*\s+(?P<whole>\d+)\s+(?:labels?|findings?"
+    r"|befunden?|scores?)\b"
     r"[^.;\d]{0,20}?(?P<part>\d+)\s+(?:is|are|was|were|ist|sind|wurden?)\s+(?:flagged|found|positive|markiert|auffällig)",
     re.IGNORECASE,
 )

@@ -18,7 +18,6 @@ from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from text_to_num import alpha2digit
 
 from app.paths import resources_dir
 from app.tools.finding_names import HERE, SELECTED, is_near, known_words, side_of, words_of
@@ -27,11 +26,10 @@ from app.tools.text_classifier import folded, is_number, tokens
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
 from app.tools.viewer.intents import NONE, Guess
+from app.tools.viewer.spoken import NUMBERS, corrected, in_digits, number_of, plain
 
 _LONGEST = 240
 """Characters of the longest text that is read; nobody gives longer commands."""
-_LARGEST_WORD = 12
-"""The largest number that alone is read as a word: "the one on the right" has none."""
 _LIKELY_OF_NEW_WORDS, _SURE_OF_NEW_WORDS = 0.7, 0.95
 _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """Least probability of a learned reading that comes before all others, of one that counts where
@@ -41,9 +39,11 @@ _GERMAN_WORDS = re.compile(
 )
 
 _COURTESY = r"""
-    hey|hi|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops|ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
+    hey|hi|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
+    |ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
-    |can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope|gleich|quickly|maybe just
+    |can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope|gleich|quickly
+    |maybe just
     |i only need|i just need|go ahead and|can you|you can|you may|could you|would you
     |will you|can we|could we
     |can i (?:see|have|get)
@@ -86,9 +86,6 @@ _AND = re.compile(
     r"\s*(?:,(?!\d)\s*(?:and|und|but|aber)?\b|(?<!\d),|\b(?:and|und|but|aber)\b|&|\+(?!\d))"
     r"(?: zwar\b)?\s*"
 )
-_MINUS = re.compile(
-    r"\b(?:minus|negative?) (?=\d+(?!\d| ?(?:slices?|images?|schicht|bild)))", re.IGNORECASE
-)
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
@@ -103,12 +100,17 @@ _DECIDING = ("accept", "reject", "propose", "delete")
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da|wegen)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
 _OF_SPEAKER = re.compile(
-    r"(?:(?:because|since|weil|as|da|sorry|oops) )?(?:i'?ll|i will|i'?m|i am|i was|i (?:just )?(?:can'?t|cannot|want|need) (?:to )?(?:see|look|check)"
-    r"|(?:i )?can'?t see|i'?ve|i have|i think|ich (?:will|bin|war|seh\w*|glaube|mach\w*|setz\w*|such\w*)|da bin ich"
-    r"|leave everything else|der rest bleibt|das ist mir)\b(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
+    r"(?:(?:because|since|weil|as|da|sorry|oops) )?(?:i'?ll|i will|i'?m|i am|i was"
+    r"|i (?:just )?(?:can'?t|cannot|want|need) (?:to )?(?:see|look|check)"
+    r"|(?:i )?can'?t see|i'?ve|i have|i think|ich (?:will|bin|war|seh\w*|glaube|mach\w*|setz\w*"
+    r"|such\w*)|da bin ich"
+    r"|leave everything else|der rest bleibt|das ist mir)\b(?!.*\b(?:selected|ausgewaehlt"
+    r"|markiert|clicked|angeklickt)\b)"
 )
 """Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
-_ASKS = re.compile(r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I)
+_ASKS = re.compile(
+    r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I
+)
 _POLITE = re.compile(r"(?:can|could|would|will|kann|kannst|koenn|wuerde)")
 _ASKS_WHICH = re.compile(
     r"(?:(?:on|in|auf) )?(?:which|what|welche[rms]?) (?:slice|image|frame|schicht|bild)\b"
@@ -145,7 +147,8 @@ _REASON = re.compile(
 )
 """Words after a command that say why: "reject the nodule because it's a nipple"."""
 _NAMED = re.compile(
-    r"\b(?:(?:left|right|linken?|rechten?|linker|rechter|links|rechts)(?:[- ]?(?:sided|seitige\w*))? )?[a-z]{3,}\b"
+    r"\b(?:(?:left|right|linken?|rechten?|linker|rechter|links|rechts)(?:[- ]?(?:sided"
+    r"|seitige\w*))? )?[a-z]{3,}\b"
 )
 _OF_SHOWN = re.compile(
     r"(?:this|that|it|das|es|dies\w*)(?:'s| (?:is|isn't|looks|seems|was|ist|sieht|scheint|war))\b"
@@ -165,8 +168,10 @@ _DENIES_TAKING_AWAY = re.compile(
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
 )
 _NEEDED = {
-    "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger|side|upright|upside|kopf",
-    "flip_": r"flip|mirror|spieg|revers|swap|vertausch|tausch|upside|kopf|wrong way|seitenverkehrt|falsch\w* herum",
+    "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger"
+    r"|side|upright|upside|kopf",
+    "flip_": r"flip|mirror|spieg|revers|swap|vertausch|tausch|upside|kopf|wrong way"
+    r"|seitenverkehrt|falsch\w* herum",
 }
 """Words without one of which nobody asks for the commands that begin so."""
 _LOST_OR_SENT = frozenset(
@@ -208,104 +213,12 @@ _BOTH = re.compile(rf"{_EACH}(?= |$)")
 _FOLDED = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "’": "'", "‘": "'", "\u2013": "-", "\u2212": "-"}
 )
-_ENGLISH = [
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-_GERMAN = [
-    "eins",
-    "zwei",
-    "drei",
-    "vier",
-    "fuenf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-    "elf",
-    "zwoelf",
-]
-_NUMBERS = {
-    **{word: place for words in (_ENGLISH, _GERMAN) for place, word in enumerate(words, 1)},
-    **dict.fromkeys(("a", "an", "ein", "eine", "einen"), 1),
-    **dict.fromkeys(("another", "weiteren", "weiterer", "weiteres"), 1),
-    "couple": 2,
-    "paar": 2,
-    "dozen": 12,
-}
-_ONES = "|".join(
-    word.replace("ue", "(?:ue|ü)").replace("oe", "(?:oe|ö)") for word in (*_ENGLISH, *_GERMAN)
-)
-_PLACE_IN_WORDS = re.compile(
-    r"\b(slice|image|frame|picture|schicht|bild|nummer|number) "
-    rf"({_ONES})(?!\w)",
-    re.IGNORECASE,
-)
-"""The place of an image in words: "slice twelve"; larger numbers are digits by then."""
-_CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
-"""As in "den Rundherd kannst du verwerfen"."""
-_PLANE_IN = re.compile(
-    r"\b((?:[ck]oronal|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
-    r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?(?:[^\W\d_]+ ?(?:win\w*|fenster)|bones?|lungs?)\b)",
-    re.IGNORECASE,
-)
-"""As in "coronal in the bone window", which are two commands."""
-_HALF = {"eineinhalb": "1.5", "anderthalb": "1.5", "zweieinhalb": "2.5", "oneandahalf": "1.5"}
-_HALVES = re.compile(r"\b(?:eineinhalb|anderthalb|zweieinhalb|one and a half)\b", re.IGNORECASE)
-_SPOKEN_PAIR = re.compile(
-    r"(?P<said>\b(?:level|cent(?:er|re)|width|[lwc])(?: of| to| at)?(?: minus| -)? )(?P<hundreds>\d{1,2}) "
-    r"(?P<tens>\d\d)\b(?! ?(?:mm|cm))",
-    re.IGNORECASE,
-)
-"""A number as "five fifty", which is 550."""
-_TO_VIEWPORT = re.compile(
-    r"^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?:one|image|film|viewport|study) on the"
-    r" (?P<side>left|right) and (?P<does>[^,;.]+?)[ .!]*$"
-    r"|^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?P<other>left|right) (?:one|image|film|viewport|study) and"
-    r" (?P<to>[^,;.]+?)[ .!]*$",
-    re.IGNORECASE,
-)
-_CORRECTS = re.compile(
-    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|oh no|no,? i mean|i mean|make that|or rather"
-    r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch|besser gesagt)\b[ ,:]*(?P<tail>.+)",
-    re.IGNORECASE,
-)
-_THE_TOOL = re.compile(
-    r"[ ,;.]+(?:and )?(?:please )?(?:give|hand|get) me the tool\b|[ ,;.]+(?:und )?gib mir (?:bitte )?das werkzeug\b",
-    re.IGNORECASE,
-)
-_ALL_ELSE = re.compile(
-    r"[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else|the rest)(?: (?:alone|as it is|as is))?"
-    r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
-    re.IGNORECASE,
-)
-_SO = re.compile(r",? so (?=(?:please )?(?:accept|reject|hide|delete|close)\b)", re.IGNORECASE)
-_NOT_NEEDED = re.compile(
-    r"^(?:i |we )?(?:don'?t|do not|no longer) need (?P<what>[^,;.]+?)(?: any ?more| now)?[,;.]? (?:so )?(?:please )?close it[ .!]*$",
-    re.IGNORECASE,
-)
-_NICHT_NOETIG = re.compile(
-    r"^(?P<what>[^,;.]+?) brauch\w* (?:ich|wir) (?:jetzt )?nicht mehr,? (?:bitte |kannst du (?:bitte )?|mach \w+ )?"
-    r"(?:schlie(?:ß|ss)en|zu(?:machen)?|weg)[ .!]*$",
-    re.IGNORECASE,
-)
-_SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
-_WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 _THE_REST = re.compile(
-    r"(?:alles (?:andere|uebrige)|(?:den |der )?rest|die anderen|alle anderen|everything else|the (?:rest|others)) (?:bitte )?"
+    r"(?:alles (?:andere|uebrige)|(?:den |der )?rest|die anderen|alle anderen|everything else"
+    r"|the (?:rest|others)) (?:bitte )?"
     r"(?:ausblenden|weg|aus|off|hidden|verstecken|wegblenden)"
-    r"|(?:switch|turn|take) (?:everything else|the rest|the others?|the other (?:overlays|findings|marks|ones)) off"
+    r"|(?:switch|turn|take) (?:everything else|the rest|the others?|the other (?:overlays"
+    r"|findings|marks|ones)) off"
     r"|(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
     r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
@@ -396,7 +309,9 @@ _SELECTED = frozenset(
 )
 
 
-_TWO = frozenset(("those two", "these two", "the two", "two", "both", "beide", "beiden", "die beiden"))
+_TWO = frozenset(
+    ("those two", "these two", "the two", "two", "both", "beide", "beiden", "die beiden")
+)
 _NO_NAMES = frozenset(("all", "masks", "boxes", "measurements", "heatmaps", *SELECTED, *HERE))
 
 
@@ -464,17 +379,10 @@ def read(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
-    for language in ("en", "de"):
-        text = alpha2digit(text, language, _LARGEST_WORD)
+    text = in_digits(text)
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
-    text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
-    text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
-    text = _TO_VIEWPORT.sub(r"\g<does> in the \g<side> viewport", text)
-    text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", _corrected_by_user(text))))
-    text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
-    text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
-    text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {_number(folded(one[2]))}", text)
+    text = plain(_corrected_by_user(text))
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
@@ -499,15 +407,15 @@ def read(text: str) -> Spoken | None:
 
 def _corrected_by_user(text: str) -> str:
     """Return a text as its speaker corrects it: "slice 14, no wait, 15"; decisions stay as said."""
-    found = _CORRECTS.fullmatch(text)
+    found = corrected(text)
     if found is None or re.search(_whole(r"\b(?:<decides>)\b"), folded(text)):
         return text
-    numbers = [*re.finditer(r"\d+", found["head"])]
-    if numbers and re.fullmatch(r"\d+", found["tail"].strip(" .!")):
-        last = numbers[-1]
-        return found["head"][: last.start()] + found["tail"] + found["head"][last.end() :]
-    instead = read(found["tail"])
-    return found["tail"] if instead is not None and instead.calls and not instead.rest else text
+    head, tail = found
+    numbers = [*re.finditer(r"\d+", head)]
+    if numbers and re.fullmatch(r"\d+", tail.strip(" .!")):
+        return head[: numbers[-1].start()] + tail + head[numbers[-1].end() :]
+    instead = read(tail)
+    return tail if instead is not None and instead.calls and not instead.rest else text
 
 
 def _without_the_rest(text: str) -> Spoken | None:
@@ -583,8 +491,6 @@ def _read_towards(text: str) -> Spoken | None:
 
 
 def _read(text: str) -> Spoken | None:
-    text = _NOT_NEEDED.sub(r"close \g<what>", _MINUS.sub("-", text))
-    text = _NICHT_NOETIG.sub(r"schließ \g<what>", text)
     if (bare := _without_remarks(text)) != text:
         found = _read_bare(bare)
         if found is not None and found.sure and found.calls and not found.rest:
@@ -1152,7 +1058,7 @@ def _value(said: Any, found: dict[str, str]) -> Any:
     text = found.get(group, "").strip() if group else ""
     match kind:
         case "int" | "minus":
-            number = int(text) if text.isdigit() else _NUMBERS.get(text, 0 if text else 1)
+            number = int(text) if text.isdigit() else NUMBERS.get(text, 0 if text else 1)
             if not number:
                 raise _NotMeant
             return -number if kind == "minus" else number
@@ -1184,7 +1090,7 @@ def _value(said: Any, found: dict[str, str]) -> Any:
             rows, columns = (found.get(name, "") for name in group.split())
             if not (rows and columns):
                 raise _NotMeant
-            return "x".join(str(_NUMBERS.get(one) or one) for one in (rows, columns))
+            return "x".join(str(NUMBERS.get(one) or one) for one in (rows, columns))
         case "preset":
             if not text:
                 raise _NotMeant
@@ -1221,11 +1127,7 @@ def _points(text: str) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _number(text: str) -> int:
-    """Return a number from 1, in digits or words: "42", "two", "zwei"."""
-    if digits := re.search(r"\d+", text):
-        return int(digits.group())
-    number = max((_NUMBERS.get(word, 0) for word in re.findall("[a-z]+", text)), default=0)
-    if not number:
+    if not (number := number_of(text)):
         raise _NotMeant
     return number
 

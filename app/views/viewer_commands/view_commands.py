@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 _PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
 _THIN = frozenset(("thin", "thinner", "thinnest", "duenn", "duenne", "duennen", "dünne", "dünnen"))
-_SLICES = frozenset(("slice", "slices", "cut", "cuts", "series", "stack", "serie", "schicht", "schichten"))
+_SLICES = frozenset(
+    ("slice", "slices", "cut", "cuts", "series", "stack", "serie", "schicht", "schichten")
+)
 _UPRIGHT = 0.99
 """Cosine of the angle to an axis of the patient within which a plane is called after it."""
 _MARGIN = 0.2
@@ -353,7 +355,9 @@ class ViewCommands:
         else:
             raise ToolRetry(
                 f"there is no layout “{name}”",
-                remedy=", ".join((*LAYOUTS, "maximised", "both", "protocol", "prior", "current", "swap")),
+                remedy=", ".join(
+                    (*LAYOUTS, "maximised", "both", "protocol", "prior", "current", "swap")
+                ),
             )
 
     def _hang_prior(self, what: str) -> None:

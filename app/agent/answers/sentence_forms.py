@@ -1,0 +1,153 @@
+"""Forms of sentences: what they decline, lack, refer to, or tell of several things at once.
+
+Patterns for the check of a model's text (`claims`), in English and German.
+"""
+
+from __future__ import annotations
+
+import re
+
+DECLINED = re.compile(
+    r"\?\W*$|\bwhether\b|\b(?:to|for) (?:rul(?:e|ing) out|exclud(?:e|ing)|look(?:ing)? for)\b"
+    r"|\bzum Ausschluss\b"
+    r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
+    r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
+    r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|(?:aus|ver|ab)?gemessen|bewertet)"
+    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
+    r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
+    r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
+    r"|\bno (?:[\w-]+ ){0,2}(?:score|value|measurement|figure)"
+    r" (?:is |was )?(?:available|given|for)\b"
+    r"|\bkeine? (?:[\w-]+ ){0,2}[\w-]*(?:score|wert|messung) (?:vor|verfügbar|angegeben|für)\b"
+    r"|\b(?:says?|said|states?|sagt|steht) (?:nothing|nichts) (?:about|on|of|zu|über)\b"
+    r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
+    r"|\bob\b|\bkann ich nicht\b"
+    r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
+    r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
+    r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
+    re.IGNORECASE,
+)
+NOT_GIVEN = re.compile(
+    r"\b(?:ha(?:s|ve|d)|g[ai]ves?|stat(?:es?|ed)|contain(?:s|ed)?|return(?:s|ed)?|list(?:s|ed)?|carr(?:y|ies)"
+    r"|records?|names?|holds?|there (?:is|are|was)) no (?:[\w-]+ ){0,3}(?P<what>scores?|values?"
+    r"|sides?|dates?"
+    r"|labels?|entry|entries|results?|measurements?|figures?|box(?:es)?|statements?|mention)\b"
+    r"|\bno (?:[\w-]+ ){0,2}(?P<of>scores?|values?|sides?|dates?|entry|entries|measurements?"
+    r"|figures?) (?:is|are|was"
+    r"|were|has been|have been) (?:given|returned|stated|listed|recorded|available)\b"
+    r"|\b(?:hat|haben|gibt|nennt|enthält|liefert|führt|liegt|liegen"
+    r"|steht)\b(?: [\w-]+){0,4} keine?[nms]?"
+    r" (?:[\w-]+ ){0,2}(?P<was>scores?|werte?|seiten?|datum|labels?|einträge?|ergebnisse?"
+    r"|messung(?:en)?"
+    r"|angaben?|kasten)\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell what a result does not give."""
+FIELDS = {
+    **dict.fromkeys(("side", "seit"), "left|right"),
+    **dict.fromkeys(("date", "datu"), "date"),
+    **dict.fromkeys(("scor",), "score"),
+    **dict.fromkeys(("valu", "wert", "figu", "meas", "mess"), "value|score|area"),
+    **dict.fromkeys(("box", "boxe", "kast"), "box"),
+}
+"""What an item has that gives these, by how their names begin; else "entry" and the like."""
+NOT_MENTIONED = re.compile(
+    r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
+    r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided"
+    r"|mentioned|covered)\b"
+    r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included"
+    r"|provided|mentioned)\b"
+    r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b"
+    r"|\bfehlen mir\b"
+    r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b"
+    r"|\b(?:erwähnt|nennt"
+    r"|enthält)\b[^.;]{0,60} nicht\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that tell of what a result says nothing."""
+NOT_DONE = re.compile(
+    r"\b(?:I|we) (?:have not|haven['’]t|did not|didn['’]t|could not|couldn['’]t|cannot"
+    r"|can['’]t) (?:yet )?"
+    r"(?:search|look|check|assess|measure|compare|examine|evaluate|tell|say)\w*\b"
+    r"|\bhabe ich\b[^.;]{0,60}"
+    r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
+    re.IGNORECASE,
+)
+OWN_PREDICATE = re.compile(
+    r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
+)
+"""What is said of something cited, behind its citation and before the next thing."""
+CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
+NONE_THERE = re.compile(r"\b(?:none|keiner|keins|keines)\b", re.IGNORECASE)
+ONLY = re.compile(
+    r"\b(?:no|kein\w*) ([\w-]+) (?:other than|except(?: for)?|apart from|außer)\b", re.IGNORECASE
+)
+CAUSE = re.compile(
+    r"\b(?:due to|because of|caused by|as a result of|secondary to|aufgrund (?:von|einer|eines)"
+    r"|infolge"
+    r"|bedingt durch|verursacht durch) (?P<of>[^.,;:()]+)",
+    re.IGNORECASE,
+)
+URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
+PREDICATE = re.compile(
+    r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
+)
+"""How what is said of several cited things in a row begins."""
+COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
+PRONOUN = re.compile(
+    r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
+    r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist"
+    r"|sind|war|waren|hat)\b))\b",
+    re.IGNORECASE,
+)
+THESE = re.compile(r"\b(?:these|those|diese[rn]?)\s+$", re.IGNORECASE)
+ON_NEITHER = re.compile(
+    r"\b(is|are|was|were) (\w+ (?:on|in)) neither(?= (?:film|image|radiograph|study|one)\b)", re.I
+)
+SAFE = re.compile(
+    r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich|kontraindiziert)\b"
+    r"|\b(?:can|may) (?:be \w+ safely|safely be)\b",
+    re.IGNORECASE,
+)
+NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+"""Words before one for an image of which the sentence does not speak."""
+ALLERGY = re.compile(r"\b(\w{5,}?)(allergie\w*)\b", re.IGNORECASE)
+THE = re.compile(
+    r"\W*(?:the|der|die|das)((?: [^\W\d_]+){1,2}) (?:is|are|ist|sind)\b", re.IGNORECASE
+)
+THIS = re.compile(
+    r"\b(?:the|this|that|these|its|der|die|das|dem|den|des|diese\w*)(?: \w+)? $", re.I
+)
+ADVICE = re.compile(
+    r"\b(?:should|must|needs? to|recommend\w*|consider\w*|soll\w*|muss|müssen|empf\w+)\b", re.I
+)
+SIGN = re.compile(
+    r"\b(?:(?:signs?|evidence|features|picture) of|suggest(?:s|ive of)|indicat(?:es|ive of)"
+    r"|hints? at|(?:consistent|compatible) with|in keeping with|suspicious for|hinweise? auf"
+    r"|zeichen (?:von|einer|eines|für)|spr(?:icht|echen) für|vereinbar mit) (?P<of>[^.,;:]+)",
+    re.IGNORECASE,
+)
+"""Words by which a sentence tells what images show, whatever it is."""
+REQUEST = re.compile(r"[;,]\s*(?:please|bitte)\b.*", re.IGNORECASE | re.DOTALL)
+DOUBT = re.compile(
+    r"cannot|can't|not (?:be )?(?:decid|reliab)|unreliab|uncertain|unclear|borderline|too near"
+    r"|too close|undecided|doubt|can neither|(?:does|do) not (?:\w+ ){0,3}(?:mean|prove|show)",
+    re.IGNORECASE,
+)
+TRUSTED = re.compile(
+    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
+    re.IGNORECASE,
+)
+GENERAL = re.compile(
+    r"\b(?:(?:is|are) (?:a|an|when|defined|called|termed|caused)|refers? to|means|usually|"
+    r"typically|generally|commonly|often|in adults|in general|by definition)\b",
+    re.IGNORECASE,
+)
+HERE = re.compile(
+    r"\b(?:this|these|that|here|there|it|he|she|his|her|your|we|I|our|patient\w*|shows?|seen|visible|"
+    r"noted|evident|present|left|right|upper|lower|possib\w+|concern\w*|suspect\w*|likely|findings?|"
+    r"mild|moderate|severe|small|large|the (?:image|film|scan|radiograph|picture|study|ratio)|"
+    r"(?<!of )the (?:heart|lungs?|cardiac))\b",
+    re.IGNORECASE,
+)
+"""Words of sentences that speak of an image, whatever they say of all (`GENERAL`)."""

@@ -1,0 +1,158 @@
+"""Brings a command as it is said into the words that the patterns know.
+
+Spoken numbers become digits, a speaker's own correction is carried out, and what says nothing of
+what to do is left out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from text_to_num import alpha2digit
+
+from app.tools.text_classifier import folded
+
+_LARGEST_WORD = 12
+"""The largest number that alone is read as a word: "the one on the right" has none."""
+_ENGLISH = [
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
+_GERMAN = [
+    "eins",
+    "zwei",
+    "drei",
+    "vier",
+    "fuenf",
+    "sechs",
+    "sieben",
+    "acht",
+    "neun",
+    "zehn",
+    "elf",
+    "zwoelf",
+]
+NUMBERS = {
+    **{word: place for words in (_ENGLISH, _GERMAN) for place, word in enumerate(words, 1)},
+    **dict.fromkeys(("a", "an", "ein", "eine", "einen"), 1),
+    **dict.fromkeys(("another", "weiteren", "weiterer", "weiteres"), 1),
+    "couple": 2,
+    "paar": 2,
+    "dozen": 12,
+}
+_MINUS = re.compile(
+    r"\b(?:minus|negative?) (?=\d+(?!\d| ?(?:slices?|images?|schicht|bild)))", re.IGNORECASE
+)
+_ONES = "|".join(
+    word.replace("ue", "(?:ue|ü)").replace("oe", "(?:oe|ö)") for word in (*_ENGLISH, *_GERMAN)
+)
+_PLACE_IN_WORDS = re.compile(
+    r"\b(slice|image|frame|picture|schicht|bild|nummer|number) "
+    rf"({_ONES})(?!\w)",
+    re.IGNORECASE,
+)
+"""The place of an image in words: "slice twelve"; larger numbers are digits by then."""
+_CAN_YOU = re.compile(r"(?<=\w )(?:kannst|könntest|koenntest) du (?!.*\?)", re.IGNORECASE)
+"""As in "den Rundherd kannst du verwerfen"."""
+_PLANE_IN = re.compile(
+    r"\b((?:[ck]oronal|sagit+al|axial)\w*(?: (?:plane|view|ebene|ansicht))?)"
+    r" (?:on|in|with|at|im|mit) (?=(?:the |dem |a )?(?:[^\W\d_]+ ?(?:win\w*|fenster)|bones?"
+    r"|lungs?)\b)",
+    re.IGNORECASE,
+)
+"""As in "coronal in the bone window", which are two commands."""
+_HALF = {"eineinhalb": "1.5", "anderthalb": "1.5", "zweieinhalb": "2.5", "oneandahalf": "1.5"}
+_HALVES = re.compile(r"\b(?:eineinhalb|anderthalb|zweieinhalb|one and a half)\b", re.IGNORECASE)
+_SPOKEN_PAIR = re.compile(
+    r"(?P<said>\b(?:level|cent(?:er|re)|width|[lwc])(?: of| to| at)?(?: minus"
+    r"| -)? )(?P<hundreds>\d{1,2}) "
+    r"(?P<tens>\d\d)\b(?! ?(?:mm|cm))",
+    re.IGNORECASE,
+)
+"""A number as "five fifty", which is 550."""
+_TO_VIEWPORT = re.compile(
+    r"^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?:one|image|film|viewport"
+    r"|study) on the"
+    r" (?P<side>left|right) and (?P<does>[^,;.]+?)[ .!]*$"
+    r"|^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?P<other>left"
+    r"|right) (?:one|image|film|viewport|study) and"
+    r" (?P<to>[^,;.]+?)[ .!]*$",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(
+    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|oh no|no,? i mean|i mean|make that|or rather"
+    r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
+    r"|besser gesagt)\b[ ,:]*(?P<tail>.+)",
+    re.IGNORECASE,
+)
+_THE_TOOL = re.compile(
+    r"[ ,;.]+(?:and )?(?:please )?(?:give|hand|get) me the tool\b"
+    r"|[ ,;.]+(?:und )?gib mir (?:bitte )?das werkzeug\b",
+    re.IGNORECASE,
+)
+_ALL_ELSE = re.compile(
+    r"[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
+    r"|the rest)(?: (?:alone|as it is|as is))?"
+    r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
+    re.IGNORECASE,
+)
+_SO = re.compile(r",? so (?=(?:please )?(?:accept|reject|hide|delete|close)\b)", re.IGNORECASE)
+_NOT_NEEDED = re.compile(
+    r"^(?:i |we )?(?:don'?t|do not|no longer) need (?P<what>[^,;.]+?)(?: any ?more"
+    r"| now)?[,;.]? (?:so )?(?:please )?close it[ .!]*$",
+    re.IGNORECASE,
+)
+_NICHT_NOETIG = re.compile(
+    r"^(?P<what>[^,;.]+?) brauch\w* (?:ich|wir) (?:jetzt )?nicht mehr,? (?:bitte "
+    r"|kannst du (?:bitte )?|mach \w+ )?"
+    r"(?:schlie(?:ß|ss)en|zu(?:machen)?|weg)[ .!]*$",
+    re.IGNORECASE,
+)
+_SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
+_WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
+    text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
+    text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
+    text = _TO_VIEWPORT.sub(
+        lambda one: f"{one['does'] or one['to']} in the {one['side'] or one['other']} viewport",
+        text,
+    )
+    text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
+    text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
+    text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
+    text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {NUMBERS[folded(one[2])]}", text)
+    text = _NOT_NEEDED.sub(r"close \g<what>", _MINUS.sub("-", text))
+    return _NICHT_NOETIG.sub(r"schließ \g<what>", text)
+
+
+def in_digits(text: str) -> str:
+    """Return a text with larger numbers in words as digits: "minus five hundred" as "minus 500"."""
+    for language in ("en", "de"):
+        text = alpha2digit(text, language, _LARGEST_WORD)
+    return text
+
+
+def corrected(text: str) -> tuple[str, str] | None:
+    """Return what is said before and after "no, wait" or the like; None without it."""
+    found = _CORRECTS.fullmatch(text)
+    return (found["head"], found["tail"]) if found is not None else None
+
+
+def number_of(text: str) -> int:
+    """Return a number from 1, in digits or words: "42", "two", "zwei"; 0 for none."""
+    if digits := re.search(r"\d+", text):
+        return int(digits.group())
+    return max((NUMBERS.get(word, 0) for word in re.findall("[a-z]+", text)), default=0)
