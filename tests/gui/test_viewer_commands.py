@@ -51,9 +51,11 @@ EIGHTH = _commands("blind_commands_eighth.toml")
 NINTH = _commands("blind_commands_ninth.toml")
 TENTH = _commands("blind_commands_tenth.toml")
 ELEVENTH = _commands("blind_commands_eleventh.toml")
+TWELFTH = _commands("blind_commands_twelfth.toml")
+THIRTEENTH = _commands("blind_commands_thirteenth.toml")
 SETS = (
     *(COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH),
-    *(NINTH, TENTH, ELEVENTH),
+    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH),
 )
 EVERY = [one for each in SETS for one in each]
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
@@ -82,6 +84,13 @@ _WRONG = frozenset(
         "doch kein Schlüsselbild, Markierung wieder raus",  # not understood
         "die andere kann wieder zu",  # not understood
         "nur noch die linke, dafür groß",  # not understood
+        "send this study over to the PACS please",  # refused: nothing is sent to a PACS
+        "widen the grey scale somewhat, the calcifications are clipping",  # not understood
+        "put the greys back the way the scanner sent them",  # is taken for a question
+        "Could you take the patient's name and all that text off the image, I've got students "
+        "here.",  # the names only
+        "Start this image over, everything the way it came in.",  # asks back
+        "I've made up my own mind now, let me see all of the software's findings again",
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""

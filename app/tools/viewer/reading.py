@@ -39,7 +39,7 @@ _GERMAN_WORDS = re.compile(
 )
 
 _COURTESY = r"""
-    hey|hi|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
+    hey|hi|hm+|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
     |ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
     |can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope|gleich|quickly
@@ -54,7 +54,8 @@ _COURTESY = r"""
     |wuerden sie|lass uns|lass mal|mir|uns|du|sie
 """
 _AFTER = r"""
-    please|pls|plz|thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
+    while you're at it|while youre at it|wenn du schon dabei bist|would you|please|pls|plz
+    |thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
     |for comparison|to compare|zum vergleich|zum vergleichen
     |fuer mich|anzeigen lassen|sofort|doch|eben
@@ -97,15 +98,42 @@ _BUT = re.compile(
 )
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
+_EVERY = re.compile(
+    r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
+    r"|(?:every|each)(?: single)?(?: (?:one|finding|mark|marking|overlay))?(?: here| (?:in"
+    r"|on) th\w+ \w+)?"
+    r"|(?:wirklich )?(?:jeden|jeder|jede)(?: einzelnen?)?(?: (?:befund|markierung))?(?: hier)?)$"
+)
+_SENDS = re.compile(
+    r"\b(?:send|push|transfer|transmit|upload|schick\w*|send\w*|uebertrag\w*|lade?|lad)\b.*\b(?:pacs|orthanc|archive?)\b"
+)
+_NOT_SENT = (
+    "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
+    "and import them there."
+)
+_IS_ONE = re.compile(
+    r"(?:(?:the|this|that|die|der|das|den|diese[rsnm]?) )?(?:mask|box|outline|contour|heat ?map"
+    r"|measurement|overlay"
+    r"|annotation|result|segmentation|maske|kontur|umriss|kasten|segmentierung"
+    r"|messung)(?: (?:here|hier|there|da))?"
+)
+"""One thing, which is the selected one where findings are accepted, rejected or deleted."""
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da|wegen)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
 _OF_SPEAKER = re.compile(
-    r"(?:(?:because|since|weil|as|da|sorry|oops) )?(?:i'?ll|i will|i'?m|i am|i was"
-    r"|i (?:just )?(?:can'?t|cannot|want|need) (?:to )?(?:see|look|check)"
-    r"|(?:i )?can'?t see|i'?ve|i have|i think|ich (?:will|bin|war|seh\w*|glaube|mach\w*|setz\w*"
-    r"|such\w*)|da bin ich"
-    r"|leave everything else|der rest bleibt|das ist mir)\b(?!.*\b(?:selected|ausgewaehlt"
-    r"|markiert|clicked|angeklickt)\b)"
+    r"(?:(?:because|since|weil|as|da|sorry|oops) )?"
+    r"(?:i'?ll|i'?m|i'?ve|i (?:will|am|was|have|think)|(?:i )?can'?t see|(?:i )?did(?:n'?t"
+    r"| not) mean"
+    r"|i(?:'d| would)? (?:just )?(?:can'?t|cannot|want|need|like|had) (?:to )?"
+    r"|i (?:don'?t|do not) (?:trust|like|believe|see|want)"
+    r"|ich (?:will|muss|moechte|bin|war|seh|glaub|mach|setz|such|brauch|trau)\w*"
+    r"|da bin ich|das wollte ich|war nicht so gemeint|das ist mir|(?:please )?leave"
+    r"|der rest bleibt)\b"
+    r"(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
+)
+_STATED = re.compile(
+    r"(?:the|this|that|these|those|it|there|das|die|der|es|hier|da)(?:'s)?\b.*\b(?:is|are|isn'?t|aren'?t|looks?"
+    r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
 """Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
 _ASKS = re.compile(
@@ -168,6 +196,8 @@ _DENIES_TAKING_AWAY = re.compile(
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
 )
 _NEEDED = {
+    "close_": r"clos|shut|remove|rid of|schlie|\bzu\b|weg|entfern|delet|drop|beend|done with"
+    r"|fertig",
     "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger"
     r"|side|upright|upside|kopf",
     "flip_": r"flip|mirror|spieg|revers|swap|vertausch|tausch|upside|kopf|wrong way"
@@ -180,6 +210,8 @@ _LOST_OR_SENT = frozenset(
     export_report export_movie export_dicom deidentified_copy print copy_picture undo redo
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
+_TOGGLES = frozenset(("invert", "flip left-right", "flip top-bottom"))
+"""Commands that, said twice in other words, are meant once."""
 _TAKES_AWAY = frozenset(
     """
     texts_hide names_hide findings_hide invert_off unlink cine_stop current_only layout_single
@@ -219,6 +251,8 @@ _THE_REST = re.compile(
     r"(?:ausblenden|weg|aus|off|hidden|verstecken|wegblenden)"
     r"|(?:switch|turn|take) (?:everything else|the rest|the others?|the other (?:overlays"
     r"|findings|marks|ones)) off"
+    r"|(?:please |bitte )?blende? (?:alle |die )*(?:anderen|uebrigen|restlichen)(?: (?:befunde"
+    r"|markierungen))? aus"
     r"|(?:please |bitte )?(?:hide|turn off|switch off|clear|blende?|versteck\w*) "
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
     r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
@@ -382,6 +416,8 @@ def read(text: str) -> Spoken | None:
     text = in_digits(text)
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
+    if _SENDS.search(folded(text)) and "?" not in text:
+        return Spoken((), told=_NOT_SENT)
     text = plain(_corrected_by_user(text))
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
@@ -545,20 +581,28 @@ def _excepted(text: str) -> Spoken | None:
 
 
 def _without_remarks(text: str) -> str:
-    """Return a text without what its speaker says of themselves around a command: "I'll do it"."""
+    """Return a text without what its speaker says around a command: "I'll do it", "it is clear"."""
     clauses = [one for one in re.split(r"\s*(?:[,;!]|(?<!\d)\.(?!\d))\s+", text) if one.strip()]
+    remarks = {
+        one for place, one in enumerate(clauses) if _is_remark(folded(one), behind=place > 0)
+    }
     # "I'm done with the prior, close it" says what it is about.
-    refers = any(_IT.search(one) for one in clauses if not _OF_SPEAKER.match(folded(one)))
-    kept = [one for one in clauses if not _is_of_speaker(one, refers=refers)]
-    return ", ".join(kept) if 0 < len(kept) < len(clauses) and "?" not in text else text
+    if any(_IT.search(one) for one in clauses if one not in remarks):
+        remarks = {one for one in remarks if not (_known_names(folded(one)) or _names_study(one))}
+    kept = [one for one in clauses if one not in remarks]
+    return ", ".join(kept) if kept and remarks and "?" not in text else text
 
 
-def _is_of_speaker(clause: str, *, refers: bool) -> bool:
-    """Return whether somebody speaks of themselves, and not of what others refer to, or asks."""
-    small = folded(clause)
-    if _OF_SPEAKER.match(small) is None or _ASKS.search(clause):
+def _is_remark(clause: str, *, behind: bool) -> bool:
+    """Return whether a clause tells of its speaker or, `behind` another, states something."""
+    if _ASKS.search(clause) or _clause(clause) is not None:
         return False
-    return not (refers and (_known_names(small) or _STUDY.search(small)))
+    states = _OF_SPEAKER.match(clause) or (behind and _STATED.match(clause))
+    return bool(states)
+
+
+def _names_study(clause: str) -> bool:
+    return _STUDY.search(folded(clause)) is not None
 
 
 def _without_denials(text: str) -> str:
@@ -851,6 +895,11 @@ def _is_declined(text: str) -> bool:
 def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> Spoken | None:
     """Return the commands; None where somebody may only ask: "accept the effusion?"."""
     every = [call for part in calls for call in part]
+    every = [
+        one
+        for i, one in enumerate(every)
+        if not (i and one == every[i - 1] and one.arguments.get("command") in _TOGGLES)
+    ]
     if len(every) > 1 and _says_again(every[-2], every[-1]):  # "bin the nodule, delete it"
         every.pop()
     # "It is too dark, make it brighter" says it twice.
@@ -1028,6 +1077,10 @@ def _call(tool: str, said: dict[str, Any], found: dict[str, str]) -> tuple[Spoke
     if viewport and (where := _viewport(viewport)):
         arguments["viewport"] = where
     kept = {name: value for name, value in arguments.items() if value is not None}
+    if kept.get("times") == 1:
+        del kept["times"]
+    if kept.get("action") in _DECIDING and any(map(_IS_ONE.fullmatch, found.values())):
+        kept["which"] = "selected"  # "reject the mask" is not about all of them
     if said and not kept:
         raise _NotMeant
     try:
@@ -1094,7 +1147,7 @@ def _value(said: Any, found: dict[str, str]) -> Any:
         case "preset":
             if not text:
                 raise _NotMeant
-            return text.replace("-", " ")
+            return "lung" if "parenchym" in text else text.replace("-", " ")
         case "name":
             return _name(text)
         case "text":
@@ -1155,7 +1208,7 @@ def _name(text: str) -> str:
 
 def _which(text: str) -> str:
     """Return which findings are meant: a group of them, the selected one, or a name."""
-    if re.fullmatch("all of (?:them|these|those)|them all|sie alle|alle davon", text):
+    if _EVERY.match(text):
         return "all"
     bare = _TRAILING.sub("", _HERE.sub("", _LEADING.sub("", text)))
     if bare in _SELECTED and text not in ("all", "alle"):

@@ -84,13 +84,27 @@ _TO_VIEWPORT = re.compile(
     r"^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?:one|image|film|viewport"
     r"|study) on the"
     r" (?P<side>left|right) and (?P<does>[^,;.]+?)[ .!]*$"
+    r"|^(?:please )?(?:make|set) the (?P<active>left|right)(?:[- ]hand)? (?:one|image|film"
+    r"|viewport|pane|side|study) active"
+    r" and (?P<then>[^,;.]+?)(?: there)?[ .!]*$"
     r"|^(?:please )?(?:go|switch|move|jump)(?: over| across)? to the (?P<other>left"
     r"|right) (?:one|image|film|viewport|study) and"
     r" (?P<to>[^,;.]+?)[ .!]*$",
     re.IGNORECASE,
 )
+_THAT_I_CLICKED = re.compile(
+    r",? (?:die|den|das) ich (?:gerade |eben )?(?:angeklickt|geklickt|gesetzt"
+    r"|markiert) habe\b",
+    re.IGNORECASE,
+)
+_IN_OTHER_WORDS = re.compile(
+    r"(?<=\w), (?:das hei(?:ß|ss)t|d\. ?h\.|sprich|i\.e\.|that is|that means|also(?= \w+ (?:und"
+    r"|mit) )) .+$",
+    re.IGNORECASE,
+)
 _CORRECTS = re.compile(
     r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|oh no|no,? i mean|i mean|make that|or rather"
+    r"|(?:no,? )?scratch that|strike that"
     r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
     r"|besser gesagt)\b[ ,:]*(?P<tail>.+)",
     re.IGNORECASE,
@@ -126,16 +140,17 @@ def plain(text: str) -> str:
     """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
     text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
     text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
-    text = _TO_VIEWPORT.sub(
-        lambda one: f"{one['does'] or one['to']} in the {one['side'] or one['other']} viewport",
-        text,
-    )
+    if found := _TO_VIEWPORT.fullmatch(text):
+        does = found["does"] or found["to"] or found["then"]
+        text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
+    text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))
     text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {NUMBERS[folded(one[2])]}", text)
     text = _NOT_NEEDED.sub(r"close \g<what>", _MINUS.sub("-", text))
-    return _NICHT_NOETIG.sub(r"schließ \g<what>", text)
+    text = _NICHT_NOETIG.sub(r"schließ \g<what>", text)
+    return re.sub(r"^schließ (die (?:alte|vorige|andere|neue))$", r"schließ \1 Aufnahme", text)
 
 
 def in_digits(text: str) -> str:

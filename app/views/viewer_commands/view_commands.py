@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _PRIOR = re.compile(r"prior(?: ?(?P<year>\d{4}))?")
+_SCOUT = re.compile(r"scout|scano|topogram|locali[sz]er|surview|übersicht", re.IGNORECASE)
 _THIN = frozenset(("thin", "thinner", "thinnest", "duenn", "duenne", "duennen", "dünne", "dünnen"))
 _SLICES = frozenset(
     ("slice", "slices", "cut", "cuts", "series", "stack", "serie", "schicht", "schichten")
@@ -273,6 +274,8 @@ class ViewCommands:
             if what in (one.id, one.instance.sop_instance_uid):
                 return one.instance
         every = [one for one in (study.series if study is not None else ()) if one.instances]
+        if what == "scout":
+            every = [one for one in every if _SCOUT.search(one.description)] or every
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]
         thin, words = set(what.split()) & _THIN, set(words_of(what)) - _THIN - _SLICES
         found = found or [

@@ -69,7 +69,7 @@ def test_what_the_user_is_asked_about_is_understood_as_that(name: str, language:
         ("1. zoom to the heart\n2. invert\n3. accept the heart", 3, ""),
         ("- Lungenfenster\n- Schicht 12", 2, ""),
         ("go to slice 5\ngo to slice 9", 2, ""),
-        ("zoom to the left lung and then lung window, and measure the nodule", 2, "measure"),
+        ("zoom to the left lung and then lung window, and segment the nodule", 2, "segment"),
         ("zoom to the heart and invert. What is this?", 3, ""),
     ],
 )
