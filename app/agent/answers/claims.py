@@ -35,11 +35,15 @@ from app.agent.answers.evidence import (
     unmarked,
 )
 from app.agent.answers.facts import (
+    ABSENT,
     AROUND,
+    NEITHER,
+    PRESENT,
     Facts,
     bears_on,
     concepts_of,
     contradiction,
+    denies_anything,
     facts_of,
     findings_in,
     is_drug,
@@ -49,6 +53,7 @@ from app.agent.answers.facts import (
     miscounted,
     names,
     normal_against,
+    opposes,
     order_against,
     organs_in,
     shared,
@@ -74,19 +79,26 @@ from app.agent.answers.figures import (
 from app.agent.answers.sentence_forms import (
     ADVICE,
     ALLERGY,
+    BARE_PREDICATE,
     CAUSE,
+    CHANGED,
     CLAUSES,
     COMPARES,
     DECLINED,
     DOUBT,
     FIELDS,
+    FOUND_IT,
     GENERAL,
     HERE,
+    LISTS_NAMES,
     NONE_THERE,
     NOT_DONE,
+    NOT_FOUND,
     NOT_GIVEN,
     NOT_MENTIONED,
     NOT_THIS,
+    OF_IT,
+    OFTEN,
     ON_NEITHER,
     ONLY,
     OWN_PREDICATE,
@@ -94,12 +106,15 @@ from app.agent.answers.sentence_forms import (
     PRONOUN,
     REQUEST,
     SAFE,
+    SAME_SIDE,
     SIGN,
     THE,
+    THERE,
     THESE,
     THIS,
     TRUSTED,
     URL_BEHIND,
+    YOU_ASKED,
 )
 from app.agent.answers.sentence_reader import asserts, presence
 from app.agent.call_log import LoggedCall
@@ -218,6 +233,9 @@ _PICTURES = re.compile(
 _OWN = ("x", "mg", "g", "µg", "hu", "years", "days")
 """Units in which an item has one figure: another in them is not told beside its own."""
 _BOX = re.compile(r"\bbox\w* \[?" + r", ".join([r"(-?\d+(?:\.\d+)?)"] * 4))
+_BULLET_NAME = re.compile(
+    r"\s*(?:[-*•]|\d+[.)])[ \t]+[*_]*[^\W\d_][\w-]+(?: [^\W\d_][\w-]+){0,2}[*_: ]*"
+)
 _NONE_OF = re.compile(r"\b(?:none of|neither|keine[rsn]? (?:der|von)|weder)\b", re.IGNORECASE)
 _NEITHER = re.compile(r"\b(?:neither|weder)\b", re.IGNORECASE)
 _MARKERS = re.compile(
@@ -252,6 +270,7 @@ _LONGEST_SENTENCE = 2_000  # characters
 NO_EVIDENCE = "no evidence in this session"
 _NOTE = re.compile(r"\[\^\w+\]|\*")  # a footnote's sign, and emphasis
 _FEW_WORDS = 3  # of a part of a sentence that says nothing alone
+_SAME = 0.75  # of the words of a sentence that its item has, which it then repeats
 _OF_FEW = 0.8  # of what the whole sentence then seems to say of it
 _CANNOT = "cannot show this"
 _TALK, _CLAIM = 0.15, 0.8
@@ -337,6 +356,7 @@ class Claims:
         self._headed = self._carried = self._spoken = False
         # The ids that the sentence before cites: "it" is what they are about.
         self._cited: list[str] = []
+        self._before: list[str] = []
         # Of each column of a table: whether its head names another image; None for no image.
         self._columns: list[bool | None] = []
 
@@ -362,6 +382,7 @@ class Claims:
         self._carried &= goes_on
         self._spoken &= goes_on
         self._cited = self._cited if goes_on else []
+        self._before = self._before if goes_on else []
         self._columns = self._columns if goes_on else []
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
@@ -392,6 +413,8 @@ class Claims:
             for place, why in sorted(self._of_sentence(text[part], every[part], plain[part])):
                 if _TABLE_HEAD.match(text, part.start) and " says: " in why:
                     continue  # its columns are named, and nothing is told
+                if _BULLET_NAME.fullmatch(text[part]) and " says: " in why:
+                    continue  # what is said of it follows
                 if is_head and why == self._unsupported() and self._names_no_finding(text[part]):
                     continue
                 stop = part.start + place
@@ -489,6 +512,7 @@ class Claims:
             if self._dates.isdisjoint(_dates(one[0])):
                 yield places[one.end() - 1] + 1, "this date is in no result"
         ids = [key for part in parts for key in part.ids]
+        self._before = self._cited
         self._cited = ids if ids or not PRONOUN.match(plain) else self._cited
         last_end = max((one.end() for one in citations(sentence, self._items)), default=0)
         shares = bool(last_end) and PREDICATE.match(every, last_end)
@@ -545,6 +569,10 @@ class Claims:
         """
         words = ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
         words = ONLY.sub(r"only \1", URL_BEHIND.sub(" ", words))
+        words = NOT_FOUND.sub("did not ", YOU_ASKED.sub("", words))
+        if len(sides := sides_of(" . ".join(self._texts_of(self._before).values()))) == 1:
+            words = SAME_SIDE.sub(f"on the {next(iter(sides))}", words)
+        words = _with_its_name(words, self._items_of_part(part))
         words = ON_NEITHER.sub(r"\1 not \2 either", words)
         it = not part.ids and self._cited and PRONOUN.match(words)
         if it and (against := self._other_side(words)):
@@ -555,7 +583,7 @@ class Claims:
         if against and (right or not re.match(r"[\d.]+ is ", against)):
             yield against
             return
-        for number in part.known:
+        for number in part.known or self._spoken_of(words):
             every = self._results[number].message.data.get("items") or {}
             digits = alpha2digit(alpha2digit(words, "en", 0), "de", 0)
             if share := wrong_share(digits, every.values()):
@@ -564,6 +592,11 @@ class Claims:
         if right and (found := self._of_item(words, items)):
             yield found
             return
+        if OF_IT.match(words) and len(items) == 1 and self._texts_of(self._before):
+            ((key, text),) = items.items()
+            if not concepts_of(text) and self._before != [key]:
+                yield f"{key} is {text}"  # a length, of which it is not known what it is of
+                return
         told = [*self._statement(words, part.known, before, items)]
         if not part.ids:
             told = [*self._without_evidence(words, told, is_of_cited=bool(it))]
@@ -675,7 +708,7 @@ class Claims:
         ):
             return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
         named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
-        goes_on = self._spoken and PRONOUN.match(sentence)
+        goes_on = self._spoken and (PRONOUN.match(sentence) or THERE.search(sentence))
         earlier = max(named)[1] if named else self._headed or bool(goes_on) or None
         for number in part.known:
             if number in self._elsewhere:
@@ -778,6 +811,8 @@ class Claims:
         """Return what results say against words: the cited ones, or else all of them."""
         if not self._results or NOT_DONE.search(words) or self._lacks(words, part):
             return ""
+        if LISTS_NAMES.search(words) or (CHANGED.search(words) and re.search(r"\d", words)):
+            return ""
         if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:
             return ""  # "it is new, since the prior's report denied it [8.1]"
         if items:
@@ -788,11 +823,14 @@ class Claims:
             why = contradiction(
                 words, [(number, own)], cited=True, presence=partial(_presence, *around)
             )
+            if " says: " in why and _repeats(words, own):
+                why = ""
             # Which item it is comes before what it says.
             if why := (self._wrong_item(words, items) or why or _of_other_side(words, items)):
                 return why
         if not part.known and DECLINED.search(words):
             return ""
+        own = Facts(tuple(item_facts([*items.values()])))
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         earlier = max(self._images_named(words), default=(0, False))[1]
         if not part.known and earlier and NOT_MENTIONED.search(words):
@@ -800,9 +838,10 @@ class Claims:
         facts = [(number, self._facts(number)) for number in numbers]
         if not part.known and (why := normal_against(words, facts)):
             return why
-        return contradiction(
+        why = contradiction(
             words, facts, cited=bool(part.known), presence=partial(_presence, *around)
         )
+        return "" if items and " says: " in why and _repeats(words, own) else why
 
     def _lacks(self, words: str, part: _Part) -> bool:
         """Return whether words tell what results do not give, as the cited items do not."""
@@ -907,12 +946,13 @@ class Claims:
         said, decimals = value_of(found)
         unit = unit_of(found["unit"] or found["tight_unit"] or "")
         others = figures[: found.start()] + " " + figures[found.end() :]
-        texts = self._texts_of(key for part in parts for key in part.ids).values()
+        ids = [key for part in parts for key in part.ids] or self._cited
+        texts = self._texts_of(ids).values()
         known = {one for text in (others, *texts) for one in figures_in_text(text)}
         percent = unit == "%"
         per = re.match(r"\s*(?:per|pro|/)\s", figures[found.end() :]) is not None
         values = {abs(one.value) for one in known if percent or per or one.unit == unit}
-        if not 2 <= len(values) <= _MOST_ADDED:
+        if not 0 < len(values) <= _MOST_ADDED:
             return False
         made = {sum(values)} | {
             abs(one - other) / (other / 100 if percent else 1)
@@ -927,6 +967,8 @@ class Claims:
                 for other in values | {sum(values)}
                 if other
             }
+        often = {n for word, n in OFTEN.items() if any(word in t for t in (others, *texts))}
+        made |= {one * times for one in values for times in often}
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
@@ -1076,6 +1118,15 @@ class Claims:
 
     def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
+        if not cited and CHANGED.search(words):
+            ours = [number for number in self._results if number not in self._elsewhere]
+            for key in findings_in(words).values():
+                told = [
+                    any(key in self._concepts(n) for n in each) for each in (ours, self._elsewhere)
+                ]
+                if self._elsewhere and not all(told):
+                    yield self._unsupported()
+                    return
         if cause := CAUSE.search(words):
             told = words_in(cause["of"])
             facts = (self._facts(number).said for number in self._results)
@@ -1211,6 +1262,31 @@ class Claims:
         return bool(tools) and ran.isdisjoint(tools)
 
 
+def _repeats(words: str, own: Facts) -> bool:
+    """Return whether words say in its own words what is there by the item that they cite."""
+    told = words_in(words)
+    denies = denies_anything(words) or any(fact.denied for fact in own.said)
+    return (
+        not denies
+        and not opposes(words, own)
+        and any(len(told & fact.words) >= _SAME * len(told) > 0 for fact in own.said)
+    )
+
+
+def _with_its_name(words: str, items: Mapping[str, str]) -> str:
+    """Return words that name nothing of the one item they cite, with its name for "it"."""
+    if len(items) != 1 or concepts_of(words):
+        return words
+    name = next(iter(items.values())).partition(",")[0]
+    if BARE_PREDICATE.match(words):
+        return f"{name} {words}"
+    found = FOUND_IT.search(words)
+    if found is None:
+        return words
+    group = 1 if found[1] else 2
+    return f"{words[: found.start(group)]}the {name}{words[found.end(group) :]}"
+
+
 def _of_other_side(words: str, items: Mapping[str, str]) -> str:
     """Return what a cited item says of the other side than words that name nothing but a side."""
     said = sides_of(words)
@@ -1233,8 +1309,8 @@ def _presence(before: str, after: str, text: str) -> Mapping[str, float]:
     whole = presence(sentence)
     if len(part.split()) <= _FEW_WORDS:
         return {answer: _OF_FEW * chance for answer, chance in whole.items()}
-    if _NEITHER.search(part):
-        return whole  # "neither by this [1.1] nor by that [1.2]"
+    if _NEITHER.search(part) and not re.search(r"exclud|ausgeschlossen|certain|sicher", sentence):
+        return {ABSENT: 0.9, PRESENT: 0.05, NEITHER: 0.05}  # "neither by this [1.1] nor by that"
     alone = presence(part)
     return {answer: min(chance, whole[answer]) for answer, chance in alone.items()}
 

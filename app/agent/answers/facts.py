@@ -177,8 +177,16 @@ _IS_THERE = re.compile(
 _SHARE = re.compile(
     r"(?<!not )(?<!nicht )(?<![\d.,])(?P<part>\d+)\s+(?:out of|of|von|der)(?:\s+(?:the|all|den"
     r"|die|der|insgesamt))*\s+(?P<whole>\d+)\b"
-    r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|positive|markiert|auffällig|gefunden|über))"
+    r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|reach\w*|cross\w*|positive|markiert|auffällig|gefunden|über"
+    r"|erreich\w*))"
     r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
+    re.IGNORECASE,
+)
+_FLAGGED_COUNT = re.compile(
+    r"(?<!of )(?<!of the )(?<![\d.,])(\d+) labels? (?:reach\w*|cross\w*|exceed\w*|(?:is|are|was"
+    r"|were) (?:flagged|above))"
+    r"|(?<!von )(?<![\d.,])(\d+) labels? (?:erreich\w*|überschreit\w*|(?:ist|sind"
+    r"|wurden) markiert)",
     re.IGNORECASE,
 )
 _SHARE_BEFORE = re.compile(
@@ -492,7 +500,8 @@ def contradiction(
     """
     told = [(number, fact) for number, one in facts for fact in one.said]
     for clause in _parts(sentence):
-        if {one for one in clause.words if one[0] == "F"} & clause.denied:
+        named = {one for one in clause.words if one[0] == "F"}
+        if named and named <= clause.denied:
             continue  # "on the right there is no effusion"
         if why := _side_against(clause, told, both=cited):
             return why
@@ -785,6 +794,8 @@ def order_against(sentence: str, items: Mapping[str, str]) -> str:
     told = [(text, _row(text)) for text in items.values()]
     told = [one for one in told if len(one[1].values) == 1]
     for found in _MORE.finditer(sentence):
+        if re.match(rf"\s+{_LIMIT}", sentence[found.end() :], re.IGNORECASE):
+            continue  # "A is below the threshold with 0.38, B with 0.04"
         one = _meant(sentence[: found.start()], told)
         other = _meant(sentence[found.end() :], told)
         if not one or not other or one is other or _unit(one[0]) != _unit(other[0]):
@@ -838,7 +849,9 @@ def _denial_against(
             continue  # "no interaction with warfarin"
         if of and of.isdisjoint(_stems(fact.text)):
             continue
-        if _STOPPED in _attributes(clause.text) & _attributes(fact.text):
+        said = _attributes(clause.text)
+        when = {one for one in said & _attributes(fact.text) if one[0] == _STOPPED[0]}
+        if when and (_STOPPED in said or not clause.denied):
             continue  # both say that a drug was stopped
         if concepts := {word for word in alike if word[0] in "FC"}:
             alike = concepts  # which is what is there or not, rather than the words around it
@@ -944,11 +957,24 @@ def wrong_share(words: str, items: Iterable[str]) -> str:
     told = [
         found[1].casefold() in ("yes", "true") for found in map(_IS_THERE.search, items) if found
     ]
+    count = _FLAGGED_COUNT.search(words)
+    if count is not None and len(told) > 1 and int(count[1] or count[2]) != sum(told):
+        return f"{sum(told)} of {len(told)}"
     for found in (*_SHARE.finditer(words), *_SHARE_BEFORE.finditer(words)):
         part, whole = found["part"], found["whole"]
         if int(whole) == len(told) and int(part) != sum(told):
             return f"{sum(told)} of {len(told)}"
     return ""
+
+
+def opposes(sentence: str, facts: Facts) -> bool:
+    """Return whether a sentence says acute where a result says healed, or the like."""
+    return bool(_opposite_against(sentence, [(0, fact) for fact in facts.said]))
+
+
+def denies_anything(text: str) -> bool:
+    """Return whether a text denies anything by its words."""
+    return any(fact.denied for fact in read(text))
 
 
 def words_in(text: str) -> frozenset[str]:

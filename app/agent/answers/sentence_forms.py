@@ -57,6 +57,7 @@ NOT_MENTIONED = re.compile(
     r"|mentioned|covered)\b"
     r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included"
     r"|provided|mentioned)\b"
+    r"|\b(?:I|we) have no\b|\b(?:ich habe|habe ich|liegt mir|mir liegt) keine?\b"
     r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b"
     r"|\bfehlen mir\b"
     r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b"
@@ -66,6 +67,9 @@ NOT_MENTIONED = re.compile(
 )
 """Words of sentences that tell of what a result says nothing."""
 NOT_DONE = re.compile(
+    r"\b(?:do|does|did)(?: not|n['’]t) (?:state|say|tell|mention|record|specify|give|explain"
+    r"|show) (?:why|when|whether"
+    r"|how|if|what|who|since)\b|"
     r"\b(?:I|we) (?:have not|haven['’]t|did not|didn['’]t|could not|couldn['’]t|cannot"
     r"|can['’]t) (?:yet )?"
     r"(?:search|look|check|assess|measure|compare|examine|evaluate|tell|say)\w*\b"
@@ -74,6 +78,8 @@ NOT_DONE = re.compile(
     re.IGNORECASE,
 )
 OWN_PREDICATE = re.compile(
+    r"\s*,? ?(?:though|although|which|with|without|wobei|allerdings|mit"
+    r"|ohne)\b[^,;.]*?,\s*(?:and|und|but|aber|while)\s+|"
     r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
 )
 """What is said of something cited, behind its citation and before the next thing."""
@@ -94,6 +100,45 @@ PREDICATE = re.compile(
 )
 """How what is said of several cited things in a row begins."""
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
+YOU_ASKED = re.compile(
+    r"^\W*(?:you|your) (?:asked|mentioned|wrote|question)[^,;]*[,;]\s*(?:but |and )?"
+    r"|^\W*Sie (?:fragten|nannten|schrieben)[^,;]*[,;]"
+    r"\s*(?:aber |und )?",
+    re.IGNORECASE,
+)
+SAME_SIDE = re.compile(
+    r"\b(?:on |in )?(?:that |the )?same side\b|\b(?:auf )?(?:der|die)(?:selbe"
+    r"|gleiche)n? seite\b",
+    re.IGNORECASE,
+)
+NOT_FOUND = re.compile(
+    r"\b(?:could not|couldn['’]t|cannot|can['’]t|was unable to|failed to) (?=(?:find|detect"
+    r"|locate|identify|see|show)\b)",
+    re.IGNORECASE,
+)
+BARE_PREDICATE = re.compile(
+    r"\W*(?:not )?(?:found|present|flagged|seen|detected|absent|not found)\b"
+    r"|\W*(?:nicht )?(?:gefunden|markiert|vorhanden"
+    r"|nachweisbar)\b",
+    re.IGNORECASE,
+)
+FOUND_IT = re.compile(
+    r"\b(?:find|found|detect\w*|locate\w*|flag\w*) (it)\b|\b(it) (?:was"
+    r"|is) not \w+ed\b",
+    re.IGNORECASE,
+)
+LISTS_NAMES = re.compile(
+    r"\b(?:labels?|phrases?|terms|names|begriffe|phrasen)\b[^.;:]*:(?![^.]*\d)", re.IGNORECASE
+)
+CHANGED = re.compile(
+    r"\b(?:has|have|had|hat|haben)(?: sich)?(?: not| nicht| kaum)? (?:\w+ ){0,2}(?:changed|grown"
+    r"|shrunk|increased|decreased"
+    r"|verändert|vergrößert|verkleinert|zugenommen|abgenommen)\b|\b(?:unchanged|unverändert)\b",
+    re.IGNORECASE,
+)
+OF_IT = re.compile(r"\W*(?:its|their|seine?|ihre?|dessen|deren)\b", re.IGNORECASE)
+THERE = re.compile(r"\b(?:dort|damals|(?<!since )then)\b", re.IGNORECASE)
+OFTEN = {"twice": 2, "zweimal": 2, "three times": 3, "dreimal": 3, "four times": 4, "viermal": 4}
 PRONOUN = re.compile(
     r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
     r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist"
