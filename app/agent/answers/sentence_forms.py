@@ -77,6 +77,7 @@ NOT_DONE = re.compile(
     r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
     re.IGNORECASE,
 )
+"""What the assistant, or a record, did not do or say: "I did not search for fractures"."""
 OWN_PREDICATE = re.compile(
     r"\s*,? ?(?:though|although|which|with|without|wobei|allerdings|mit"
     r"|ohne)\b[^,;.]*?,\s*(?:and|und|but|aber|while)\s+|"
@@ -85,75 +86,94 @@ OWN_PREDICATE = re.compile(
 """What is said of something cited, behind its citation and before the next thing."""
 CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
 NONE_THERE = re.compile(r"\b(?:none|keiner|keins|keines)\b", re.IGNORECASE)
+"""Words by which a sentence denies what another clause names: "but none was found"."""
 ONLY = re.compile(
     r"\b(?:no|kein\w*) ([\w-]+) (?:other than|except(?: for)?|apart from|außer)\b", re.IGNORECASE
 )
+"""An exception from a denial: "no allergy other than penicillin"."""
 CAUSE = re.compile(
     r"\b(?:due to|because of|caused by|as a result of|secondary to|aufgrund (?:von|einer|eines)"
     r"|infolge"
     r"|bedingt durch|verursacht durch) (?P<of>[^.,;:()]+)",
     re.IGNORECASE,
 )
+"""Words before what a sentence gives as a cause."""
 URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
+"""An address behind the words that it belongs to."""
 PREDICATE = re.compile(
     r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
 )
 """How what is said of several cited things in a row begins."""
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
+"""A heading that names no image, though its word may."""
 YOU_ASKED = re.compile(
     r"^\W*(?:you|your) (?:asked|mentioned|wrote|question)[^,;]*[,;]\s*(?:but |and )?"
     r"|^\W*Sie (?:fragten|nannten|schrieben)[^,;]*[,;]"
     r"\s*(?:aber |und )?",
     re.IGNORECASE,
 )
+"""What the user asked, which the answer only repeats."""
 SAME_SIDE = re.compile(
     r"\b(?:on |in )?(?:that |the )?same side\b|\b(?:auf )?(?:der|die)(?:selbe"
     r"|gleiche)n? seite\b",
     re.IGNORECASE,
 )
+"""The side that the sentence before tells."""
 NOT_FOUND = re.compile(
     r"\b(?:could not|couldn['’]t|cannot|can['’]t|was unable to|failed to) (?=(?:find|detect"
     r"|locate|identify|see|show)\b)",
     re.IGNORECASE,
 )
+"""Words that say of a search that it found nothing."""
 BARE_PREDICATE = re.compile(
     r"\W*(?:not )?(?:found|present|flagged|seen|detected|absent|not found)\b"
     r"|\W*(?:nicht )?(?:gefunden|markiert|vorhanden"
     r"|nachweisbar)\b",
     re.IGNORECASE,
 )
+"""How a line of a list begins whose heading names the finding: "not found"."""
 FOUND_IT = re.compile(
     r"\b(?:find|found|detect\w*|locate\w*|flag\w*) (it)\b|\b(it) (?:was"
     r"|is) not \w+ed\b",
     re.IGNORECASE,
 )
+"""Words in which "it" is the finding that the cited item names."""
 LISTS_NAMES = re.compile(
     r"\b(?:labels?|phrases?|terms|names|begriffe|phrasen)\b[^.;:]*:(?![^.]*\d)", re.IGNORECASE
 )
+"""A list of names, which says nothing of what they name: "three labels: A, B and C"."""
 CHANGED = re.compile(
     r"\b(?:has|have|had|hat|haben)(?: sich)?(?: not| nicht| kaum)? (?:\w+ ){0,2}(?:changed|grown"
     r"|shrunk|increased|decreased"
     r"|verändert|vergrößert|verkleinert|zugenommen|abgenommen)\b|\b(?:unchanged|unverändert)\b",
     re.IGNORECASE,
 )
+"""Words that compare with an earlier image."""
 OF_IT = re.compile(r"\W*(?:its|their|seine?|ihre?|dessen|deren)\b", re.IGNORECASE)
+"""How a sentence begins that measures what the one before speaks of."""
 THERE = re.compile(r"\b(?:dort|damals|(?<!since )then)\b", re.IGNORECASE)
+"""Words for the image of which the sentence before speaks."""
 OFTEN = {"twice": 2, "zweimal": 2, "three times": 3, "dreimal": 3, "four times": 4, "viermal": 4}
+"""Words for how often a dose is taken."""
 PRONOUN = re.compile(
     r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
     r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist"
     r"|sind|war|waren|hat)\b))\b",
     re.IGNORECASE,
 )
+"""How a sentence begins that goes on with what the one before speaks of."""
 THESE = re.compile(r"\b(?:these|those|diese[rn]?)\s+$", re.IGNORECASE)
+"""Words before a number that counts what the sentence before cites."""
 ON_NEITHER = re.compile(
     r"\b(is|are|was|were) (\w+ (?:on|in)) neither(?= (?:film|image|radiograph|study|one)\b)", re.I
 )
+"""As in "is flagged on neither film"."""
 SAFE = re.compile(
     r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich|kontraindiziert)\b"
     r"|\b(?:can|may) (?:be \w+ safely|safely be)\b",
     re.IGNORECASE,
 )
+"""Words that advise for or against something for this patient."""
 NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
 """Words before one for an image of which the sentence does not speak."""
 ALLERGY = re.compile(r"\b(\w{5,}?)(allergie\w*)\b", re.IGNORECASE)

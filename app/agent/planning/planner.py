@@ -79,10 +79,11 @@ class Planner:
         there = bool(spoken.names) and all(map(scene.has, spoken.names))
         if spoken.perhaps or not (spoken.sure or there):
             read = self._interpret(question, scene)
-            # An answer of others counts, unless it only says that the viewer was not understood.
-            if isinstance(read.plan, ToolPlan) or (
-                isinstance(read.plan, Reply) and not read.viewer
-            ):
+            # An answer of others counts, unless it only says that the viewer was not understood,
+            # or that none of its tools suits the image.
+            runs = isinstance(read.plan, ToolPlan) and not all(one.skip for one in read.plan.steps)
+            asks = "?" in question and isinstance(read.plan, ToolPlan)
+            if runs or asks or (isinstance(read.plan, Reply) and not read.viewer):
                 return read
             if spoken.perhaps:
                 return replace(read, plan=Reply(_PERHAPS.format(text=spoken.perhaps)))
