@@ -79,6 +79,7 @@ from app.agent.answers.figures import (
 from app.agent.answers.sentence_forms import (
     ADVICE,
     ALLERGY,
+    ANOTHER_CLAIM,
     BARE_PREDICATE,
     CAUSE,
     CHANGED,
@@ -86,6 +87,8 @@ from app.agent.answers.sentence_forms import (
     COMPARES,
     DECLINED,
     DOUBT,
+    EXCEPTION,
+    EXCLUDES,
     FIELDS,
     FOUND_IT,
     GENERAL,
@@ -481,7 +484,8 @@ class Claims:
         wrong: set[int] = set()
         strange: list[int] = []  # where figures stand that are in no result
         numbers = [*NUMBER.finditer(counts)]
-        few = len(numbers) <= _MOST_ADDED and _DERIVED.search(figures)
+        derived = _DERIVED.search(figures) or any(word in figures for word in OFTEN)
+        few = len(numbers) <= _MOST_ADDED and derived
         for one in numbers:
             place = places[one.end() - 1] + 1
             part = next((part for part in parts if place <= part.end), parts[-1])
@@ -489,8 +493,9 @@ class Claims:
             told = figures[one.start() : one.end()] == one[0]  # else "eight", which only counts
             why = self._figure(before, one, part.known) if told else ""
             if why in self._elsewhere.values():
-                named = max(self._images_named(plain[: one.start()]), default=(0, False))
-                why = "" if named[1] else why
+                named = max(self._images_named(plain[: one.start()]), default=None)
+                goes_on = self._spoken and (PRONOUN.match(plain) or THERE.search(plain))
+                why = "" if (named[1] if named else goes_on) else why
             ids = [key for each in parts for key in each.ids]
             if THESE.search(counts[: one.start()]):
                 ids = ids or self._cited
@@ -528,9 +533,11 @@ class Claims:
             words = _MARKERS.sub(" ", words)
             if shares and part is not parts[-1] and len(words.split()) <= _FEW_WORDS:
                 words = f"{words} {every[last_end:]}"  # "A [1.1] and B [1.2] are flagged"
-            if _NONE_OF.search(plain[: part.start]):
+            if _NONE_OF.search(plain[: part.start]) or (part.ids and EXCLUDES.search(plain)):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
+            if told and (items := self._items_of_part(part)):
+                told = [self._wrong_item(words, items) or why for why in told][:1]
             if not general and not (told and self._items_of_part(part)):
                 around = every[: part.start], every[part.stop :]
                 told += self._of_words(
@@ -666,6 +673,9 @@ class Claims:
             tail = OWN_PREDICATE.match(every, at, found.start())
             if parts and tail and re.search(r"\w", every[tail.end() : found.start()]):
                 parts[-1].stop = at = tail.end()  # "creatinine [7.1] is high, potassium [7.4] ..."
+            if (cut := every.rfind(";", at, found.start())) > 0 and re.search(r"\w", every[at:cut]):
+                parts.append(_Part(at, cut, len(every[:cut].rstrip(_END)), []))
+                at = cut + 1  # what stands before it rests on something else, or on nothing
             if parts and not re.search(r"\w", every[at : found.start()]):
                 parts[-1].ids += ids
                 parts[-1].end = found.end()
@@ -675,7 +685,7 @@ class Claims:
         if not parts:
             return [_Part(0, len(sentence), len(sentence.rstrip(_END)), [])]
         rest = _Part(at, len(sentence), len(sentence.rstrip(_END)), [])
-        if re.match(r"\s*;.*\w", every[at:]):
+        if re.match(r"\s*;.*\w", every[at:]) or ANOTHER_CLAIM.match(every, at):
             parts.append(rest)  # it rests on something else, or on nothing
         elif re.search(r"\w", every[at:]):
             parts[-1].stop, parts[-1].end = rest.stop, rest.end
@@ -811,7 +821,11 @@ class Claims:
         """Return what results say against words: the cited ones, or else all of them."""
         if not self._results or NOT_DONE.search(words) or self._lacks(words, part):
             return ""
-        if LISTS_NAMES.search(words) or (CHANGED.search(words) and re.search(r"\d", words)):
+        if (
+            LISTS_NAMES.search(words)
+            or EXCEPTION.search(words)
+            or (CHANGED.search(words) and re.search(r"\d", words))
+        ):
             return ""
         if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:
             return ""  # "it is new, since the prior's report denied it [8.1]"

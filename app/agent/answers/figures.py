@@ -44,7 +44,7 @@ _SPELLED = {
 }
 """Beginnings of units that are written out."""
 _UNITS = (
-    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um"
+    r"mm²|mm2|cm²|cm2|mm³|mm3|cm³|cm3|cc|mm(?!Hg)|cm|px|pixels?|%|HU|HE|µm|um(?!\s+\d)"
     r"|(?i:ml/min(?:/1[.,]73 ?m[2²])?)|mL|ml|L"
     r"|(?i:(?:m|µ|n|p|k)?g/(?:d|m)?l|(?:m|µ|n|p)?mol/l|i?u/l|bq/ml|mmhg|kpa|bpm|ms|suv\w*|°c?)"
     r"|(?i:mcg|µg|mg|kg)|g|x(?! ?\d)|times|mal|×(?! ?\d)|years?|days?|weeks?|months?"

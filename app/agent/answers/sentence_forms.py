@@ -22,6 +22,8 @@ DECLINED = re.compile(
     r"|\b(?:says?|said|states?|sagt|steht) (?:nothing|nichts) (?:about|on|of|zu|über)\b"
     r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
     r"|\bob\b|\bkann ich nicht\b"
+    r"|\bno [\w-]+ (?:has|have|was|were)(?: been)? (?:characteri[sz]ed|assessed|measured|examined"
+    r"|evaluated|looked at|searched for)\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
     r" should)\b|\b(?:cannot|can't|could not|couldn't|unable to|not able to|(?:do|does|did)"
     r" not)\s+(?:say|tell|decide|determine|answer|assess|judge|know|see|look)\b",
@@ -43,6 +45,19 @@ NOT_GIVEN = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences that tell what a result does not give."""
+EXCEPTION = re.compile(r"\bthe (?:only |one |sole )?exception\b|\bausnahme\b", re.IGNORECASE)
+"""Words for the cited thing of which the contrary of the rest is true."""
+EXCLUDES = re.compile(
+    r"(?<!not )(?<!cannot )(?<!nicht )\b(?:rule[sd]? out|excludes?|denies|denied|verneint)\b"
+    r"|\bschließ(?:t|en)\b(?!.*\bnicht aus\b).*\baus\b",
+    re.IGNORECASE,
+)
+"""Verbs by which a report says that what it names is not there."""
+ANOTHER_CLAIM = re.compile(
+    r"\s*,?\s*(?:there(?:['’]s| is| are)|es (?:gibt|besteht|findet)|besteht|findet sich)\b",
+    re.IGNORECASE,
+)
+"""How a claim of its own begins behind a citation: "apart from the effusion [3.1] there is"."""
 FIELDS = {
     **dict.fromkeys(("side", "seit"), "left|right"),
     **dict.fromkeys(("date", "datu"), "date"),
@@ -139,13 +154,17 @@ FOUND_IT = re.compile(
 )
 """Words in which "it" is the finding that the cited item names."""
 LISTS_NAMES = re.compile(
-    r"\b(?:labels?|phrases?|terms|names|begriffe|phrasen)\b[^.;:]*:(?![^.]*\d)", re.IGNORECASE
+    r"\b(?:labels?|phrases?|terms|names|begriffe|phrasen)\b[^.;:]*:(?![^.]*\d)"
+    r"|\b(?:there (?:is|are)|I have|gibt es|liegen)(?: mir)? (?:\w+ ){0,2}"
+    r"(?:results?|values?|scores?|entr(?:y|ies)|ergebnisse?|werte?|einträge?)\b",
+    re.IGNORECASE,
 )
 """A list of names, which says nothing of what they name: "three labels: A, B and C"."""
 CHANGED = re.compile(
-    r"\b(?:has|have|had|hat|haben)(?: sich)?(?: not| nicht| kaum)? (?:\w+ ){0,2}(?:changed|grown"
-    r"|shrunk|increased|decreased"
-    r"|verändert|vergrößert|verkleinert|zugenommen|abgenommen)\b|\b(?:unchanged|unverändert)\b",
+    r"\b(?:has|have|had|hat|haben|ist|sind)\b(?: sich)?(?: not| nicht| kaum)? (?:[\w,.]+ ){0,6}"
+    r"(?:changed|grown|shrunk|increased|decreased|doubled|halved|tripled|risen|fallen|dropped|climbed"
+    r"|(?:ver|ge)ändert|vergrößert|verkleinert|verdoppelt|halbiert|(?:zu|ab)genommen|gestiegen|gefallen"
+    r"|gesunken)\b|\b(?:unchanged|unverändert)\b",
     re.IGNORECASE,
 )
 """Words that compare with an earlier image."""
