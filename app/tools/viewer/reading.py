@@ -102,6 +102,7 @@ _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
     r"|(?:every|each)(?: single)?(?: (?:one|finding|mark|marking|overlay))?(?: here| (?:in"
     r"|on) th\w+ \w+)?"
+    r"|(?:saemtliche[nr]?|alle)(?: (?:befunde?n?|markierungen|funde))?(?: hier)?"
     r"|(?:wirklich )?(?:jeden|jeder|jede)(?: einzelnen?)?(?: (?:befund|markierung))?(?: hier)?)$"
 )
 _SENDS = re.compile(
@@ -125,7 +126,7 @@ _OF_SPEAKER = re.compile(
     r"(?:i'?ll|i'?m|i'?ve|i (?:will|am|was|have|think)|(?:i )?can'?t see|(?:i )?did(?:n'?t"
     r"| not) mean"
     r"|i(?:'d| would)? (?:just )?(?:can'?t|cannot|want|need|like|had) (?:to )?"
-    r"|i (?:don'?t|do not) (?:trust|like|believe|see|want)"
+    r"|i (?:don'?t|do not) (?:trust|like|believe|see|want|need|care)"
     r"|ich (?:will|muss|moechte|bin|war|seh|glaub|mach|setz|such|brauch|trau)\w*"
     r"|da bin ich|das wollte ich|war nicht so gemeint|das ist mir|(?:please )?leave"
     r"|der rest bleibt)\b"

@@ -46,7 +46,7 @@ NUMBERS = {
     **{word: place for words in (_ENGLISH, _GERMAN) for place, word in enumerate(words, 1)},
     **dict.fromkeys(("a", "an", "ein", "eine", "einen"), 1),
     **dict.fromkeys(("another", "weiteren", "weiterer", "weiteres"), 1),
-    "couple": 2,
+    **dict.fromkeys(("couple", "beiden", "beide"), 2),
     "paar": 2,
     "dozen": 12,
 }
@@ -92,6 +92,11 @@ _TO_VIEWPORT = re.compile(
     r" (?P<to>[^,;.]+?)[ .!]*$",
     re.IGNORECASE,
 )
+_SERIES_IN = re.compile(
+    r"\b(seri?es? \d+) (?:in|im|with|mit|on|auf) (?=(?:the |dem |a )?[^\W\d_]+ ?(?:win\w*|fenster\w*|setting\w*)\b)",
+    re.IGNORECASE,
+)
+"""As in "series 3 in the lung window", which are two commands."""
 _THAT_I_CLICKED = re.compile(
     r",? (?:die|den|das) ich (?:gerade |eben )?(?:angeklickt|geklickt|gesetzt"
     r"|markiert) habe\b",
@@ -103,7 +108,7 @@ _IN_OTHER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|oh no|no,? i mean|i mean|make that|or rather"
+    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|sorry|oh no|no,? i mean|i mean|make that|or rather"
     r"|(?:no,? )?scratch that|strike that"
     r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
     r"|besser gesagt)\b[ ,:]*(?P<tail>.+)",
@@ -146,6 +151,7 @@ def plain(text: str) -> str:
     text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))
     text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
+    text = _SERIES_IN.sub(r"\1 and ", text)
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))
     text = _PLACE_IN_WORDS.sub(lambda one: f"{one[1]} {NUMBERS[folded(one[2])]}", text)
     text = _NOT_NEEDED.sub(r"close \g<what>", _MINUS.sub("-", text))
