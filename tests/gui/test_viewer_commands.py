@@ -252,7 +252,8 @@ def _holds(room: Room, before: Before, name: str, value: Any) -> bool:
         case "texts":
             return (canvas.detail is not Detail.NONE) is value
         case "panels":
-            return not any(one.isVisible() for one in window.docks.values())
+            names = ("Studies", "Findings") if value else window.docks
+            return all(window.docks[name].isVisible() is value for name in names)
         case "key_image":
             frame = workspace.viewport.frame
             return frame is not None and workspace.key_marks.is_own(frame.ref) is value

@@ -281,6 +281,9 @@ class Room:
                 workspace.layout.arrange(LAYOUTS["x".join(map(str, value))])
             elif name == "maximised":
                 workspace.layout.maximise(value)
+            elif name == "panels":
+                for dock in ("Studies", "Findings"):
+                    self.window.docks[dock].setVisible(value)
             elif name == "linked":
                 self.window.links.set_link("scroll", on=value)
             elif name == "playing":

@@ -133,6 +133,7 @@ _OF_SPEAKER = re.compile(
     r"(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
 )
 _STATED = re.compile(
+    r".*\b(?:bleibt|bleiben|stays?|remains?)\b|"
     r"(?:the|this|that|these|those|it|there|das|die|der|es|hier|da)(?:'s)?\b.*\b(?:is|are|isn'?t|aren'?t|looks?"
     r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
@@ -161,7 +162,7 @@ _BACK = re.compile(
     r" (?=(?:to|zu|zum|zur|auf|in)\b)"
 )
 _SHOWN = (
-    r"(?:one|image|picture|film|study|scan|view|viewport|pane|panel|x-?ray|series|bild|aufnahme"
+    r"(?:one|image|picture|film|study|scan|view|viewport|pane|panel|x-?ray|series|stack|bild|aufnahme|stapel"
     r"|ansicht|viewer|fenster|serie|studie)"
 )
 _HERE = re.compile(
@@ -261,8 +262,11 @@ _THE_REST = re.compile(
 _IS = re.compile(r"\b(?:is|are|looks|seems|ist|sind|sieht)\b")
 _TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
 _WAYS = {
-    "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfwaerts)\b",
-    "feet": r"\b(?:[ck]audal\w*|inferior\w*|(?:the|zu den) (?:feet|fuessen|füßen)|fusswaerts)\b",
+    "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfw(?:ae|ä)rts"
+    r"|(?:the )?(?:lung )?(?:apex|apices)|(?:zur |der )?lungenspitzen?)\b",
+    "feet": r"\b(?:[ck]audal\w*|inferior\w*|(?:the|zu den) (?:feet|fuessen|füßen)"
+    r"|fu(?:ss|ß)w(?:ae|ä)rts|(?:the )?lung bases?|(?:zur |der )?lungenbasis|(?:the )?diaphragm"
+    r"|zwerchfell)\b",
 }
 _TOWARDS = r"(?:\b(?:towards?|to|in|nach|richtung) )*"
 _UP_AND_DOWN = {

@@ -93,7 +93,8 @@ _TO_VIEWPORT = re.compile(
     re.IGNORECASE,
 )
 _SERIES_IN = re.compile(
-    r"\b(seri?es? \d+) (?:in|im|with|mit|on|auf) (?=(?:the |dem |a )?[^\W\d_]+ ?(?:win\w*|fenster\w*|setting\w*)\b)",
+    r"\b((?:seri?es?|schicht|bild|slice|image) \d+) (?:in|im|with|mit|on|auf) (?=(?:the |dem "
+    r"|a )?[^\W\d_]+ ?(?:win\w*|fenster\w*|setting\w*)\b)",
     re.IGNORECASE,
 )
 """As in "series 3 in the lung window", which are two commands."""
@@ -108,10 +109,11 @@ _IN_OTHER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"(?P<head>.+?)[ ,;.-]+(?:no,? wait|no,? sorry|sorry|oh no|no,? i mean|i mean|make that|or rather"
+    r"(?P<head>.+?)[ ,;.-]+(?:(?:no,? wait|no,? sorry|sorry|oh no|no,? i mean|i mean|make that"
+    r"|or rather"
     r"|(?:no,? )?scratch that|strike that"
     r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
-    r"|besser gesagt)\b[ ,:]*(?P<tail>.+)",
+    r"|besser gesagt)\b[ ,:]*)+(?P<tail>.+)",
     re.IGNORECASE,
 )
 _THE_TOOL = re.compile(
@@ -120,15 +122,19 @@ _THE_TOOL = re.compile(
     re.IGNORECASE,
 )
 _ALL_ELSE = re.compile(
-    r"[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
+    r"[ ,;]+but (?:please )?(?:leave|keep) [^,;.]+$"
+    r"|[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
     r"|the rest)(?: (?:alone|as it is|as is))?"
     r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
     re.IGNORECASE,
 )
 _SO = re.compile(r",? so (?=(?:please )?(?:accept|reject|hide|delete|close)\b)", re.IGNORECASE)
 _NOT_NEEDED = re.compile(
-    r"^(?:i |we )?(?:don'?t|do not|no longer) need (?P<what>[^,;.]+?)(?: any ?more"
-    r"| now)?[,;.]? (?:so )?(?:please )?close it[ .!]*$",
+    r"^(?:(?:i |we )?(?:don'?t|do not|no longer) need|(?:i'?ve |i have )?(?:seen enough of"
+    r"|done with"
+    r"|finished with)|i'?m (?:done|finished) with) (?P<what>[^,;.]+?)(?: any ?more"
+    r"| now)?[,;.]? (?:so )?"
+    r"(?:please )?(?:close it|take it (?:down|off)|get rid of it)[ .!]*$",
     re.IGNORECASE,
 )
 _NICHT_NOETIG = re.compile(

@@ -278,12 +278,15 @@ class ViewCommands:
             every = [one for one in every if _SCOUT.search(one.description)] or every
         found = [one for one in every if what in (f"series {one.number}", f"serie {one.number}")]
         thin, words = set(what.split()) & _THIN, set(words_of(what)) - _THIN - _SLICES
+        numbered = re.fullmatch(r"series? \d+", what) is not None  # is not "axial 5 mm"
         found = found or [
             one
             for one in every
-            if (words or thin) and words <= set(words_of(one.description.casefold()))
+            if not numbered
+            and (words or thin)
+            and words <= set(words_of(one.description.casefold()))
         ]
-        if not found:  # "lungenkernel" has the words of "Lung 1.25 mm kernel"
+        if not found and not numbered:  # "lungenkernel" has the words of "Lung 1.25 mm kernel"
             inside = {one.number: _words_inside(one.description, what) for one in every}
             most = max(inside.values(), default=0)
             found = [one for one in every if inside[one.number] == most > 0]
