@@ -81,6 +81,7 @@ from app.agent.answers.sentence_forms import (
     ALLERGY,
     ANOTHER_CLAIM,
     BARE_PREDICATE,
+    BESIDES,
     CAUSE,
     CHANGED,
     CLAUSES,
@@ -99,6 +100,7 @@ from app.agent.answers.sentence_forms import (
     NOT_FOUND,
     NOT_GIVEN,
     NOT_MENTIONED,
+    NOT_SAME_SIDE,
     NOT_THIS,
     OF_IT,
     OFTEN,
@@ -117,6 +119,7 @@ from app.agent.answers.sentence_forms import (
     THIS,
     TRUSTED,
     URL_BEHIND,
+    VERB,
     YOU_ASKED,
 )
 from app.agent.answers.sentence_reader import asserts, presence
@@ -214,7 +217,8 @@ _CHANGE = re.compile(
 )
 _DERIVED = re.compile(
     rf"{_CHANGE.pattern}|\b(?:together|sum|total\w*|combined|difference|by|less|more|insgesamt|"
-    r"zusammen|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%|times) (?:of|as|der|des|von)\b"
+    r"zusammen|adds? up|a day|am tag|summe|differenz|unterschied|um|mehr|weniger)\b|(?:%"
+    r"|times) (?:of|as|der|des|von)\b"
     r"|\b(?:per|pro)\b",
     re.IGNORECASE,
 )
@@ -259,6 +263,7 @@ _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of
 _STRUCK = re.compile(r"~~[^~\n]+~~")
 _REFERENCE = re.compile(r"(?m)^[ \t]*\[[^\]\n]+\]:[ \t]+\S.*$")
 """A line that says where links lead to: "[q]: https://..."."""
+_REFERRED = re.compile(r"(?<=\w\])\[[^\]\n]*[^\W\d_][^\]\n]*\]")
 _LINK = re.compile(r"\[(?=[^\[\]\n]*[^\W\d_])[^\[\]\n]{1,200}(?P<end>\])\([^()\s]")
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
 _END = " \t\n.!?:*_|"
@@ -281,7 +286,9 @@ _TALK, _CLAIM = 0.15, 0.8
 _LETTERS = 0.7  # of the signs of a sentence that says something
 _HARMLESS = (Approval.READ, Approval.COMPUTE)
 
-_FAILED = re.compile(r"\b(?:fail\w*|not|n't|error|unable|would|could|should|if)\b", re.IGNORECASE)
+_FAILED = re.compile(
+    r"\b(?:fail\w*|not|\w+n['’]t|error|unable|would|could|should|if)\b", re.IGNORECASE
+)
 _I = r"\b(?:I|we|I've|we've|I have|we have|ich habe)\b(?:\s+(?:also|now|just|already|then|first))*"
 _BE = r"\b(?:was|were|has been|have been|is|are|wurde|wurden)\s+(?:now\s+|already\s+)?"
 _DEEDS = (
@@ -360,6 +367,7 @@ class Claims:
         # The ids that the sentence before cites: "it" is what they are about.
         self._cited: list[str] = []
         self._before: list[str] = []
+        self._so_far: list[str] = []  # that its parts so far cite
         # Of each column of a table: whether its head names another image; None for no image.
         self._columns: list[bool | None] = []
 
@@ -389,10 +397,10 @@ class Claims:
         self._columns = self._columns if goes_on else []
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
-        for pattern in (_ADDRESS, _STRUCK, _REFERENCE):
+        for pattern in (_ADDRESS, _STRUCK, _REFERENCE, _REFERRED):
             every = _blanked(every, pattern.finditer(every))
         codes = re.finditer(CODE, text, re.DOTALL)
-        plain = _blanked(every, (one for one in codes if not NUMBER.fullmatch(one[0].strip("`"))))
+        plain = _blanked(every, (one for one in codes if not _is_figure(one[0].strip("`"))))
         parts: list[str] = []
         at = 0
         for part in _pieces(text):
@@ -502,7 +510,10 @@ class Claims:
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
             if why.startswith("not in result") and (items := self._items_of_part(part)):
                 key, text = next(iter(items.items()))
-                why = f"{key} is {text}" if re.search(r"\d", text) else why
+                unit = unit_of(one["unit"] or one["tight_unit"] or "")
+                figure = (abs(value_of(one)[0]), unit)
+                elsewhere = any((abs(k.value), k.unit) == figure for k in self._figures)
+                why = f"{key} is {text}" if elsewhere or re.search(r"\d", text) else why
             why = why or ("" if listed else self._count(one, counts, part.known))
             if why and self._is_time_between(one, figures):
                 continue
@@ -521,19 +532,24 @@ class Claims:
         self._cited = ids if ids or not PRONOUN.match(plain) else self._cited
         last_end = max((one.end() for one in citations(sentence, self._items)), default=0)
         shares = bool(last_end) and PREDICATE.match(every, last_end)
+        shares = shares and not any(VERB.search(every, one.start, one.stop) for one in parts[:-1])
         lost = any(part.ids and not part.known for part in parts)
         whole = f"{every}\n" if not parts[0].ids else ""
+        excludes = EXCLUDES.search(plain)
         cited_so_far = set[int]()
         for part in parts:
             if part.ids and not part.known:
                 continue  # marked as citing nothing
             self._carried &= not part.known or not self._elsewhere.keys().isdisjoint(part.known)
             cited_so_far.update(part.known)
+            self._so_far = [key for each in parts[: parts.index(part)] for key in each.ids]
             words = _bare(every[part.start : part.stop], sentence[part.start : part.stop])[0]
             words = _MARKERS.sub(" ", words)
             if shares and part is not parts[-1] and len(words.split()) <= _FEW_WORDS:
                 words = f"{words} {every[last_end:]}"  # "A [1.1] and B [1.2] are flagged"
-            if _NONE_OF.search(plain[: part.start]) or (part.ids and EXCLUDES.search(plain)):
+            if _NONE_OF.search(plain[: part.start]) or (
+                part.ids and excludes is not None and excludes.start() < part.stop
+            ):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
             if told and (items := self._items_of_part(part)):
@@ -576,8 +592,9 @@ class Claims:
         """
         words = ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
         words = ONLY.sub(r"only \1", URL_BEHIND.sub(" ", words))
-        words = NOT_FOUND.sub("did not ", YOU_ASKED.sub("", words))
-        if len(sides := sides_of(" . ".join(self._texts_of(self._before).values()))) == 1:
+        words = NOT_SAME_SIDE.sub(" ", NOT_FOUND.sub("did not ", YOU_ASKED.sub("", words)))
+        last = self._texts_of(self._so_far or self._before)
+        if len(sides := sides_of(" . ".join(last.values()))) == 1:
             words = SAME_SIDE.sub(f"on the {next(iter(sides))}", words)
         words = _with_its_name(words, self._items_of_part(part))
         words = ON_NEITHER.sub(r"\1 not \2 either", words)
@@ -606,7 +623,7 @@ class Claims:
                 return
         told = [*self._statement(words, part.known, before, items)]
         if not part.ids:
-            told = [*self._without_evidence(words, told, is_of_cited=bool(it))]
+            told = [*self._without_evidence(words, told, is_of_cited=bool(it or around[1]))]
         # Beside a wrong figure it is said already; who tells the item's own may say what it means.
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
@@ -657,7 +674,7 @@ class Claims:
         said, signs = words_in(in_digits(words, None)), words.replace(" ", "")
         facts = (fact for number in self._results for fact in self._facts(number).said)
         plain = sum(map(str.isalpha, signs)) > _LETTERS * len(signs) and len(tokens_of(words)) > 1
-        plain = plain and not (is_of_cited and sides_of(words))
+        plain = plain and not (is_of_cited and (sides_of(words) or not PRONOUN.match(words)))
         if plain and said and not any(said & fact.words for fact in facts):
             yield self._unsupported()
 
@@ -685,7 +702,8 @@ class Claims:
         if not parts:
             return [_Part(0, len(sentence), len(sentence.rstrip(_END)), [])]
         rest = _Part(at, len(sentence), len(sentence.rstrip(_END)), [])
-        if re.match(r"\s*;.*\w", every[at:]) or ANOTHER_CLAIM.match(every, at):
+        begun = BESIDES.match(every) is not None and len(parts) == 1
+        if re.match(r"\s*;.*\w", every[at:]) or ANOTHER_CLAIM.match(every, at) or begun:
             parts.append(rest)  # it rests on something else, or on nothing
         elif re.search(r"\w", every[at:]):
             parts[-1].stop, parts[-1].end = rest.stop, rest.end
@@ -847,7 +865,8 @@ class Claims:
         own = Facts(tuple(item_facts([*items.values()])))
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
         earlier = max(self._images_named(words), default=(0, False))[1]
-        if not part.known and earlier and NOT_MENTIONED.search(words):
+        compares = _CHANGE.search(words) or _IS_NEW.search(words)
+        if not part.known and earlier and self._elsewhere and not compares:
             numbers = [*self._elsewhere]
         facts = [(number, self._facts(number)) for number in numbers]
         if not part.known and (why := normal_against(words, facts)):
@@ -855,6 +874,9 @@ class Claims:
         why = contradiction(
             words, facts, cited=bool(part.known), presence=partial(_presence, *around)
         )
+        sides, told = sides_of(words), sides_of(" . ".join(items.values()))
+        if items and sides and sides <= told and re.search(r" says (?:left|right)", why):
+            return ""  # another item lies on the other side
         return "" if items and " says: " in why and _repeats(words, own) else why
 
     def _lacks(self, words: str, part: _Part) -> bool:
@@ -981,8 +1003,13 @@ class Claims:
                 for other in values | {sum(values)}
                 if other
             }
-        often = {n for word, n in OFTEN.items() if any(word in t for t in (others, *texts))}
-        made |= {one * times for one in values for times in often}
+        made |= {
+            abs(one.value) * times
+            for text in texts
+            for word, times in OFTEN.items()
+            for one in figures_in_text(text)
+            if word in text and one.unit == unit
+        }
         slack = 0.5 * 10.0**-decimals * 1.0001
         return any(abs(one - abs(said)) <= slack for one in made)
 
@@ -1052,9 +1079,10 @@ class Claims:
         # That another result, or the question, names.
         limit = bool(_BOUND.search(before) or _OUT_OF.search(before))
         here = [item for item in same if not cited or limit or item.source in (0, *cited)]
+        exact = any(k.unit == unit and abs(k.value) == abs(said) for k in same)
         if (
             not here
-            and not same
+            and not exact
             and unit not in ("", "x")
             and (alike or (unit in _LENGTHS and not self._measured))
         ):
@@ -1133,6 +1161,9 @@ class Claims:
     def _finding(self, words: str, cited: Sequence[int], before: Collection[int]) -> Iterator[str]:
         """Yield what is wrong with a finding that a sentence names, and no pack has words for."""
         if not cited and CHANGED.search(words):
+            if PRONOUN.match(words) and self._before and not findings_in(words):
+                yield self._unsupported()  # "it has doubled within a month"
+                return
             ours = [number for number in self._results if number not in self._elsewhere]
             for key in findings_in(words).values():
                 told = [
@@ -1285,6 +1316,11 @@ def _repeats(words: str, own: Facts) -> bool:
         and not opposes(words, own)
         and any(len(told & fact.words) >= _SAME * len(told) > 0 for fact in own.said)
     )
+
+
+def _is_figure(code: str) -> bool:
+    """Return whether code is only a number, or its unit."""
+    return bool(NUMBER.fullmatch(code) or NUMBER.fullmatch(f"1 {code}"))
 
 
 def _with_its_name(words: str, items: Mapping[str, str]) -> str:

@@ -36,7 +36,15 @@ _SIDES = {
     ),
 }
 _BILATERAL = r"bi(?:lateral|basal|basilar|apical)\w*|beidseit\w*|(?<!opposite )sides"
-_BOTH = re.compile(rf"(?<!\w)(?:both|beid\w*|{_BILATERAL})(?!\w)", re.I)
+_BOTH = re.compile(
+    rf"(?<!\w)(?:both(?! (?:picked|flag|show|find|found|agree|have|has|are|were|say|gave|give"
+    rf"|point|call"
+    r"|report|speak|scored?|of|the|tools|results|films|images|scores|values|drugs|labels|numbers))"
+    rf"|beid\w*(?! (?:geben|zeigen|sind|waren|haben|melden|finden|fanden|sagen|sprechen|werkzeuge"
+    rf"|ergebnisse|aufnahmen|bilder|werte))|{_BILATERAL})(?!\w)",
+    re.I,
+)
+"""Words for both sides; "both tools" and "both agree" are about others."""
 _OF_IMAGE = re.compile(
     r"\b(?:left|right)(?:(?:[ -]hand)? (?:half|side|part|edge))? of the"
     r" (?:image|picture|film|screen|radiograph)"
@@ -179,7 +187,7 @@ _SHARE = re.compile(
     r"|die|der|insgesamt))*\s+(?P<whole>\d+)\b"
     r"(?=[^.;]*\b(?:flagged|found|above|exceed\w*|reach\w*|cross\w*|positive|markiert|auffällig|gefunden|über"
     r"|erreich\w*))"
-    r"(?![^.;]*\b(?:not|unflagged|nicht|below|under|unter))",
+    r"(?![^.;]*\b(?:not|\w+n['’]t|unflagged|nicht|below|under|unter))",
     re.IGNORECASE,
 )
 _FLAGGED_COUNT = re.compile(

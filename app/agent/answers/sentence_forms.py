@@ -13,13 +13,15 @@ DECLINED = re.compile(
     r"|\bnot (?:been )?(?:\w+ )?(?:looked|assess\w*|examin\w*|check\w*|evaluat\w*"
     r"|measured|tested|searched|covered|scored)\b|\bno (?:\w+ )?(?:tool|model|result)\b"
     r"|\bnicht (?:\w+ )?(?:untersucht|beurteil\w*|geprüft|gesucht|(?:aus|ver|ab)?gemessen|bewertet)"
-    r"|\bnone of the (?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
+    r"|\bnone of the (?:\w+ ){0,2}(?:tools|models|results)\b|\bnot (?:a )?(?:probabilit|diagnos)\w+"
     r"|\bkein(?:e|en)? (?:\w+ )?(?:werkzeug|modell|ergebnis|angabe|information|daten|eintr[aä]g)"
     r"|\bno (?:\w+ )?(?:information|data|entry|entries) (?:on|about|for)\b"
     r"|\bno (?:[\w-]+ ){0,2}(?:score|value|measurement|figure)"
     r" (?:is |was )?(?:available|given|for)\b"
     r"|\bkeine? (?:[\w-]+ ){0,2}[\w-]*(?:score|wert|messung) (?:vor|verfügbar|angegeben|für)\b"
     r"|\b(?:says?|said|states?|sagt|steht) (?:nothing|nichts) (?:about|on|of|zu|über)\b"
+    r"|\bnothing (?:in (?:this|the) \w+|here|that I have) (?:tells|says|shows)\b"
+    r"|\b(?:does|do)(?: not|n['’]t) (?:exclude|rule out)\b|\bschließ\w+ [^.;]* nicht (?:\w+ )?aus\b"
     r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
     r"|\bob\b|\bkann ich nicht\b"
     r"|\bno [\w-]+ (?:has|have|was|were)(?: been)? (?:characteri[sz]ed|assessed|measured|examined"
@@ -45,14 +47,25 @@ NOT_GIVEN = re.compile(
     re.IGNORECASE,
 )
 """Words of sentences that tell what a result does not give."""
-EXCEPTION = re.compile(r"\bthe (?:only |one |sole )?exception\b|\bausnahme\b", re.IGNORECASE)
+EXCEPTION = re.compile(
+    r"\bthe (?:only |one |sole )?exception\b|\bausnahme\b"
+    r"|\b(?:weitere|andere)\b[^.;]*\bals\b|\b(?:other|further|more)\b[^.;]*\bthan\b",
+    re.IGNORECASE,
+)
 """Words for the cited thing of which the contrary of the rest is true."""
 EXCLUDES = re.compile(
-    r"(?<!not )(?<!cannot )(?<!nicht )\b(?:rule[sd]? out|excludes?|denies|denied|verneint)\b"
+    r"(?<!not )(?<!cannot )(?<!nicht )\b(?:rule[sd]? out|excludes?|denies|denied|verneint"
+    r"|(?:speaks?|argues?) against|spr(?:icht|echen) gegen)\b"
     r"|\bschließ(?:t|en)\b(?!.*\bnicht aus\b).*\baus\b",
     re.IGNORECASE,
 )
 """Verbs by which a report says that what it names is not there."""
+BESIDES = re.compile(
+    r"\W*(?:beyond|apart from|besides|in addition to|other than|neben|außer|abgesehen von"
+    r"|zusätzlich zu)\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that cites one thing and then claims another."""
 ANOTHER_CLAIM = re.compile(
     r"\s*,?\s*(?:there(?:['’]s| is| are)|es (?:gibt|besteht|findet)|besteht|findet sich)\b",
     re.IGNORECASE,
@@ -69,7 +82,10 @@ FIELDS = {
 NOT_MENTIONED = re.compile(
     r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
     r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided"
-    r"|mentioned|covered)\b"
+    r"|mentioned|covered|stated|specified)\b"
+    r"|\bthere (?:is|are) no [^.;]{1,40} (?:among|in) (?:the|these|my) (?:results|values|data"
+    r"|record"
+    r"|entries|list)\b|\bunter den (?:ergebnissen|werten)\b[^.;]* keine?n?\b"
     r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included"
     r"|provided|mentioned)\b"
     r"|\b(?:I|we) have no\b|\b(?:ich habe|habe ich|liegt mir|mir liegt) keine?\b"
@@ -100,7 +116,9 @@ OWN_PREDICATE = re.compile(
 )
 """What is said of something cited, behind its citation and before the next thing."""
 CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
-NONE_THERE = re.compile(r"\b(?:none|keiner|keins|keines)\b", re.IGNORECASE)
+NONE_THERE = re.compile(
+    r"\b(?:none|keiner|keins|keines|keinen (?:an|gefunden|markiert|nach))\b", re.IGNORECASE
+)
 """Words by which a sentence denies what another clause names: "but none was found"."""
 ONLY = re.compile(
     r"\b(?:no|kein\w*) ([\w-]+) (?:other than|except(?: for)?|apart from|außer)\b", re.IGNORECASE
@@ -119,6 +137,7 @@ PREDICATE = re.compile(
     r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
 )
 """How what is said of several cited things in a row begins."""
+VERB = re.compile(r"\b(?:is|are|was|were|has|have|ist|sind|war|waren|hat|haben)\b", re.IGNORECASE)
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 """A heading that names no image, though its word may."""
 YOU_ASKED = re.compile(
@@ -134,6 +153,9 @@ SAME_SIDE = re.compile(
     re.IGNORECASE,
 )
 """The side that the sentence before tells."""
+NOT_SAME_SIDE = re.compile(
+    r"\bnot on the same side\b|\bnicht auf de(?:r|n) ?(?:selben|gleichen) seiten?\b", re.IGNORECASE
+)
 NOT_FOUND = re.compile(
     r"\b(?:could not|couldn['’]t|cannot|can['’]t|was unable to|failed to) (?=(?:find|detect"
     r"|locate|identify|see|show)\b)",
@@ -170,7 +192,7 @@ CHANGED = re.compile(
 """Words that compare with an earlier image."""
 OF_IT = re.compile(r"\W*(?:its|their|seine?|ihre?|dessen|deren)\b", re.IGNORECASE)
 """How a sentence begins that measures what the one before speaks of."""
-THERE = re.compile(r"\b(?:dort|damals|(?<!since )then)\b", re.IGNORECASE)
+THERE = re.compile(r"\b(?:dort|damals|zugehörig\w*|corresponding|(?<!since )then)\b", re.IGNORECASE)
 """Words for the image of which the sentence before speaks."""
 OFTEN = {"twice": 2, "zweimal": 2, "three times": 3, "dreimal": 3, "four times": 4, "viermal": 4}
 """Words for how often a dose is taken."""

@@ -193,8 +193,8 @@ class Linker:
             return {} if EARLIER.search(sentence) else self._targets
         chosen: dict[str, str] = {}
         for label, key in own:  # of two images' findings of one name neither is meant for sure
-            same = label not in chosen or self._same_image(chosen[label], key)
-            chosen[label] = key if same else ""
+            first = chosen.get(label, key)
+            chosen[label] = key if first and self._same_image(first, key) else ""
         for label, key in self._targets.items():
             if label not in chosen and all(self._same_image(key, other) for _, other in own):
                 chosen[label] = key
