@@ -53,9 +53,12 @@ TENTH = _commands("blind_commands_tenth.toml")
 ELEVENTH = _commands("blind_commands_eleventh.toml")
 TWELFTH = _commands("blind_commands_twelfth.toml")
 THIRTEENTH = _commands("blind_commands_thirteenth.toml")
+FOURTEENTH = _commands("blind_commands_fourteenth.toml")
+FIFTEENTH = _commands("blind_commands_fifteenth.toml")
+SIXTEENTH = _commands("blind_commands_sixteenth.toml")
 SETS = (
     *(COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH),
-    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH),
+    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH),
 )
 EVERY = [one for each in SETS for one in each]
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
@@ -84,6 +87,14 @@ _WRONG = frozenset(
         "doch kein Schlüsselbild, Markierung wieder raus",  # not understood
         "die andere kann wieder zu",  # not understood
         "nur noch die linke, dafür groß",  # not understood
+        "den Rundherd doch nicht verwerfen, wieder auf Vorschlag setzen",  # asks the chest pack
+        "bring the side panels back please",  # while others are shown, nothing
+        "wieder verkleinern, ich brauche beide Serien nebeneinander",  # zooms out
+        "Rechteck hier hin, meine zwei Klicks sind die Ecken",  # the tool in hand
+        "turn it the other way round",  # turns it, where the user is to be asked how
+        "come in closer on where I clicked last",  # asks the chest pack
+        "I agree with the effusion, but the nodule is a nipple shadow - accept the first, reject "
+        "the second.",  # asks the chest pack
         "send this study over to the PACS please",  # refused: nothing is sent to a PACS
         "widen the grey scale somewhat, the calcifications are clipping",  # not understood
         "put the greys back the way the scanner sent them",  # is taken for a question
