@@ -73,6 +73,7 @@ _WRONG = frozenset(
         "Export the findings to a spreadsheet",  # asks back: there is no such command
         "hide that lung outline",  # hides both
         "die Lunge ausblenden",  # hides both
+        "Blende den einen Lungenflügel aus.",  # hides both
         "I can't see the vessels under the heart contour, turn it off",  # asks which finding
         "nimm den letzten Schritt zurück und stell ihn dann wieder her",  # undone, not redone
         "thats not an effusion, reject it",  # asks to click it

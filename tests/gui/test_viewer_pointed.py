@@ -351,3 +351,50 @@ def test_a_flipped_image_is_flipped_back_and_another_stays(room: Room):
     assert room.window.canvas.model.display.flip_v
     room.ask("unflip it")
     assert room.window.canvas.model.display.turn_text == ""
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_the_side_of_a_finding_that_is_decided_on_is_that_of_its_place(room: Room):
+    nodule = room.findings["A"].id  # columns 60 to 84 of 320, and rows run to the left
+    room.ask("reject the nodule on the left")
+    assert room.workspace.annotations.get(nodule).finding.state is State.PROPOSED
+    assert "lies on the right" in room.failed[0]
+    room.ask("reject the nodule on the right")
+    assert room.workspace.annotations.get(nodule).finding.state is State.REJECTED
+
+
+DENIED = """
+    please do not, under any circumstances, accept the nodule
+    never, ever, reject the heart
+    bitte auf keinen Fall, wirklich nicht, den Rundherd annehmen
+    reject the nodule, no, the effusion
+    accept the nodule, sorry, effusion
+    accept the left lung, no, the right one
+    accept the nodule and the effusion, sorry, only the nodule
+    accept the nodule, or rather don't
+    accept the nodule ... NOT
+    reject the heart, never mind
+    Herz verwerfen. Stopp!
+    Herz übernehmen, oder lieber doch nicht
+    Rundherd ablehnen, äh, annehmen
+    reject everything but keep the heart
+    Rundherd akzeptiert?
+    nodule false positive?
+    it would be wrong to reject the nodule
+    remind me to reject the heart
+    ich habe den Rundherd abgelehnt
+    accept the nodule, although I am not sure
+    accept heart, lungs no
+    sign it as Dr. Smith
+"""
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_what_is_denied_taken_back_asked_or_supposed_decides_nothing(room: Room):
+    """From a review of what is said and not meant; a tool's finding is selected."""
+    before = {item.finding.id: item.finding.state for item in room.workspace.annotations.all()}
+    room.workspace.annotations.select(room.findings["A"].id)
+    for text in DENIED.strip().splitlines():
+        room.ask(text.strip())
+        now = {item.finding.id: item.finding.state for item in room.workspace.annotations.all()}
+        assert now == before, text

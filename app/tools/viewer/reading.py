@@ -54,7 +54,8 @@ _COURTESY = r"""
     |wuerden sie|lass uns|lass mal|mir|uns|du|sie
 """
 _AFTER = r"""
-    while you're at it|while youre at it|wenn du schon dabei bist|would you|please|pls|plz
+    the whole lot|while you're at it|while youre at it|wenn du schon dabei bist|would you|please
+    |pls|plz
     |thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
     |for comparison|to compare|zum vergleich|zum vergleichen
@@ -94,7 +95,7 @@ _STUDY = re.compile(
 )
 _BUT = re.compile(
     r"\b(?:except(?: for)?|apart from|other than|ausser|bis auf"
-    r"|(?<=\ball )but|(?:all|every)\b[^,.]{1,24}? but|everything but) (?P<name>[^,.]+)"
+    r"|(?<=\ball )but|(?:all|every)\b[^,.]{1,24}? but|everything but) (?:keep )?(?P<name>[^,.]+)"
 )
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
@@ -107,10 +108,45 @@ _EVERY = re.compile(
 )
 _SENDS = re.compile(
     r"\b(?:send|push|transfer|transmit|upload|schick\w*|send\w*|uebertrag\w*|lade?|lad)\b.*\b(?:pacs|orthanc|archive?)\b"
+    r"|\b(?:ins|in das|zum) (?:pacs|archiv)\b.*\b(?:schick\w*|send\w*|uebertrag\w*|laden)\b"
 )
 _NOT_SENT = (
     "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
     "and import them there."
+)
+_DENIED = re.compile(
+    r"\b(?:do not|don'?t|never|niemals|auf keinen fall|keinesfalls|keineswegs"
+    r"|under no circumstances)\b"
+    r"(?! (?:think|believe|see|agree|like|buy|know|trust|need|look|want|mind))|\bbitte nicht\b"
+    r"|^nicht\b"
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:sorry|actually|correction|on second thoughts?|or rather|never ?mind|forget it"
+    r"|cancel (?:that|it)"
+    r"|leave it|kidding"
+    r"|joking|oops|ups|hold on|oder lieber|lieber doch|doch nicht|vergiss es|quatsch|hmm+)\b"
+    r"|,\s*(?:er|uh|um|hm|aeh\w*)\s*,|\b(?:stop|stopp|halt|not|no|nope|nein|nicht)\W*$"
+    r"|[,.;-]+\s*(?:no|nope|nein|nee)\b(?=[ ,.]*(?:the|das|den|die|der|not|only|nur)\b)"
+)
+"""Words behind a decision that take it back: "accept the nodule, or rather don't"."""
+_SUPPOSED = re.compile(
+    r"\b(?:would be|tempted|remind|plan(?:ning)? to|going to|about to|although|though|i guess"
+    r"|not sure|unsure"
+    r"|unsicher|obwohl|ich (?:haette|wuerde)|rate|likelihood|probability|wahrscheinlichkeit)\b"
+    r"|\b(?:you|he|she|they|we|i)(?:'ve| have| had)? (?:already )?(?:accepted|rejected|deleted"
+    r"|confirmed"
+    r"|dismissed)\b|\b(?:ich|du|er|sie|wir|ihr) ha(?:be|st|t|ben|bt|tte\w*)\b.*\b(?:abgelehnt"
+    r"|angenommen"
+    r"|akzeptiert|verworfen|geloescht|bestaetigt|uebernommen)\b"
+)
+"""Words of what somebody supposes, plans or has done, rather than wants now."""
+_AGREES = re.compile(r"^(?:i )?agreed?\W*$")
+_REQUESTS = re.compile(
+    r"^(?:(?:and|then|please|also|can you|und|dann|bitte) )*(?:tell|show|what|how|is|are|does|do"
+    r"|why|which|where"
+    r"|compare|measure|segment|find|count|draft|write|explain|describe|check|look|give|list|summari[sz]e"
+    r"|calculate|was|wie|wo|welche\w*|warum|zeig\w*|miss|vergleich\w*|sag\w*|beschreib\w*|erklaer\w*"
+    r"|schreib\w*|such\w*|pruef\w*|berechne|ist|sind)\b|\?"
 )
 _IS_ONE = re.compile(
     r"(?:(?:the|this|that|die|der|das|den|diese[rsnm]?) )?(?:mask|box|outline|contour|heat ?map"
@@ -200,6 +236,7 @@ _DENIES_TAKING_AWAY = re.compile(
 _NEEDED = {
     "close_": r"clos|shut|remove|rid of|schlie|\bzu\b|weg|entfern|delet|drop|beend|done with"
     r"|fertig",
+    "redo": r"redo|again|repeat|restor|bring back|wieder|nochmal|herstell|vor\b|forward",
     "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger"
     r"|side|upright|upside|kopf",
     "flip_": r"flip|mirror|spieg|revers|swap|vertausch|tausch|upside|kopf|wrong way"
@@ -418,6 +455,7 @@ def read(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
+    said = folded(text)
     text = in_digits(text)
     if _NO_PLACE.search(text):
         return Spoken((), told=_WHOLE)
@@ -435,6 +473,11 @@ def read(text: str) -> Spoken | None:
     undecided = decisions and (
         stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
     )
+    back = all(call.arguments["action"] == "propose" for call in decisions)
+    if decisions and not _is_plain(said, found.rest, back=back):
+        return Spoken((), told=_UNDECIDED)
+    if _DENIED.search(said) and any(map(_loses, found.calls)):
+        return Spoken(())
     if undecided or (found.perhaps and verbs and unsure):
         asked = found.rest or "?" in small or _IF.search(small)
         return Spoken((), told="" if asked else _UNDECIDED)
@@ -444,6 +487,26 @@ def read(text: str) -> Spoken | None:
         alone = all(_describes(call) and call.names for call in calls)
         return replace(found, calls=calls, sure=found.sure and not alone)
     return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
+
+
+def _is_plain(text: str, rest: str, *, back: bool) -> bool:
+    """Return whether a text that decides on findings denies, takes back, asks and supposes nothing.
+
+    What else it says, `rest`, must be a request or question of its own. With `back` it only takes
+    a decision back, and may say who made it: "I accepted it too soon".
+    """
+    if _DENIED.search(text) or _AGREES.search(text) or (_SUPPOSED.search(text) and not back):
+        return False
+    if ("?" in text and not (_POLITE.match(text) or rest)) or (rest and not _REQUESTS.search(rest)):
+        return False
+    verb = re.search(_whole(r"\b(?:<decides>)\b"), text)
+    return _TAKEN_BACK.search(text, verb.end() if verb else 0) is None
+
+
+def _loses(call: SpokenCall) -> bool:
+    """Return whether a call closes or deletes something."""
+    closes = str(call.arguments.get("command", "")).startswith("close")
+    return closes or call.arguments.get("action") == "delete"
 
 
 def _corrected_by_user(text: str) -> str:

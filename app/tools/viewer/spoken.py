@@ -109,7 +109,8 @@ _IN_OTHER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"(?P<head>.+?)[ ,;.-]+(?:(?:no,? wait|no,? sorry|sorry|oh no|no,? i mean|i mean|make that"
+    r"(?P<head>.+?)[ ,;.-]+(?:(?:no,? wait|no,? sorry|sorry|(?<=, )(?:no|nein)(?=,| \d)|oh no"
+    r"|no,? i mean|i mean|make that"
     r"|or rather"
     r"|(?:no,? )?scratch that|strike that"
     r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
@@ -122,7 +123,8 @@ _THE_TOOL = re.compile(
     re.IGNORECASE,
 )
 _ALL_ELSE = re.compile(
-    r"[ ,;]+but (?:please )?(?:leave|keep) [^,;.]+$"
+    r"[ ,;]+but (?:please )?(?:leave|keep) the (?:[\w ]+ )?(?:window|slice|zoom|layout"
+    r"|level)\b[^,;.]*$"
     r"|[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
     r"|the rest)(?: (?:alone|as it is|as is))?"
     r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",

@@ -45,6 +45,8 @@ _GROUPS: dict[str, Callable[[Finding], bool]] = {
 }
 
 UNDECIDED = "undecided"
+_ACROSS = 0.7  # cosine between an image's rows and the patient's left-right axis, at least
+_OFF_MIDDLE = 0.1  # of the width: farther from the middle column a finding lies on a side
 _MOST_DESCRIBED = 6
 
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
@@ -264,7 +266,39 @@ class FindingCommands:
                 each = self._findings.named(name, several=True) if name != which else found
                 if len(each) > 1 and name.casefold() not in _GROUPS and not _BOTH.search(name):
                     raise ToolRetry(f"several findings are called “{name}”", remedy=_choices(each))
+                for one in each if side_of(name) else ():
+                    self._check_side(one, side_of(name))
         return found
+
+    def _check_side(self, finding: Finding, side: str) -> None:
+        """Raise ToolRetry if a finding does not lie on the side by which it is named."""
+        label = wording.label_text(finding)
+        own = side_of(finding.label.casefold()) or self._side_of_patient(finding)
+        if not own:
+            raise ToolRetry(
+                f"on which side “{label}” lies is not known", remedy="Click it, then ask again."
+            )
+        if own != side:
+            raise ToolRetry(f"“{label}” lies on the {own}")
+
+    def _side_of_patient(self, finding: Finding) -> str:
+        """Return the patient's side on which a finding lies, by its place; "" if that is not clear.
+
+        DICOM PS3.3 C.7.6.1.1.1 and C.7.6.2.1.1: rows run along ImageOrientationPatient's first
+        three values (x to the left), or towards PatientOrientation's first letter.
+        """
+        image = self._workspace.instance_of(finding.image.sop_instance_uid)
+        area = bounds_of(finding)
+        if image is None or area is None:
+            return ""
+        across = image.get("ImageOrientationPatient").split("\\")[0]
+        letter = image.get("PatientOrientation")[:1]
+        to_left = float(across) if across else {"L": 1.0, "R": -1.0}.get(letter, 0.0)
+        columns = image.columns
+        off = (area[0] + area[2]) / 2 - columns / 2
+        if abs(to_left) < _ACROSS or abs(off) < _OFF_MIDDLE * columns:
+            return ""
+        return "left" if off * to_left > 0 else "right"
 
     def question(self, arguments: JsonDict) -> tuple[str, JsonDict]:
         """Return what the user is asked, and the arguments for exactly what was asked about."""
