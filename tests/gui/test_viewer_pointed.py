@@ -398,3 +398,10 @@ def test_what_is_denied_taken_back_asked_or_supposed_decides_nothing(room: Room)
         room.ask(text.strip())
         now = {item.finding.id: item.finding.state for item in room.workspace.annotations.all()}
         assert now == before, text
+
+
+@pytest.mark.parametrize("room", ["two"], indirect=True)
+def test_the_prior_goes_to_the_other_side_and_the_current_film_stays(room: Room):
+    room.ask("show the prior on the left")
+    dates = [one.acquired.get("StudyDate") for one in room.workspace.layout.viewports]
+    assert dates == ["20220131", "20240131"]

@@ -58,6 +58,7 @@ from app.agent.answers.facts import (
     organs_in,
     shared,
     sides_of,
+    trend_against,
     words_in,
     wrong_share,
 )
@@ -565,7 +566,12 @@ class Claims:
         if lost and not any(part.known for part in parts):
             return
         cited = self._texts_of(key for part in parts for key in part.ids)
-        if why := order_against(plain, cited):
+        now = {
+            key: text
+            for key, text in cited.items()
+            if int(key.partition(".")[0]) not in self._elsewhere
+        }
+        if why := order_against(plain, cited) or trend_against(plain, now, cited):
             yield parts[-1].end, why
         told = ["this was not done"] if self._undone(plain, cited=not whole) else []
         if self._director.intent.scene.images and _ABSENT.search(plain):
@@ -842,7 +848,7 @@ class Claims:
         if (
             LISTS_NAMES.search(words)
             or EXCEPTION.search(words)
-            or (CHANGED.search(words) and re.search(r"\d", words))
+            or (CHANGED.search(words) and re.search(r"\d[.,]\d|\b(?:score|wert)", words))
         ):
             return ""
         if part.known and _IS_NEW.search(words) and self._elsewhere.keys() >= {*part.known}:

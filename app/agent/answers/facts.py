@@ -133,6 +133,15 @@ _DOWN = re.compile(
     r"abgenommen)\b",
     re.IGNORECASE,
 )
+_GONE = re.compile(
+    r"\b(?:resolved|gone|disappeared|smaller|lower|less|improved|cleared|verschwunden|kleiner|niedriger"
+    r"|zurückgegangen|gebessert)\b",
+    re.IGNORECASE,
+)
+_STAYS = re.compile(
+    r"\b(?:unchanged|stable|no change|unverändert\w*|gleich geblieben|stabil)\b", re.I
+)
+_NO_TREND = re.compile(r"\b(?:not|nicht|no longer|n['’]t)\b", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"
@@ -813,6 +822,30 @@ def order_against(sentence: str, items: Mapping[str, str]) -> str:
         if value != limit and (value > limit) != bool(found["more"]) and not denied:
             return f"{one[0]}; {other[0]}"
     return ""
+
+
+def trend_against(sentence: str, now: Mapping[str, str], cited: Mapping[str, str]) -> str:
+    """Return what items of two images give, where a sentence tells another change; "" for none.
+
+    `now` are those of the image that is asked about, of all that it cites, by their ids.
+    """
+    before = [text for key, text in cited.items() if key not in now]
+    if len(now) != 1 or len(before) != 1 or _HEDGED.search(sentence) or _NO_TREND.search(sentence):
+        return ""
+    texts = next(iter(now.values())), before[0]
+    last, first = (item_facts([text])[0].values for text in texts)
+    names = {text.partition(",")[0] for text in texts}
+    if len(last) != 1 or len(first) != 1 or len(names) > 1:
+        return ""
+    rises = bool(_UP.search(sentence))
+    falls = bool(_DOWN.search(sentence) or _GONE.search(sentence))
+    wrong = (rises and not falls and last < first) or (falls and not rises and last > first)
+    flags = {found[1].casefold() for found in map(_IS_THERE.search, texts) if found}
+    wrong = wrong or (_STAYS.search(sentence) is not None and len(flags) > 1)
+    if course := _COURSE.search(sentence):
+        begins = float(course["first"].replace(",", "."))
+        wrong = wrong or (_near(begins, last) and not _near(begins, first))
+    return f"{first[0]:g} before; {last[0]:g} now" if wrong else ""
 
 
 def _unit(text: str) -> str:

@@ -231,7 +231,16 @@ class ViewCommands:
             self._workspace.layout.arrange(LAYOUTS["1x2"])
             if where == "left":  # what was shown makes room
                 self._workspace.layout.screen.viewports[-1].show(shown)
-        for frame in self._shown.frames(where):
+        frames = self._shown.frames(where)
+        screen = self._workspace.layout.screen.viewports
+        if len(screen) == 2 and len(frames) == 1:
+            uid = self._workspace.study_uid_of(wanted.sop_instance_uid)
+            (other,) = (one for one in screen if one is not frames[0].viewport)
+            shown = self._shown.study_uid(frames[0].viewport)
+            if self._shown.study_uid(other) == uid and shown not in ("", uid):
+                self._workspace.layout.swap(*screen)  # else neither viewport showed the other study
+                return None
+        for frame in frames:
             frame.viewport.show(wanted)
         return None
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.agent.answers.facts import contradiction, facts_of, findings_in, miscounted, stem
+from app.agent.answers.facts import (
+    contradiction,
+    facts_of,
+    findings_in,
+    miscounted,
+    stem,
+    trend_against,
+)
 
 DATA = {
     "summary": "Small left pleural effusion. No pneumothorax. The heart is not enlarged.",
@@ -77,3 +84,24 @@ def test_words_are_compared_without_their_endings():
     assert stem("pneumonia") != stem("pneumothorax")
     assert findings_in("The spleen is enlarged.")
     assert not findings_in("The spleen is on the picture.")
+
+
+NOW = {"1.2": "Pleural effusion, score 0.64, flagged yes"}
+BEFORE = {"6.2": "Pleural effusion, score 0.12, flagged no"}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("The effusion has resolved since 2022.", True),
+        ("Der Erguss ist seit 2022 unverändert.", True),
+        ("The effusion is smaller than in 2022.", True),
+        ("The score fell from 0.64 to 0.12.", True),
+        ("The score rose from 0.12 to 0.64.", False),
+        ("The effusion has increased.", False),
+        ("Der Score ist gestiegen.", False),
+        ("The effusion has not resolved.", False),
+    ],
+)
+def test_a_change_is_compared_with_what_both_images_gave(sentence: str, wrong: bool):
+    assert bool(trend_against(sentence, NOW, NOW | BEFORE)) is wrong
