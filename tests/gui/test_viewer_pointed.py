@@ -405,3 +405,25 @@ def test_the_prior_goes_to_the_other_side_and_the_current_film_stays(room: Room)
     room.ask("show the prior on the left")
     dates = [one.acquired.get("StudyDate") for one in room.workspace.layout.viewports]
     assert dates == ["20220131", "20240131"]
+
+
+@pytest.mark.parametrize("room", ["pointed"], indirect=True)
+def test_two_marks_of_one_sentence_are_two_and_a_mark_has_its_name(room: Room):
+    def marks() -> list[tuple[str, list[float]]]:
+        every = (item.finding for item in room.workspace.annotations.all())
+        made = (one for one in every if one.provenance.tool == "viewer_mark")
+        return [(one.label, [round(x, -1) for x in drawing.points_of(one)[0]]) for one in made]
+
+    room.ask("mark both points")
+    assert marks() == [("Point", [210, 180]), ("Point", [260, 240])]
+    room.ask("mark at 50,60 and at 100,120")
+    assert marks()[2:] == [("Point", [50, 60]), ("Point", [100, 120])]
+    room.ask("mark this as nodule and go to slice 5")
+    assert marks()[4] == ("Nodule", [260, 240])
+    assert room.window.canvas.scroller.place[0] == 4
+
+
+@pytest.mark.parametrize("room", ["ct"], indirect=True)
+def test_a_zoom_in_percent_is_what_the_window_then_shows(room: Room):
+    room.ask("zoom to 200 percent")
+    assert room.window.canvas.zoom == pytest.approx(2)

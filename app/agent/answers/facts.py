@@ -172,7 +172,8 @@ _THAN = r"\s+(?:\([^()]*\)\s+)?(?:than|als)"
 _MORE = re.compile(
     rf"\b(?P<less>below|under|{_LESS}{_THAN}|unterhalb(?:\s+von)?|unter)"
     r"|\b(?P<more>above|over|exceed(?:s|ed|ing)?|outnumbers?"
-    rf"|(?:(?!rather|other)\w+er|more|mehr){_THAN}|oberhalb(?:\s+von)?|über)",
+    rf"|(?:(?!rather|other)\w+er|more(?: likely| probable)?|mehr|wahrscheinlicher){_THAN}"
+    rf"|oberhalb(?:\s+von)?|über)",
     re.IGNORECASE,
 )
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")

@@ -114,6 +114,8 @@ _NOT_SENT = (
     "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
     "and import them there."
 )
+_LATER = re.compile(r"(?:^|, )(?:(?:right )?after (?:i|you|we)|once|as soon as|sobald|nachdem)\b")
+_NOW = "Nothing was changed: a command is carried out at once, not after something else."
 _DENIED = re.compile(
     r"\b(?:do not|don'?t|never|niemals|auf keinen fall|keinesfalls|keineswegs"
     r"|under no circumstances)\b"
@@ -473,6 +475,8 @@ def read(text: str) -> Spoken | None:
     undecided = decisions and (
         stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
     )
+    if found.calls and _LATER.search(said):
+        return Spoken((), told=_NOW)
     back = all(call.arguments["action"] == "propose" for call in decisions)
     if decisions and not _is_plain(said, found.rest, back=back):
         return Spoken((), told=_UNDECIDED)

@@ -103,6 +103,14 @@ _THAT_I_CLICKED = re.compile(
     r"|markiert) habe\b",
     re.IGNORECASE,
 )
+_MARK_BOTH = re.compile(
+    r"^(?:please )?(?:mark(?:iere?)? (?:both|the two|these two|my two|beide"
+    r"|die beiden) (?:points|places|spots"
+    r"|clicks|punkte|stellen)|beide punkte markieren)[ .!]*$",
+    re.IGNORECASE,
+)
+_POINT = r"(\(?\d{1,5} ?, ?\d{1,5}\)?)"
+_MARK_TWO = re.compile(rf"\bmark (?:a point )?at {_POINT} and (?:at )?{_POINT}", re.IGNORECASE)
 _IN_OTHER_WORDS = re.compile(
     r"(?<=\w), (?:das hei(?:ß|ss)t|d\. ?h\.|sprich|i\.e\.|that is|that means|also(?= \w+ (?:und"
     r"|mit) )) .+$",
@@ -156,6 +164,8 @@ def plain(text: str) -> str:
     if found := _TO_VIEWPORT.fullmatch(text):
         does = found["does"] or found["to"] or found["then"]
         text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
+    text = _MARK_BOTH.sub("mark the first point; mark the second point", text)
+    text = _MARK_TWO.sub(r"mark a point at \1; mark a point at \2", text)
     text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))
     text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"

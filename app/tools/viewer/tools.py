@@ -133,6 +133,9 @@ class ZoomInput(ToolInput):
         "", max_length=120, description=f'What to zoom to. {_NAME} "here": where the user clicked.'
     )
     factor: float | None = Field(None, gt=0, le=100, description="2 enlarges twice.")
+    percent: float | None = Field(
+        None, ge=1, le=10_000, description="100 shows one image pixel on one pixel of the screen."
+    )
     size: Literal["", "fit", "actual pixels", "true size"] = Field("", description="A size.")
     viewport: str = _VIEWPORT
 

@@ -225,6 +225,7 @@ class FindingCommands:
         tool = {"point": drawing.POINT, "box": drawing.BOX, "arrow": drawing.ARROW}[shape]
         drawn = drawing.draw(tool, frame, points[:needed])
         label = " ".join(str(arguments.get("label", "")).split()) or drawn.label
+        label = label[:1].upper() + label[1:]
         finding = _made(drawn, named.MARK, context, label)
         return ViewerAnswer(f"Marked: {label}.", {"label": label}, (finding,))
 

@@ -403,6 +403,8 @@ class ViewCommands:
                 canvas.one_to_one()
             elif size == "true size":
                 self._trigger("true_size")
+            elif (percent := arguments.get("percent")) is not None:
+                canvas.zoom_by(percent / 100 / canvas.zoom)
             elif (factor := arguments.get("factor")) is not None:
                 canvas.zoom_by(factor)
             else:
