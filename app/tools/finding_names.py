@@ -14,7 +14,8 @@ _PASSED_OVER = frozenset(
     a an the this that both beide beiden of in on at to my its for with and window preset structure
     finding findings
     series study image images der die das den dem des ein eine einen im am vom zum zur und von mit
-    auf fenster befund befunde serie bild region area side sided seite big large small one
+    auf fenster befund befunde serie bild region area side sided seite base bases basis big large
+    small one
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 # "Heart mask" and "Herzmaske" mean the finding "Heart".

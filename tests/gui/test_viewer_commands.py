@@ -56,9 +56,10 @@ THIRTEENTH = _commands("blind_commands_thirteenth.toml")
 FOURTEENTH = _commands("blind_commands_fourteenth.toml")
 FIFTEENTH = _commands("blind_commands_fifteenth.toml")
 SIXTEENTH = _commands("blind_commands_sixteenth.toml")
+SEVENTEENTH = _commands("blind_commands_seventeenth.toml")
 SETS = (
     *(COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH),
-    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH),
+    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH),
 )
 EVERY = [one for each in SETS for one in each]
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
@@ -96,6 +97,12 @@ _WRONG = frozenset(
         "come in closer on where I clicked last",  # asks the chest pack
         "I agree with the effusion, but the nodule is a nipple shadow - accept the first, reject "
         "the second.",  # asks the chest pack
+        "push my findings over to PACS",  # refused: nothing is sent to a PACS
+        "sagittals on bone for the thoracic spine",  # the plane only
+        "I agree with the effusion, accept it. The nodule is a vessel end-on, reject.",  # refused
+        "hide the lung on that side",  # hides both
+        "accept all five",  # refused: there is no finding “five”
+        "2022 on the left, 2024 on the right",  # refused: there is one viewport
         "send this study over to the PACS please",  # refused: nothing is sent to a PACS
         "widen the grey scale somewhat, the calcifications are clipping",  # not understood
         "put the greys back the way the scanner sent them",  # is taken for a question

@@ -616,6 +616,8 @@ class Claims:
         for number in part.known or self._spoken_of(words):
             every = self._results[number].message.data.get("items") or {}
             digits = alpha2digit(alpha2digit(words, "en", 0), "de", 0)
+            if not part.known and not any("flagged" in one for one in every.values()):
+                continue  # what nothing is cited for is told of labels
             if share := wrong_share(digits, every.values()):
                 yield f"result {number} says {share}"
                 return

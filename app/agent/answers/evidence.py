@@ -46,7 +46,7 @@ MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 EARLIER = re.compile(
     r"\b(?:prior|previous\w*|earlier|before|back then|at that time|ago|baseline|"
-    r"formerly|comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|used to|"
+    r"formerly|(?<!for )comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|used to|"
     r"old(?:er)? (?:film|image|study|radiograph|x-?ray|examination|report|reading)|"
     r"(?:alte[nrms]?|ältere\w*) (?:aufnahme|bild|untersuchung|befund|bericht)|"
     r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",

@@ -236,8 +236,8 @@ _DENIES_TAKING_AWAY = re.compile(
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
 )
 _NEEDED = {
-    "close_": r"clos|shut|remove|rid of|schlie|\bzu\b|weg|entfern|delet|drop|beend|done with"
-    r"|fertig",
+    "close_": r"clos(?!e[- ]?up|er)|shut|remove|rid of|schlie|\bzu\b|weg|entfern|delet|drop|beend"
+    r"|done with|fertig",
     "redo": r"redo|again|repeat|restor|bring back|wieder|nochmal|herstell|vor\b|forward",
     "rotate_": r"rotat|turn|spin|dreh|kipp|rotier|\bquarter|viertel|\d|°|clockwise|uhrzeiger"
     r"|side|upright|upside|kopf",

@@ -100,7 +100,7 @@ _SERIES_IN = re.compile(
 """As in "series 3 in the lung window", which are two commands."""
 _THAT_I_CLICKED = re.compile(
     r",? (?:die|den|das) ich (?:gerade |eben )?(?:angeklickt|geklickt|gesetzt"
-    r"|markiert) habe\b",
+    r"|markiert) habe?\b",
     re.IGNORECASE,
 )
 _MARK_BOTH = re.compile(
