@@ -112,7 +112,7 @@ def test_what_is_denied_or_asked_is_no_command(text: str):
         ("a width of 1500 would be better, level -600", {"center": -600, "width": 1500}),
         ("go to image forty-two", {"slice": 42}),
         ("bring the heart up larger", {"to": "heart"}),
-        ("zoom to 200 percent", {"factor": 2.0}),
+        ("zoom to 200 percent", {"percent": 200.0}),
     ],
 )
 def test_numbers_and_names_are_read(text: str, arguments: dict[str, object]):
