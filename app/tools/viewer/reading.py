@@ -42,7 +42,8 @@ _COURTESY = r"""
     hey|hi|hm+|ok|okay|zuerst|erst mal|erstmal|erst(?= \w+(?:en|eln|ern)\b)|first of all|first,|oops
     |ups|uups|sorry|no wait|wait|now|so|again|nochmal|noch mal|then|and|please
     |pls|plz|bitte|jetzt|dann|und|mal
-    |can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope|gleich|quickly
+    |once again|once more|can we do|could we do|can you do|let's do|also|kindly|just|nee|nö|nope
+    |gleich|quickly
     |maybe just
     |i only need|i just need|go ahead and|can you|you can|you may|could you|would you
     |will you|can we|could we
@@ -114,7 +115,10 @@ _NOT_SENT = (
     "Nothing was sent: Sightline sends nothing to a PACS. Write DICOM files (Ctrl+Shift+E), "
     "and import them there."
 )
-_LATER = re.compile(r"(?:^|, )(?:(?:right )?after (?:i|you|we)|once|as soon as|sobald|nachdem)\b")
+_LATER = re.compile(
+    r"(?:^|, )(?:(?:right )?after (?:i|you|we)|once(?! again| more)|as soon as"
+    r"|sobald|nachdem)\b"
+)
 _NOW = "Nothing was changed: a command is carried out at once, not after something else."
 _DENIED = re.compile(
     r"\b(?:do not|don'?t|never|niemals|auf keinen fall|keinesfalls|keineswegs"
