@@ -117,6 +117,11 @@ class CommandStack:
         return self._done[-1] if self._done else None
 
     @property
+    def undo_count(self) -> int:
+        """How many commands can be undone."""
+        return len(self._done)
+
+    @property
     def redo_step(self) -> Command | None:
         """The command that `redo` would redo, if there is one."""
         return self._undone[-1] if self._undone else None

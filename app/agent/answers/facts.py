@@ -142,7 +142,7 @@ _GONE = re.compile(
 _STAYS = re.compile(
     r"\b(?:unchanged|stable|no change|unverändert\w*|gleich geblieben|stabil)\b", re.I
 )
-_NO_TREND = re.compile(r"\b(?:not|nicht|no longer|n['’]t)\b", re.IGNORECASE)
+_NO_TREND = re.compile(r"\b(?:not|nicht|no longer|\w+n['’]t)\b", re.IGNORECASE)
 _CLAUSE = re.compile(
     r"[.;!?\n|](?=\s|$)|\s[-\u2013]\s|\(|\)"
     r"|\b(?:but|however|although|though|except|while|whereas|aber|jedoch|obwohl|sondern|während)\b"

@@ -65,12 +65,12 @@ BESIDES = re.compile(
     r"|zusätzlich zu)\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that cites one thing and then claims another."""
+"""Begins a sentence that cites one thing and then claims another: "apart from X [3.1], Y"."""
 ANOTHER_CLAIM = re.compile(
     r"\s*,?\s*(?:there(?:['’]s| is| are)|es (?:gibt|besteht|findet)|besteht|findet sich)\b",
     re.IGNORECASE,
 )
-"""How a claim of its own begins behind a citation: "apart from the effusion [3.1] there is"."""
+"""Begins a claim of its own behind a citation: "apart from the effusion [3.1] there is"."""
 FIELDS = {
     **dict.fromkeys(("side", "seit"), "left|right"),
     **dict.fromkeys(("date", "datu"), "date"),
@@ -78,7 +78,7 @@ FIELDS = {
     **dict.fromkeys(("valu", "wert", "figu", "meas", "mess"), "value|score|area"),
     **dict.fromkeys(("box", "boxe", "kast"), "box"),
 }
-"""What an item has that gives these, by how their names begin; else "entry" and the like."""
+"""Words of an item that has a side, date, score and so on, by the first letters of the field."""
 NOT_MENTIONED = re.compile(
     r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
     r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided"
@@ -108,13 +108,13 @@ NOT_DONE = re.compile(
     r" nicht (?:gesucht|gemessen|beurteilt|geprüft|verglichen|untersucht)\b",
     re.IGNORECASE,
 )
-"""What the assistant, or a record, did not do or say: "I did not search for fractures"."""
+"""Matches what was not done, or is not said: "I did not search for fractures"."""
 OWN_PREDICATE = re.compile(
     r"\s*,? ?(?:though|although|which|with|without|wobei|allerdings|mit"
     r"|ohne)\b[^,;.]*?,\s*(?:and|und|but|aber|while)\s+|"
     r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
 )
-"""What is said of something cited, behind its citation and before the next thing."""
+"""Matches a predicate behind a citation, up to the next thing: "[7.1] is high, "."""
 CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
 NONE_THERE = re.compile(
     r"\b(?:none|keiner|keins|keines|keinen (?:an|gefunden|markiert|nach))\b", re.IGNORECASE
@@ -136,7 +136,7 @@ URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
 PREDICATE = re.compile(
     r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
 )
-"""How what is said of several cited things in a row begins."""
+"""Begins a predicate of several cited things in a row: "A [1.1] and B [1.2] are flagged"."""
 VERB = re.compile(r"\b(?:is|are|was|were|has|have|ist|sind|war|waren|hat|haben)\b", re.IGNORECASE)
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 """A heading that names no image, though its word may."""
@@ -146,7 +146,7 @@ YOU_ASKED = re.compile(
     r"\s*(?:aber |und )?",
     re.IGNORECASE,
 )
-"""What the user asked, which the answer only repeats."""
+"""Matches a clause that repeats what the user asked: "You asked about the effusion, but"."""
 SAME_SIDE = re.compile(
     r"\b(?:on |in )?(?:that |the )?same side\b|\b(?:auf )?(?:der|die)(?:selbe"
     r"|gleiche)n? seite\b",
@@ -168,7 +168,7 @@ BARE_PREDICATE = re.compile(
     r"|nachweisbar)\b",
     re.IGNORECASE,
 )
-"""How a line of a list begins whose heading names the finding: "not found"."""
+"""Begins a line of a list whose heading names the finding: "not found"."""
 FOUND_IT = re.compile(
     r"\b(?:find|found|detect\w*|locate\w*|flag\w*) (it)\b|\b(it) (?:was"
     r"|is) not \w+ed\b",

@@ -174,12 +174,13 @@ _OF_SPEAKER = re.compile(
     r"|der rest bleibt)\b"
     r"(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
 )
+"""Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
 _STATED = re.compile(
     r".*\b(?:bleibt|bleiben|stays?|remains?)\b|"
     r"(?:the|this|that|these|those|it|there|das|die|der|es|hier|da)(?:'s)?\b.*\b(?:is|are|isn'?t|aren'?t|looks?"
     r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
-"""Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
+"""Clauses behind a command that only state something: "the lungs are clear"."""
 _ASKS = re.compile(
     r"\b(?:know|whether|if|how|what|which|tell|wissen|ob|wie|warum|welche\w*)\b", re.I
 )

@@ -294,7 +294,12 @@ class FindingCommands:
             return ""
         across = image.get("ImageOrientationPatient").split("\\")[0]
         letter = image.get("PatientOrientation")[:1]
-        to_left = float(across) if across else {"L": 1.0, "R": -1.0}.get(letter, 0.0)
+        to_left = {"L": 1.0, "R": -1.0}.get(letter, 0.0)
+        if across:
+            try:
+                to_left = float(across)
+            except ValueError:  # a damaged header
+                return ""
         columns = image.columns
         off = (area[0] + area[2]) / 2 - columns / 2
         if abs(to_left) < _ACROSS or abs(off) < _OFF_MIDDLE * columns:

@@ -137,10 +137,12 @@ class ViewCommands:
         It is that nearest to the head or feet, or that on the first or last image of the series.
         """
         towards, place = arguments.get("towards"), arguments.get("place")
+        if not (towards or place):
+            return None
         found = self._findings.named(name, several=True)
         shown = self._workspace.acquired
         series = self._workspace.studies.series_of(shown) if shown is not None else None
-        if not (towards or place) or series is None:
+        if series is None:
             return None
         order = {one.sop_instance_uid: number for number, one in enumerate(series.instances)}
         here = [one for one in found if one.image.sop_instance_uid in order]

@@ -177,6 +177,8 @@ class ViewerCommands(QObject):
                 about, title = self._about(name), self._views.usable(name)
                 title += f": “{about.label}”" if isinstance(about, Command) else ""
                 times = int(arguments.get("times", 1))
+                if name == "undo everything":
+                    times = self._workspace.commands.undo_count
                 title += f" (× {times})" if times > 1 else ""
                 return f"{title}?", {**arguments, "about": about}
         return "", arguments

@@ -101,6 +101,7 @@ BEFORE = {"6.2": "Pleural effusion, score 0.12, flagged no"}
         ("The effusion has increased.", False),
         ("Der Score ist gestiegen.", False),
         ("The effusion has not resolved.", False),
+        ("The effusion hasn't resolved.", False),
     ],
 )
 def test_a_change_is_compared_with_what_both_images_gave(sentence: str, wrong: bool):
