@@ -120,6 +120,18 @@ def test_a_yes_to_undo_is_for_the_step_that_was_asked_about(room: Room, tmp_path
     assert len(commands._done) == 2
 
 
+def test_the_question_before_all_is_undone_says_how_many_steps(room: Room, tmp_path: Path):
+    annotations, commands = room.workspace.annotations, room.workspace.commands
+    annotations.remove(["id-A"])
+    annotations.remove(["id-B"])
+    model = Attacker(room, tmp_path)
+    model.answer = lambda: False
+    model.call("viewer_command", command="undo everything")
+    assert len(model.questions) == 1
+    assert "(× 2)" in model.questions[0]
+    assert len(commands._done) == 2
+
+
 def test_steps_of_a_run_around_the_users_own_are_undone_one_by_one_and_nothing_is_lost(
     room: Room, tmp_path: Path
 ):
