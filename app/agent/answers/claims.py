@@ -112,6 +112,7 @@ from app.agent.answers.sentence_forms import (
     PRONOUN,
     REQUEST,
     SAFE,
+    SALUTATION,
     SAME_SIDE,
     SIGN,
     THE,
@@ -211,7 +212,7 @@ _PAST = re.compile(
 """Words of sentences that may speak of an earlier image, if they name none."""
 _CHANGE = re.compile(
     r"\b(?:from|then|than|since|both|neither|weder|between|rose|risen|fell|fallen|grew|grown|increas\w*|"
-    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|versus|vs|moved|larger|smaller|higher|lower|von|"
+    r"decreas\w*|chang\w*|unchanged|stable|differ\w*|compar\w*|versus|vs|moved|larger|smaller|higher|lower|stayed|remain\w*|same|similar\w*|von|gleich\w*|geblieben|ähnlich\w*|"
     r"seit|beide\w*|zwischen|gestiegen|stieg|gefallen|fiel|zugenommen|abgenommen|veränder\w*|"
     r"unverändert\w*|vergleich\w*|gegen|größer|kleiner|höher|niedriger|gegenüber)\b",
     re.IGNORECASE,
@@ -262,8 +263,9 @@ _ORDINAL = re.compile(r"\b(?:der|die|das|dem|den|des|am|vom|bis) \d{1,2}\.(?=\s?
 _DAY_ONLY = re.compile(r"(?<![\d.])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?!\d)")  # 13.05.
 _ADDRESS = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]{0,100}\)){1,300}\)")  # of a link
 _STRUCK = re.compile(r"~~[^~\n]+~~")
-_REFERENCE = re.compile(r"(?m)^[ \t]*\[[^\]\n]+\]:[ \t]+\S.*$")
+_REFERENCE = re.compile(r"(?m)^[ \t]*\[(?!\^)[^\]\n]+\]:[ \t]+\S.*$")
 """A line that says where links lead to: "[q]: https://..."."""
+_FOOTNOTE = re.compile(r"\[\^\w+\]:?")  # the sign of one, and what it begins with
 _REFERRED = re.compile(r"(?<=\w\])\[[^\]\n]*[^\W\d_][^\]\n]*\]")
 _LINK = re.compile(r"\[(?=[^\[\]\n]*[^\W\d_])[^\[\]\n]{1,200}(?P<end>\])\([^()\s]")
 _BRACKETS = re.compile(r"\[[\d.,;\s\u2013-]{1,60}\]")
@@ -306,6 +308,8 @@ _DEED = re.compile(
 )
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
+_MEASURED = re.compile(r"\b(?:measured|gemessen|vermessen)\b", re.IGNORECASE)
+_OF_LENGTH = (*SCALES, "px")
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
@@ -398,7 +402,7 @@ class Claims:
         self._columns = self._columns if goes_on else []
         text = unmarked(without_tricks(text))
         every = _blanked(text, citations(text, self._items))
-        for pattern in (_ADDRESS, _STRUCK, _REFERENCE, _REFERRED):
+        for pattern in (_ADDRESS, _STRUCK, _REFERENCE, _REFERRED, _FOOTNOTE):
             every = _blanked(every, pattern.finditer(every))
         codes = re.finditer(CODE, text, re.DOTALL)
         plain = _blanked(every, (one for one in codes if not _is_figure(one[0].strip("`"))))
@@ -675,7 +679,10 @@ class Claims:
             told
             or sure < _CLAIM
             or not self._results
-            or any(one.search(words) for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE))
+            or any(
+                one.search(words)
+                for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE, SALUTATION)
+            )
             or findings_in(words)
         ):
             return
@@ -761,6 +768,7 @@ class Claims:
     def _images_named(self, text: str) -> Iterator[tuple[int, bool]]:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
         patterns = ((EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
+        text = _blanked(text, _ADDRESS.finditer(text))
         for pattern, other in patterns:
             for one in pattern.finditer(text):
                 if not NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
@@ -1308,6 +1316,8 @@ class Claims:
         if cited:
             return False
         doing = " . ".join(found["verb"] for found in _WORK.finditer(words))
+        if _MEASURED.search(doing) and any(item.unit in _OF_LENGTH for item in self._figures):
+            return False  # a length that somebody measured is there
         tools = subjects_in(doing, _deed_words(self._plans))
         both = bool(self._elsewhere) and len(self._elsewhere) < len(self._results)
         if both and _COMPARED.search(doing):

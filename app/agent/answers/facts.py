@@ -49,7 +49,7 @@ _OF_IMAGE = re.compile(
     r"\b(?:left|right)(?:(?:[ -]hand)? (?:half|side|part|edge))? of the"
     r" (?:image|picture|film|screen|radiograph)"
     r"|\b(?:linken?|rechten?) (?:bildhälfte|bildseite|bildrand|seite des bildes|hälfte des bildes)"
-    r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ ){0,6}(?:links|rechts|(?:linken?"
+    r"|\b(?:links|rechts) im bild\b|\bim bild (?:\w+ ){0,6}?(?:links|rechts|(?:linken?"
     r"|rechten?) (?:seite|hälfte))\b"
     r"|\b(?:left|right|links|rechts) (?:at|bei) \d+"
     r"|\bleft, top, right(?:,| and|, and) bottom\b|\blinks, oben, rechts(?:,| und) unten\b"
@@ -113,7 +113,7 @@ _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
     r"there (?:is|are|was|were)|vorhanden|sichtbar|erkennbar|nachweisbar|zeigt|gefunden|markiert|"
-    r"liegt(?! bei)|findet|besteht)\b",
+    r"liegt(?! (?:\w+ )?bei)|findet|besteht)\b",
     re.IGNORECASE,
 )
 _STATE = re.compile(
@@ -534,9 +534,12 @@ def contradiction(
     ):
         return why
     figures = _figures(sentence)
-    for clause, sure in _clauses(sentence, presence):
-        if not clause.asserts:
-            continue
+    clauses = [*_clauses(sentence, presence)]
+    in_row = {word for one, _ in clauses for word in one.denied} if "|" in sentence else set[str]()
+    for clause, sure in clauses:
+        concepts = {word for word in clause.words if word[0] in "FC"}
+        if not clause.asserts or (concepts and concepts <= in_row - clause.denied):
+            continue  # "| Effusion | effusion not flagged |"
         tells = sure or clause.denied
         tells = tells or _EXISTS.search(sentence if "|" in sentence else clause.text)
         # A figure alone is told of what is there and of what is not.

@@ -138,6 +138,13 @@ PREDICATE = re.compile(
 )
 """Begins a predicate of several cited things in a row: "A [1.1] and B [1.2] are flagged"."""
 VERB = re.compile(r"\b(?:is|are|was|were|has|have|ist|sind|war|waren|hat|haben)\b", re.IGNORECASE)
+SALUTATION = re.compile(
+    r"^\W*(?:dear|hello|hi|sehr geehrte\w*|liebe[rs]?|guten (?:tag|morgen|abend)|hallo)\b[^.;:]{0,60}[,!]?\W*$"
+    r"|^\W*(?:yours|(?:with )?(?:kind|best|warm) (?:regards|wishes)|sincerely|mit (?:freundlichen|besten"
+    r"|kollegialen) grüßen)\b[^.;:]{0,60}$",
+    re.IGNORECASE,
+)
+"""The first and last line of a letter."""
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 """A heading that names no image, though its word may."""
 YOU_ASKED = re.compile(

@@ -573,7 +573,8 @@ def _naming(call: SpokenCall) -> SpokenCall:
 
 def _loses_a_name(text: str, found: Spoken) -> bool:
     """Return whether a text names a finding that neither its commands nor their rest name."""
-    said = {word for call in found.calls for name in call.names for word in words_of(name)}
+    values = (value for call in found.calls for value in call.arguments.values())
+    said = {word for value in values if isinstance(value, str) for word in words_of(value)}
     if not any(_decides(call) and not call.names for call in found.calls):
         said |= {word for part in found.rest.split() for word in words_of(part)}
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause)]
@@ -643,7 +644,12 @@ def _excepted(text: str) -> Spoken | None:
     except _NotMeant:
         return None
     if re.search(_whole(r"\b(?:<decides>)\b"), text):
-        return Spoken(())
+        decided = _clause(f"{text[: but.start()]} {text[but.end() :]}".strip(" ,.!"))
+        if decided is None or [one.arguments["which"] for one in decided if _decides(one)] != ["all"]:
+            return Spoken(())
+        (one,) = decided
+        which = f"all except {name}"
+        return Spoken((replace(one, arguments={**one.arguments, "which": which}, names=(name,)),))
     each = {
         "show": r"\b(?:show|display|unhide|zeig\w*|blende?\b.*\bein|einblenden)\b",
         "only": r"\b(?:hide|off|away|clear|remove|ausblenden|blende?\b.*\baus|weg|versteck\w*)\b",
@@ -1189,7 +1195,7 @@ def _value(said: Any, found: dict[str, str]) -> Any:
     match kind:
         case "int" | "minus":
             number = int(text) if text.isdigit() else NUMBERS.get(text, 0 if text else 1)
-            if not number:
+            if not number or 1900 <= number < 2100:  # "2022 on the left" names a year
                 raise _NotMeant
             return -number if kind == "minus" else number
         case "number":
@@ -1287,6 +1293,10 @@ def _which(text: str) -> str:
     """Return which findings are meant: a group of them, the selected one, or a name."""
     if _EVERY.match(text):
         return "all"
+    if counted := re.fullmatch(r"(?:all|alle) (?:the |die )?(\w+)(?: of (?:them|these))?", text):
+        number = int(counted[1]) if counted[1].isdigit() else NUMBERS.get(counted[1], 0)
+        if number > 1:
+            return f"all {number}"
     bare = _TRAILING.sub("", _HERE.sub("", _LEADING.sub("", text)))
     if bare in _SELECTED and text not in ("all", "alle"):
         return "selected"

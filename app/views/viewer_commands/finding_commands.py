@@ -48,6 +48,8 @@ UNDECIDED = "undecided"
 _ACROSS = 0.7  # cosine between an image's rows and the patient's left-right axis, at least
 _OFF_MIDDLE = 0.1  # of the width: farther from the middle column a finding lies on a side
 _MOST_DESCRIBED = 6
+_ALL_BUT = "all except "
+_EVERY = re.compile(rf"(?:{'|'.join(_GROUPS)}|all \d+)", re.IGNORECASE)
 
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
 _BOTH = re.compile(r"\b(?:both|beiden?)\b", re.IGNORECASE)
@@ -126,6 +128,14 @@ class NamedFindings:
             found = [item.finding for item in every if group(item.finding)]
             if not found and wanted in named.BY_STATE:
                 raise ToolRetry(f"no finding on the shown images is {wanted}")
+        elif wanted.startswith(_ALL_BUT):
+            excepted = self.named(wanted.removeprefix(_ALL_BUT), several=True)
+            ids = {one.id for one in excepted}
+            return [item.finding for item in every if item.finding.id not in ids]
+        elif counted := re.fullmatch(r"all (\d+)", wanted):
+            if len(every) != int(counted[1]):
+                raise ToolRetry(f"there are {len(every)} findings on the shown images")
+            return [item.finding for item in every]
         else:
             found = [
                 i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
@@ -263,9 +273,11 @@ class FindingCommands:
         which = str(arguments["which"])
         found = self._findings.named(which, several=True)
         if arguments["action"] not in ("show", "only", "hide"):
-            for name in _AND.split(which):
+            excepted = which.startswith(_ALL_BUT)
+            for name in _AND.split(which.removeprefix(_ALL_BUT)):
                 each = self._findings.named(name, several=True) if name != which else found
-                if len(each) > 1 and name.casefold() not in _GROUPS and not _BOTH.search(name):
+                one_is_meant = not (excepted or _EVERY.fullmatch(name) or _BOTH.search(name))
+                if len(each) > 1 and one_is_meant:
                     raise ToolRetry(f"several findings are called “{name}”", remedy=_choices(each))
                 for one in each if side_of(name) else ():
                     self._check_side(one, side_of(name))
