@@ -88,6 +88,7 @@ from app.agent.answers.sentence_forms import (
     CLAUSES,
     COMPARES,
     DECLINED,
+    DENIES_LIST,
     DOUBT,
     EXCEPTION,
     EXCLUDES,
@@ -107,6 +108,7 @@ from app.agent.answers.sentence_forms import (
     OFTEN,
     ON_NEITHER,
     ONLY,
+    ORIENTATION,
     OWN_PREDICATE,
     PREDICATE,
     PRONOUN,
@@ -513,9 +515,12 @@ class Claims:
             if THESE.search(counts[: one.start()]):
                 ids = ids or self._cited
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
-            if why.startswith("not in result") and (items := self._items_of_part(part)):
+            unit = unit_of(one["unit"] or one["tight_unit"] or "")
+            items = self._items_of_part(part) if why else {}
+            given = [known for text in items.values() for known in figures_in_text(text)]
+            in_unit = "gives this in" in why and any(known.unit == unit for known in given)
+            if items and (why.startswith("not in result") or in_unit):
                 key, text = next(iter(items.items()))
-                unit = unit_of(one["unit"] or one["tight_unit"] or "")
                 figure = (abs(value_of(one)[0]), unit)
                 elsewhere = any((abs(k.value), k.unit) == figure for k in self._figures)
                 why = f"{key} is {text}" if elsewhere or re.search(r"\d", text) else why
@@ -552,7 +557,7 @@ class Claims:
             words = _MARKERS.sub(" ", words)
             if shares and part is not parts[-1] and len(words.split()) <= _FEW_WORDS:
                 words = f"{words} {every[last_end:]}"  # "A [1.1] and B [1.2] are flagged"
-            if _NONE_OF.search(plain[: part.start]) or (
+            if _NONE_OF.search(plain[: part.start]) or DENIES_LIST.match(plain[: part.start]) or (
                 part.ids and excludes is not None and excludes.start() < part.stop
             ):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
@@ -681,7 +686,7 @@ class Claims:
             or not self._results
             or any(
                 one.search(words)
-                for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE, SALUTATION)
+                for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE, SALUTATION, ORIENTATION)
             )
             or findings_in(words)
         ):
@@ -741,6 +746,7 @@ class Claims:
             return
         own = sentence[part.start : part.stop]
         if not self._elsewhere or self._quoted(part, sentence) or DECLINED.search(own):
+            self._carried |= not self._elsewhere.keys().isdisjoint(part.known)
             return
         cited = [number for number in self._numbers_in(sentence) if number in self._results]
         both = len({one in self._elsewhere for one in cited}) > 1
@@ -750,7 +756,8 @@ class Claims:
             earlier for _, earlier in self._images_named(own)
         ):
             return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
-        named = [*self._images_named(said)] or ([] if both else [*self._images_named(sentence)])
+        near = sentence[: sentence.find(";", part.end)] if ";" in sentence[part.end :] else sentence
+        named = [*self._images_named(said)] or ([] if both else [*self._images_named(near)])
         goes_on = self._spoken and (PRONOUN.match(sentence) or THERE.search(sentence))
         earlier = max(named)[1] if named else self._headed or bool(goes_on) or None
         for number in part.known:

@@ -255,6 +255,11 @@ _COUNTED = re.compile(
 """The noun that an ordinal number counts, behind other ordinals: "7th and 9th ribs"."""
 _LEGEND = re.compile(r"\b(?:scores?|labels?|thresholds?|boxes|pixels?)\b", re.IGNORECASE)
 """Words of notes on how the numbers of a result are to be read."""
+_OF_FIGURE = re.compile(
+    r"scores?|values?|werte?|with|mit|at|bei|of|from|on|in|the|der|die|das|vom|von|prior|previous|current"
+    r"|film|image|radiograph|aufnahme|voraufnahme|today|heute|then|damals|now|jetzt"
+)
+"""Words beside a name and its figure that say no more."""
 _CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
@@ -540,12 +545,20 @@ def contradiction(
         concepts = {word for word in clause.words if word[0] in "FC"}
         if not clause.asserts or (concepts and concepts <= in_row - clause.denied):
             continue  # "| Effusion | effusion not flagged |"
-        tells = sure or clause.denied
+        tells = (sure and not _only_names(clause.text)) or clause.denied
         tells = tells or _EXISTS.search(sentence if "|" in sentence else clause.text)
         # A figure alone is told of what is there and of what is not.
         if why := _denial_against(clause, told, () if tells else figures, cited=cited):
             return why
     return "" if _HEDGED.search(sentence) else _comparison_against(sentence, facts)
+
+
+def _only_names(text: str) -> bool:
+    """Return whether a clause only names findings with figures: "prior film: effusion 0.12"."""
+    for start, (_concept, end) in _named_in(text).items():
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    said = [one[0].casefold() for one in _WORD.finditer(text) if one[0].isalpha()]
+    return NUMBER.search(text) is not None and all(map(_OF_FIGURE.fullmatch, said))
 
 
 def _clauses(sentence: str, presence: Presence | None) -> Iterator[tuple[Fact, bool]]:

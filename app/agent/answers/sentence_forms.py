@@ -145,6 +145,18 @@ SALUTATION = re.compile(
     re.IGNORECASE,
 )
 """The first and last line of a letter."""
+ORIENTATION = re.compile(
+    r"\b(?:linke|rechte|left|right)\w* (?:(?:körper)?seite|side)\b[^.;]{0,40}"
+    r"\b(?:im bild|bildseite|(?:of|in|on) the (?:image|picture|film|screen))\b",
+    re.IGNORECASE,
+)
+"""As in "the patient's left side is at the right of the image"."""
+DENIES_LIST = re.compile(
+    r"\W*(?:(?:labels? )?not (?:flagged|found|seen|present|detected|identified)|negative(?: for)?|absent"
+    r"|nicht (?:markiert|gefunden|gesehen|vorhanden|nachweisbar|erkannt)|negativ)\b[^:;.]{0,40}:",
+    re.IGNORECASE,
+)
+"""Begins a list of what is not there: "Not flagged: pneumothorax [1.3], consolidation [1.4]"."""
 COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 """A heading that names no image, though its word may."""
 YOU_ASKED = re.compile(
@@ -206,7 +218,7 @@ OFTEN = {"twice": 2, "zweimal": 2, "three times": 3, "dreimal": 3, "four times":
 PRONOUN = re.compile(
     r"\W*(?:it|they|both|its|the (?:latter|former)|er|sie|es|beide|letztere[rs]?"
     r"|(?:this|that|these|those|diese[rsnm]?)(?= (?:two|one|is|are|was|were|has|have|had|ist"
-    r"|sind|war|waren|hat)\b))\b",
+    r"|sind|war|waren|hat|report|film|image|radiograph|study|bericht|befund|aufnahme)\b))\b",
     re.IGNORECASE,
 )
 """How a sentence begins that goes on with what the one before speaks of."""
