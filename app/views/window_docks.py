@@ -205,6 +205,13 @@ class WindowDocks(QObject):
             self.by_name[name].setVisible(not shown)
         self._put_away = shown
 
+    def show_panels(self, shown: bool) -> None:
+        """Show the panels that were put away, and those that a window begins with; or hide all."""
+        if shown != bool(self._shown()):
+            self.toggle_all()
+        for name in ("Studies", "Findings") if shown else ():
+            self.by_name[name].setVisible(True)
+
     def show_layers(self, needed: bool) -> None:
         """Show the layers dock and make room, or hide it; a narrow window has it on the rail."""
         if self.narrow:

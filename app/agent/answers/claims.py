@@ -78,6 +78,7 @@ from app.agent.answers.figures import (
     value_of,
 )
 from app.agent.answers.sentence_forms import (
+    ABOUT_ANSWER,
     ADVICE,
     ALLERGY,
     ANOTHER_CLAIM,
@@ -147,12 +148,14 @@ _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|against|cut-?off|threshold|limit|point|als|über|unter|"
-    r"oberhalb|unterhalb|schwelle\w*|grenz\w*)\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
+    r"oberhalb|unterhalb|schwelle\w*|grenz\w*|ab|start\w*|begin\w*)\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
     re.IGNORECASE,
 )
 """Words before a number with which another one is compared."""
 _NOW = re.compile(
-    r"\b(?:current\w*|now|today|this time|diesmal|present (?:film|image|radiograph|study"
+    r"\b(?:current\w*|now|today|(?:new(?:er|est)?|latest|recent) (?:film|image|study|radiograph|x-?ray)|"
+    r"neue\w* (?:aufnahme|bild|untersuchung)|"
+    r"this time|diesmal|present (?:film|image|radiograph|study"
     r"|examination)|"
     r"this (?:film|image|radiograph|study|examination)|aktuell\w*|jetzt|"
     r"heut\w*|derzeit\w*|nun)\b",
@@ -312,6 +315,9 @@ _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _MEASURED = re.compile(r"\b(?:measured|gemessen|vermessen)\b", re.IGNORECASE)
 _OF_LENGTH = (*SCALES, "px")
+_NO_FIELD = re.compile(r"\b(?:no|nothing to|kein\w*) (?:box|score|side|value|kasten|wert)\b", re.IGNORECASE)
+"""Words for a field that a result doesn't have: "found nothing to box"."""
+_THE_SAID = re.compile(r"\b(?:the|die|these|those|diese)\s+$", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
 _ABSENT = re.compile(
@@ -515,6 +521,8 @@ class Claims:
             if THESE.search(counts[: one.start()]):
                 ids = ids or self._cited
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
+            if _THE_SAID.search(counts[: one.start()]):
+                listed |= value_of(one)[0] == len({*ids, *self._cited, *self._before})
             unit = unit_of(one["unit"] or one["tight_unit"] or "")
             items = self._items_of_part(part) if why else {}
             given = [known for text in items.values() for known in figures_in_text(text)]
@@ -557,8 +565,10 @@ class Claims:
             words = _MARKERS.sub(" ", words)
             if shares and part is not parts[-1] and len(words.split()) <= _FEW_WORDS:
                 words = f"{words} {every[last_end:]}"  # "A [1.1] and B [1.2] are flagged"
-            if _NONE_OF.search(plain[: part.start]) or DENIES_LIST.match(plain[: part.start]) or (
-                part.ids and excludes is not None and excludes.start() < part.stop
+            if (
+                _NONE_OF.search(plain[: part.start])
+                or DENIES_LIST.match(plain[: part.start])
+                or (part.ids and excludes is not None and excludes.start() < part.stop)
             ):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
@@ -614,6 +624,9 @@ class Claims:
         words = _with_its_name(words, self._items_of_part(part))
         words = ON_NEITHER.sub(r"\1 not \2 either", words)
         it = not part.ids and self._cited and PRONOUN.match(words)
+        before_now = not part.ids and self._is_of_earlier(words)
+        if it and before_now and (name := self._cited_name()):
+            words, it = PRONOUN.sub(name, words, count=1), None  # "it was not there in 2022"
         if it and (against := self._other_side(words)):
             yield against
             return
@@ -640,11 +653,37 @@ class Claims:
                 return
         told = [*self._statement(words, part.known, before, items)]
         if not part.ids:
+            if not told and before_now and self._is_told_of_ours_only(words):
+                told = [self._unsupported()]
             told = [*self._without_evidence(words, told, is_of_cited=bool(it or around[1]))]
         # Beside a wrong figure it is said already; who tells the item's own may say what it means.
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
+
+    def _is_of_earlier(self, words: str) -> bool:
+        """Return whether words speak of another image than is asked about, and compare nothing."""
+        earlier = max(self._images_named(words), default=(0, False))[1]
+        return (
+            bool(self._elsewhere)
+            and earlier
+            and not (_CHANGE.search(words) or _IS_NEW.search(words))
+        )
+
+    def _cited_name(self) -> str:
+        """Return the name of the finding that the sentence before cites; "" if that is not one."""
+        texts = [*self._texts_of(self._cited).values()]
+        found = [text[place:].partition(",")[0] for text in texts for place in findings_in(text)]
+        return found[0] if len({one.casefold() for one in found}) == 1 else ""
+
+    def _is_told_of_ours_only(self, words: str) -> bool:
+        """Return whether only results of the image that is asked about speak of words' findings."""
+        if DECLINED.search(words) or NOT_MENTIONED.search(words) or NOT_GIVEN.search(words):
+            return False
+        keys = {key for key in findings_in(words).values() if not is_generic(key)}
+        own = {key for number in self._results for key in self._concepts(number)}
+        others = {key for number in self._elsewhere for key in self._concepts(number)}
+        return bool(keys) and keys <= own and keys.isdisjoint(others)
 
     def _is_said_of(self, places: Sequence[int], words: str) -> bool:
         """Return whether each finding of words stands in a clause with a figure at these places."""
@@ -686,7 +725,15 @@ class Claims:
             or not self._results
             or any(
                 one.search(words)
-                for one in (DECLINED, NOT_GIVEN, NOT_MENTIONED, NOT_DONE, SALUTATION, ORIENTATION)
+                for one in (
+                    DECLINED,
+                    NOT_GIVEN,
+                    NOT_MENTIONED,
+                    NOT_DONE,
+                    SALUTATION,
+                    ORIENTATION,
+                    ABOUT_ANSWER,
+                )
             )
             or findings_in(words)
         ):
@@ -919,6 +966,7 @@ class Claims:
         That is also one of another organ.
         """
         key, text = next(iter(items.items()))
+        words = _NO_FIELD.sub(" ", words)
         numbers = NUMBER.finditer(words)
         words = _blanked(words, (i for i in numbers if _BOUND.search(words[: i.start()][-_REACH:])))
         every = self._results[int(key.partition(".")[0])].message.data.get("items") or {}
@@ -1050,7 +1098,10 @@ class Claims:
         """Return what results count of what stands behind a number, if it is another number."""
         if found["unit"] or found["tight_unit"] or _YEAR.fullmatch(found[0]):
             return ""
-        behind = re.match(r"(?!\s+the\b)(?:\s+[^\W\d_]+){1,4}", figures[found.end() :])
+        behind = re.match(
+            r"(?!\s+(?:the|entr(?:y|ies)|items?|results?|points?)\b)(?:\s+[^\W\d_]+){1,4}",
+            figures[found.end() :],
+        )
         value, decimals = rounded(found, figures[: found.start()])
         if behind is None or decimals > 0:
             return ""
@@ -1222,6 +1273,8 @@ class Claims:
             if cited and ADVICE.search(around):
                 continue
             yield f"result {_listed(cited)} {_CANNOT}" if cited else self._unsupported()
+            return
+        if NOT_MENTIONED.search(words):
             return
         if named and not cited:  # of another organ than any result
             organs = organs_in(words)

@@ -260,6 +260,10 @@ _OF_FIGURE = re.compile(
     r"|film|image|radiograph|aufnahme|voraufnahme|today|heute|then|damals|now|jetzt"
 )
 """Words beside a name and its figure that say no more."""
+_OF_SCORE = re.compile(
+    r"\bscor\w+|\bwert\b|\b(?:came?|comes|kam|kommt)(?: \w+){0,6} (?:(?:out )?at|to|auf)\b|\bliegt (?:\w+ )?bei\b",
+    re.IGNORECASE,
+)
 _CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
 _ABNORMAL = "~abnormal"
@@ -545,7 +549,9 @@ def contradiction(
         concepts = {word for word in clause.words if word[0] in "FC"}
         if not clause.asserts or (concepts and concepts <= in_row - clause.denied):
             continue  # "| Effusion | effusion not flagged |"
-        tells = (sure and not _only_names(clause.text)) or clause.denied
+        # "The effusion score was 0.12" says what was measured.
+        measures = _only_names(clause.text) or _OF_SCORE.search(clause.text)
+        tells = (sure and not (figures and measures)) or clause.denied
         tells = tells or _EXISTS.search(sentence if "|" in sentence else clause.text)
         # A figure alone is told of what is there and of what is not.
         if why := _denial_against(clause, told, () if tells else figures, cited=cited):

@@ -91,6 +91,9 @@ NOT_MENTIONED = re.compile(
     r"|\b(?:I|we) have no\b|\b(?:ich habe|habe ich|liegt mir|mir liegt) keine?\b"
     r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b"
     r"|\bfehlen mir\b"
+    r"|\b(?:is|are) not (?:in|part of|among) (?:this|the|my|these) (?:session|record|results?|data)\b"
+    r"|\bthere (?:is|are) no [^.;]{1,40} in this session\b"
+    r"|\b(?:ist|sind|liegen|liegt|steht|stehen) (?:\w+ )?nicht in (?:dieser|der) (?:sitzung|akte)\b"
     r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b"
     r"|\b(?:erwähnt|nennt"
     r"|enthält)\b[^.;]{0,60} nicht\b",
@@ -151,6 +154,12 @@ ORIENTATION = re.compile(
     re.IGNORECASE,
 )
 """As in "the patient's left side is at the right of the image"."""
+ABOUT_ANSWER = re.compile(
+    r"\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows|siehe unten"
+    r"|(?:in|siehe) (?:den|der|die) (?:fußnoten?|tabelle|liste))\b",
+    re.IGNORECASE,
+)
+"""Words about the answer itself: "the values are in the footnotes"."""
 DENIES_LIST = re.compile(
     r"\W*(?:(?:labels? )?not (?:flagged|found|seen|present|detected|identified)|negative(?: for)?|absent"
     r"|nicht (?:markiert|gefunden|gesehen|vorhanden|nachweisbar|erkannt)|negativ)\b[^:;.]{0,40}:",

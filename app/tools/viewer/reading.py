@@ -60,6 +60,9 @@ _AFTER = r"""
     |thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
     |for comparison|to compare|zum vergleich|zum vergleichen
+    |for (?:a|the) (?:minute|moment|second|sec|bit)|for now|fuer (?:einen|den) moment
+    |(?:for|fuer) (?:the|my|our|die|den|das|meine|meinen|unsere) (?:talk|lecture|teaching|meeting
+    |conference|board|paper|students|vorlesung|vortrag|konferenz|besprechung|fortbildung|studenten)
     |fuer mich|anzeigen lassen|sofort|doch|eben
 """
 
@@ -99,6 +102,11 @@ _BUT = re.compile(
     r"|(?<=\ball )but|(?:all|every)\b[^,.]{1,24}? but|everything but) (?:keep )?(?P<name>[^,.]+)"
 )
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
+_OTHERS = re.compile(
+    r"[,.;] (?:so |and |please )?(\w+) (?:the |all |die )*(?:others?|other ones|rest|remaining ones|those"
+    r"|them|these|anderen|uebrigen)[ .!]*$"
+)
+"""As in "I agree with all but the nodule, accept the others"."""
 _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
@@ -154,6 +162,14 @@ _REQUESTS = re.compile(
     r"|calculate|was|wie|wo|welche\w*|warum|zeig\w*|miss|vergleich\w*|sag\w*|beschreib\w*|erklaer\w*"
     r"|schreib\w*|such\w*|pruef\w*|berechne|ist|sind)\b|\?"
 )
+_FIRST_PLACE = re.compile(
+    r"\b(?:first|ersten?|zuerst|als erstes)\b(?!.*\b(?:second|last|zweite\w*|letzte\w*|zuletzt)\b)"
+)
+"""Words for the first of two places that were clicked."""
+_ON_IT = re.compile(r" (?:on it|in it|on them|drauf|darauf)$")
+_IS_NONE = re.compile(
+    r"\b(?:that'?s|is|it'?s|ist|thats) (?:no|not an?|kein\w*) (?!longer|more|mehr)"
+)
 _IS_ONE = re.compile(
     r"(?:(?:the|this|that|die|der|das|den|diese[rsnm]?) )?(?:mask|box|outline|contour|heat ?map"
     r"|measurement|overlay"
@@ -162,6 +178,7 @@ _IS_ONE = re.compile(
 )
 """One thing, which is the selected one where findings are accepted, rejected or deleted."""
 _BECAUSE = re.compile(r"\b(?:because|since|as|weil|denn|da|wegen)\b.*")
+_SAID_OF_IT = re.compile(r"(?<=\w) (?:is|are|looks?|ist|sind|sieht|wirkt)\b.*")
 _REMARK = re.compile(r"(?:they|that|it|das|die|es|sie)(?:'?re|'?s| are| is| sind| ist)\b")
 _OF_SPEAKER = re.compile(
     r"(?:(?:because|since|weil|as|da|sorry|oops) )?"
@@ -171,6 +188,9 @@ _OF_SPEAKER = re.compile(
     r"|i (?:don'?t|do not) (?:trust|like|believe|see|want|need|care)"
     r"|ich (?:will|muss|moechte|bin|war|seh|glaub|mach|setz|such|brauch|trau)\w*"
     r"|da bin ich|das wollte ich|war nicht so gemeint|das ist mir|(?:please )?leave"
+    r"|(?:stay|remain|keep me|bleib\w*) (?:on|at|auf|bei)"
+    r"|(?:die|der|das|sie|es|they|it|that|those|these) (?:stoer\w*|nerv\w*|irritier\w*|verdeck\w*"
+    r"|bother\w*|annoy\w*|distract\w*|(?:is|are) (?:in the way|distracting)|steh\w* im weg)"
     r"|der rest bleibt)\b"
     r"(?!.*\b(?:selected|ausgewaehlt|markiert|clicked|angeklickt)\b)"
 )
@@ -235,6 +255,9 @@ _BEGINS_WITH_DENIAL = re.compile(
     r"(?:don't|dont|do not|never|nicht|nie|keine?[mnrs]?|no(?= \w)|lass\w* das)\b"
 )
 _KEY_IMAGE = re.compile(r"\b(?:key ?(?:image|slice|frame)|schluesselbild)")
+_SHOWS = re.compile(
+    r"\b(?:back|show|bring|restore|want|open|again|ein|an|her|wieder|zeig\w*|hol\w*)\b"
+)
 _ONLY_DENIES = re.compile(rf"(?:don't|dont|do not|never|not|nicht|nie)\b(?!.*{_KEY_IMAGE.pattern})")
 _DENIES_TAKING_AWAY = re.compile(
     r"\b(?:don't|dont|do not|never|not) (?:hide|remove|take|close|stop|reset|clear|turn|switch)\b"
@@ -379,6 +402,7 @@ _SELECTED = frozenset(
         "dies",
         "ausgewaehlte",
         "ausgewaehlten",
+        "wieder",
         "dieser",
         "diesen",
         "dieses",
@@ -468,14 +492,16 @@ def read(text: str) -> Spoken | None:
         return Spoken((), told=_WHOLE)
     if _SENDS.search(folded(text)) and "?" not in text:
         return Spoken((), told=_NOT_SENT)
-    text = plain(_corrected_by_user(text))
+    text = _with_names_joined(plain(_corrected_by_user(text)))
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
     small = folded(text)
     decisions = [call for call in found.calls if _decides(call)]
     verbs = re.findall(_whole(r"\b(?:<decides>)\b"), small)
-    unsure = re.search(_whole("<unsure>"), small)
+    unsure = re.search(
+        _whole("<unsure>"), _BUT.sub(" ", small) if _has_exception(decisions) else small
+    )
     stated = not verbs and _IS.search(small)  # "the nodule is a nipple shadow"
     undecided = decisions and (
         stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
@@ -483,6 +509,9 @@ def read(text: str) -> Spoken | None:
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
     back = all(call.arguments["action"] == "propose" for call in decisions)
+    accepts = any(call.arguments["action"] == "accept" for call in decisions)
+    if accepts and _IS_NONE.search(said):  # "that's no effusion, accept it"
+        return Spoken((), told=_UNDECIDED)
     if decisions and not _is_plain(said, found.rest, back=back):
         return Spoken((), told=_UNDECIDED)
     if _DENIED.search(said) and any(map(_loses, found.calls)):
@@ -490,12 +519,39 @@ def read(text: str) -> Spoken | None:
     if undecided or (found.perhaps and verbs and unsure):
         asked = found.rest or "?" in small or _IF.search(small)
         return Spoken((), told="" if asked else _UNDECIDED)
+    if _FIRST_PLACE.search(said):
+        found = replace(found, calls=tuple(map(_at_first, found.calls)))
     if any(map(_describes, found.calls)):
         # Where no finding is meant, "what is this?" is about the image, which others describe.
         calls = tuple(map(_naming, found.calls))
         alone = all(_describes(call) and call.names for call in calls)
         return replace(found, calls=calls, sure=found.sure and not alone)
     return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
+
+
+def _with_names_joined(text: str) -> str:
+    """Return a text with names and words in one that a dictation parted: "rund herd", "in vert"."""
+    words = text.split()
+    for place in range(len(words) - 1, 0, -1):
+        one, other = (folded(word).strip(".,!?") for word in words[place - 1 : place + 1])
+        letter = one[:1]
+        known = {letter: _vocabulary().get(letter, ()), other[:1]: _vocabulary().get(other[:1], ())}
+        whole = one + other in known[letter] and words[place - 1].isalpha()
+        if whole and not (one in known[letter] and other in known[other[:1]]):
+            words[place - 1 : place + 1] = [words[place - 1] + words[place]]
+    return " ".join(words)
+
+
+def _has_exception(calls: list[SpokenCall]) -> bool:
+    """Return whether calls decide on all findings but some that are named."""
+    return bool(calls) and all(str(c.arguments["which"]).startswith("all except ") for c in calls)
+
+
+def _at_first(call: SpokenCall) -> SpokenCall:
+    """Return a call that marks the place clicked last, so that it marks the first one."""
+    if call.tool != named.MARK or call.arguments != {"shape": "point"}:
+        return call
+    return replace(call, arguments={**call.arguments, "at": "first"})
 
 
 def _is_plain(text: str, rest: str, *, back: bool) -> bool:
@@ -579,7 +635,7 @@ def _loses_a_name(text: str, found: Spoken) -> bool:
         said |= {word for part in found.rest.split() for word in words_of(part)}
     clauses = [part for clause in _SPLIT.split(text) for part in _AND.split(clause)]
     kept = (one for one in clauses if not (_REMARK.match(one) or _OF_SHOWN.match(one)))
-    names = {word for one in kept for word in words_of(_BECAUSE.sub("", one))}
+    names = {word for one in kept for word in words_of(_SAID_OF_IT.sub("", _BECAUSE.sub("", one)))}
     return bool((names & known_words()) - said)
 
 
@@ -639,17 +695,19 @@ def _excepted(text: str) -> Spoken | None:
     but = _BUT.search(text)
     if but is None or not re.search(r"\b(?:all|every\w*|alle\w*)\b", text[: but.start() + 10]):
         return None
+    said, verb = but["name"].strip(" .!"), re.search(_whole(r" (?:<decides>)$"), but["name"])
     try:
-        name = _which(re.sub(_TAIL, "", but["name"].strip(" .!")))
+        name = _which(re.sub(_TAIL, "", said[: verb.start()] if verb else said))
     except _NotMeant:
         return None
     if re.search(_whole(r"\b(?:<decides>)\b"), text):
-        decided = _clause(f"{text[: but.start()]} {text[but.end() :]}".strip(" ,.!"))
-        if decided is None or [one.arguments["which"] for one in decided if _decides(one)] != ["all"]:
+        others = _OTHERS.search(text, but.end())
+        rest = f"{others[1]} all" if others else f"{text[: but.start()]}{text[but.end() :]}"
+        decided = _clause(f"{rest}{verb[0] if verb else ''}".strip(" ,.!")) or ()
+        if [one.arguments.get("which") for one in decided] != ["all"] or not _decides(decided[0]):
             return Spoken(())
-        (one,) = decided
-        which = f"all except {name}"
-        return Spoken((replace(one, arguments={**one.arguments, "which": which}, names=(name,)),))
+        said = {**decided[0].arguments, "which": f"all except {name}"}
+        return Spoken((replace(decided[0], arguments=said, names=(name,)),))
     each = {
         "show": r"\b(?:show|display|unhide|zeig\w*|blende?\b.*\bein|einblenden)\b",
         "only": r"\b(?:hide|off|away|clear|remove|ausblenden|blende?\b.*\baus|weg|versteck\w*)\b",
@@ -792,7 +850,7 @@ def _is_stated(clause: str) -> bool:
 def _subject(clause: str) -> str:
     """Return what a clause speaks of, if it is a finding or study with a known name."""
     folded = " ".join(clause.casefold().translate(_FOLDED).split())
-    names = _known_names(folded)
+    names = _known_names(_SAID_OF_IT.sub("", folded))
     names += [one[0] for one in _STUDY.finditer(folded)]
     if len(names) != 1 or _OF_SHOWN.match(folded):
         return ""
@@ -821,6 +879,8 @@ def _guessed(text: str) -> _Learned | None:
     needed = next((w for start, w in _NEEDED.items() if likeliest.intent.startswith(start)), "")
     if needed and not re.search(needed, folded(text)):
         return None
+    if likeliest.intent == "panels_all" and _SHOWS.search(folded(text)):
+        entry = {**entry, "arguments": {"command": "show panels"}}
     if likeliest.intent == "key_image" and _DENIES.search(folded(text)):
         entry = _intents()["key_image_off"]
     if _is_turned_otherwise(likeliest.intent, folded(text)):
@@ -983,6 +1043,11 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
         for i, one in enumerate(every)
         if not (i and one == every[i - 1] and one.arguments.get("command") in _TOGGLES)
     ]
+    last = every[-1].arguments
+    if len(every) > 1 and last.get("which") == "selected" and last.get("action") == "hide":
+        said = str(every[-2].arguments.get("command", ""))
+        if said.startswith("not a "):  # "this is no key image, take it out again"
+            every.pop()
     if len(every) > 1 and _says_again(every[-2], every[-1]):  # "bin the nodule, delete it"
         every.pop()
     # "It is too dark, make it brighter" says it twice.
@@ -1278,7 +1343,7 @@ def _factor(text: str) -> float:
 
 
 def _name(text: str) -> str:
-    name = _LEADING.sub("", text)
+    name = _ON_IT.sub("", _LEADING.sub("", text))
     parts = [_LEADING.sub("", part) for part in _AND.split(name)]
     if not name or any(_not_names().fullmatch(part) for part in parts):
         raise _NotMeant
@@ -1309,6 +1374,9 @@ def _which(text: str) -> str:
         }
         whole = "all" if bare else "selected"
         return next((name for name, said in groups.items() if re.search(said, bare)), whole)
+    parts = [_LEADING.sub("", one) for one in _AND.split(bare)]
+    if len(parts) > 1 and all(re.fullmatch(_whole(_parts()["groups"]), one) for one in parts):
+        return " and ".join(dict.fromkeys(map(_which, parts)))
     if len(bare) < 3:
         raise _NotMeant
     return f"both {_name(bare)}" if _PAIR.match(text) else _name(bare)

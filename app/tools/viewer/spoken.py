@@ -135,6 +135,8 @@ _ALL_ELSE = re.compile(
     r"|level)\b[^,;.]*$"
     r"|[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
     r"|the rest)(?: (?:alone|as it is|as is))?"
+    r"|[ ,;]+(?:but|and|aber|und) (?:please )?(?:stay|remain|bleib\w*) (?:on|at|auf|bei)"
+    r" (?:the same|this|that|the|der(?:selben)?|dieser|diesem|dem) (?:slice|image|frame|schicht|bild)\b"
     r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
     re.IGNORECASE,
 )
@@ -153,6 +155,23 @@ _NICHT_NOETIG = re.compile(
     r"(?:schlie(?:ß|ss)en|zu(?:machen)?|weg)[ .!]*$",
     re.IGNORECASE,
 )
+_JUDGED = re.compile(
+    r"^(?P<what>[^,;.]{3,60}?)(?:,| (?:is|are|look|looks|ist|sind|passt|passen|stimmt|stimmen)) ?"
+    r"(?:all |both |beide |alle )?(?:fine|ok(?:ay)?|good|right|correct|real|(?:in ordnung|gut|richtig|korrekt))?"
+    r"(?:, |; |\. | so | - )(?:please |bitte )?"
+    r"(?P<verb>accept|confirm|approve|akzeptiere?|bestätige?) (?:them(?: all| both)?|it|both|those|sie|beide|ihn|es)"
+    r"[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "both lungs and the heart are fine, accept them"."""
+_NOT_ONE = re.compile(
+    r"^(?:no,? )?(?:that'?s|that is|this is|this|that|it'?s|das ist|ist) (?:not an?|no|not the|kein(?:e|en)?) "
+    r"(?P<what>[^,;.]{3,40}?)(?:, |; |\. | - )(?:so |please |bitte )?"
+    r"(?P<verb>reject|dismiss|verwirf|lehne?|verwerfen|ablehnen)(?: (?:it|that|this|ihn|es|sie|das))?(?P<off> ab)?"
+    r"[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "that's no effusion, reject it"."""
 _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 
@@ -164,6 +183,8 @@ def plain(text: str) -> str:
     if found := _TO_VIEWPORT.fullmatch(text):
         does = found["does"] or found["to"] or found["then"]
         text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
+    text = _JUDGED.sub(r"\g<verb> \g<what>", text)
+    text = _NOT_ONE.sub(r"reject \g<what>", text)
     text = _MARK_BOTH.sub("mark the first point; mark the second point", text)
     text = _MARK_TWO.sub(r"mark a point at \1; mark a point at \2", text)
     text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))

@@ -508,6 +508,8 @@ class ViewCommands:
             for flipped, command in ((display.flip_h, "flip_h"), (display.flip_v, "flip_v")):
                 if flipped:
                     self._trigger(command)
+        elif name in ("show panels", "hide panels"):
+            self._window.arrangement.show_panels(name == "show panels")
         elif name == "not inverted":
             if self._workspace.layout.active.display.invert:
                 action.trigger()
