@@ -1,6 +1,6 @@
 """The assistant works the viewer: 100 commands as people say them, in the real window, offline.
 
-What each must do stands in `blind_commands.toml`, written before the rules were.
+What each must do stands in `blind_commands_*.toml`, by people who didn't know the rules.
 """
 
 from __future__ import annotations
@@ -35,37 +35,23 @@ from tests.gui.viewer_support import WaitUntil, activate
 pytestmark = pytest.mark.gui
 
 
-def _commands(name: str) -> list[dict[str, Any]]:
-    text = Path(__file__).with_name(name).read_text("utf-8")
-    return tomllib.loads(text)["command"]
-
-
-COMMANDS = _commands("blind_commands.toml")
-AGAIN = _commands("blind_commands_again.toml")
-THIRD = _commands("blind_commands_third.toml")
-FOURTH = _commands("blind_commands_fourth.toml")
-FIFTH = _commands("blind_commands_fifth.toml")
-SIXTH = _commands("blind_commands_sixth.toml")
-SEVENTH = _commands("blind_commands_seventh.toml")
-EIGHTH = _commands("blind_commands_eighth.toml")
-NINTH = _commands("blind_commands_ninth.toml")
-TENTH = _commands("blind_commands_tenth.toml")
-ELEVENTH = _commands("blind_commands_eleventh.toml")
-TWELFTH = _commands("blind_commands_twelfth.toml")
-THIRTEENTH = _commands("blind_commands_thirteenth.toml")
-FOURTEENTH = _commands("blind_commands_fourteenth.toml")
-FIFTEENTH = _commands("blind_commands_fifteenth.toml")
-SIXTEENTH = _commands("blind_commands_sixteenth.toml")
-SEVENTEENTH = _commands("blind_commands_seventeenth.toml")
-SETS = (
-    *(COMMANDS, AGAIN, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH),
-    *(NINTH, TENTH, ELEVENTH, TWELFTH, THIRTEENTH, FOURTEENTH, FIFTEENTH, SIXTEENTH, SEVENTEENTH),
-)
+SETS = [
+    tomllib.loads(path.read_text("utf-8"))["command"]
+    for path in sorted(Path(__file__).parent.glob("blind_commands_*.toml"))
+]
+COMMANDS: list[dict[str, Any]] = SETS[0]
 EVERY = [one for each in SETS for one in each]
 SCENES = tuple(dict.fromkeys(one["context"] for one in COMMANDS))
 _SETS = [
     pytest.param(COMMANDS, id="first"),
-    pytest.param(EVERY[len(COMMANDS) :], id="later", marks=pytest.mark.slow),
+    *(
+        pytest.param(
+            [one for each in SETS[at : at + 9] for one in each],
+            id=f"from {at + 1}",
+            marks=pytest.mark.slow,
+        )
+        for at in range(1, len(SETS), 9)
+    ),
 ]
 _PRESETS = {"lung": (-600, 1500), "soft tissue": (40, 400), "bone": (480, 2500)}
 """As the viewer's own table has them; the file's scenes allow these."""
@@ -110,6 +96,12 @@ _WRONG = frozenset(
         "here.",  # the names only
         "Start this image over, everything the way it came in.",  # asks back
         "I've made up my own mind now, let me see all of the software's findings again",
+        "What is the lowest slice where there's still fluid? Take me there",  # asks the chest pack
+        "I'm happy with all of them except the nodule, accept the others",  # refused as unclear
+        "true size pls, 1:1 pixels",  # true size, which is to be calibrated first
+        "patient data off the picture please, I've got visitors",  # the names only
+        "ich möchte einen Punkt setzen",  # marks where the user clicked, who has not
+        "exportier mir das linke Bild für die Vorlesung",  # asks for the file's attributes
     ]
 )
 """Commands that are known not to do what is asked, each of them without harm."""

@@ -1,4 +1,4 @@
-"""Studies for `blind_commands.toml` in the real window, with the offline assistant."""
+"""Studies for `blind_commands_01.toml` in the real window, with the offline assistant."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Room:
         series = studies[-1].series
         main = next((one for one in series if one.number == 2), series[0])
         place = start.get("slice", 20) - 1 if len(main.instances) == 40 else 0
-        frame = 9 if scene == "cine" else 0
+        frame = start.get("frame", 10) - 1 if scene == "cine" else 0
         self._show(0, main.instances[place], frame)
         if scene in ("two", "ct_pair"):
             layout.arrange(LAYOUTS["1x2"])
@@ -302,7 +302,7 @@ class Room:
             elif name == "active":
                 right = workspace.layout.viewports[1]
                 workspace.layout.activate(right)
-            elif name not in ("undone", "slice"):
+            elif name not in ("undone", "slice", "frame"):
                 raise AssertionError(f"a start with {name}")
             self.settle() if name != "playing" else None
 

@@ -153,7 +153,8 @@ _BOUND = re.compile(
 )
 """Words before a number with which another one is compared."""
 _NOW = re.compile(
-    r"\b(?:current\w*|now|today|(?:new(?:er|est)?|latest|recent) (?:film|image|study|radiograph|x-?ray)|"
+    r"\b(?:current\w*|now|today|(?:new(?:er|est)?|latest|recent) (?:film|image|study|radiograph"
+    r"|x-?ray)|"
     r"neue\w* (?:aufnahme|bild|untersuchung)|"
     r"this time|diesmal|present (?:film|image|radiograph|study"
     r"|examination)|"
@@ -315,7 +316,9 @@ _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
 _MEASURED = re.compile(r"\b(?:measured|gemessen|vermessen)\b", re.IGNORECASE)
 _OF_LENGTH = (*SCALES, "px")
-_NO_FIELD = re.compile(r"\b(?:no|nothing to|kein\w*) (?:box|score|side|value|kasten|wert)\b", re.IGNORECASE)
+_NO_FIELD = re.compile(
+    r"\b(?:no|nothing to|kein\w*) (?:box|score|side|value|kasten|wert)\b", re.IGNORECASE
+)
 """Words for a field that a result doesn't have: "found nothing to box"."""
 _THE_SAID = re.compile(r"\b(?:the|die|these|those|diese)\s+$", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)

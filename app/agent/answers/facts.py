@@ -261,7 +261,8 @@ _OF_FIGURE = re.compile(
 )
 """Words beside a name and its figure that say no more."""
 _OF_SCORE = re.compile(
-    r"\bscor\w+|\bwert\b|\b(?:came?|comes|kam|kommt)(?: \w+){0,6} (?:(?:out )?at|to|auf)\b|\bliegt (?:\w+ )?bei\b",
+    r"\bscor\w+|\bwert\b|\b(?:came?|comes|kam|kommt)(?: \w+){0,6} (?:(?:out )?at|to|auf)\b"
+    r"|\bliegt (?:\w+ )?bei\b",
     re.IGNORECASE,
 )
 _CUT = ("ectom", "ectomi")  # of stems of operations

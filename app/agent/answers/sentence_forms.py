@@ -32,7 +32,8 @@ DECLINED = re.compile(
     re.IGNORECASE,
 )
 NOT_GIVEN = re.compile(
-    r"\b(?:ha(?:s|ve|d)|g[ai]ves?|stat(?:es?|ed)|contain(?:s|ed)?|return(?:s|ed)?|list(?:s|ed)?|carr(?:y|ies)"
+    r"\b(?:ha(?:s|ve|d)|g[ai]ves?|stat(?:es?|ed)|contain(?:s|ed)?|return(?:s|ed)?|list(?:s|ed)?"
+    r"|carr(?:y|ies)"
     r"|records?|names?|holds?|there (?:is|are|was)) no (?:[\w-]+ ){0,3}(?P<what>scores?|values?"
     r"|sides?|dates?"
     r"|labels?|entry|entries|results?|measurements?|figures?|box(?:es)?|statements?|mention)\b"
@@ -91,7 +92,8 @@ NOT_MENTIONED = re.compile(
     r"|\b(?:I|we) have no\b|\b(?:ich habe|habe ich|liegt mir|mir liegt) keine?\b"
     r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b"
     r"|\bfehlen mir\b"
-    r"|\b(?:is|are) not (?:in|part of|among) (?:this|the|my|these) (?:session|record|results?|data)\b"
+    r"|\b(?:is|are) not (?:in|part of|among) (?:this|the|my|these) (?:session|record|results?"
+    r"|data)\b"
     r"|\bthere (?:is|are) no [^.;]{1,40} in this session\b"
     r"|\b(?:ist|sind|liegen|liegt|steht|stehen) (?:\w+ )?nicht in (?:dieser|der) (?:sitzung|akte)\b"
     r"|\bnicht (?:erwähnt|genannt|aufgeführt|enthalten|angegeben|übermittelt|erfasst)\b"
@@ -115,7 +117,8 @@ NOT_DONE = re.compile(
 OWN_PREDICATE = re.compile(
     r"\s*,? ?(?:though|although|which|with|without|wobei|allerdings|mit"
     r"|ohne)\b[^,;.]*?,\s*(?:and|und|but|aber|while)\s+|"
-    r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und|while|whereas|während)\b)\s*"
+    r"\s*(?:is|are|was|were|ist|sind|war|waren)\b(?:[^,;.]|[,.](?=\d))*?(?:;|,(?!\d)|\b(?:and|und"
+    r"|while|whereas|während)\b)\s*"
 )
 """Matches a predicate behind a citation, up to the next thing: "[7.1] is high, "."""
 CLAUSES = re.compile(r"[;:()]|,(?!\d)|\b(?:and|und|but|aber)\b", re.IGNORECASE)
@@ -137,13 +140,16 @@ CAUSE = re.compile(
 URL_BEHIND = re.compile(r"(?<=\w )\(?(?:see |siehe )?https?://\S+")
 """An address behind the words that it belongs to."""
 PREDICATE = re.compile(
-    r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*|blieb\w*|lieg\w*|lag\w*)\b"
+    r"\s*(?:is|are|was|were|stay(?:s|ed)?|remain(?:s|ed)?|lies?|lay|ist|sind|war|waren|bleib\w*"
+    r"|blieb\w*|lieg\w*|lag\w*)\b"
 )
 """Begins a predicate of several cited things in a row: "A [1.1] and B [1.2] are flagged"."""
 VERB = re.compile(r"\b(?:is|are|was|were|has|have|ist|sind|war|waren|hat|haben)\b", re.IGNORECASE)
 SALUTATION = re.compile(
-    r"^\W*(?:dear|hello|hi|sehr geehrte\w*|liebe[rs]?|guten (?:tag|morgen|abend)|hallo)\b[^.;:]{0,60}[,!]?\W*$"
-    r"|^\W*(?:yours|(?:with )?(?:kind|best|warm) (?:regards|wishes)|sincerely|mit (?:freundlichen|besten"
+    r"^\W*(?:dear|hello|hi|sehr geehrte\w*|liebe[rs]?|guten (?:tag|morgen|abend)"
+    r"|hallo)\b[^.;:]{0,60}[,!]?\W*$"
+    r"|^\W*(?:yours|(?:with )?(?:kind|best|warm) (?:regards|wishes)|sincerely|mit (?:freundlichen"
+    r"|besten"
     r"|kollegialen) grüßen)\b[^.;:]{0,60}$",
     re.IGNORECASE,
 )
@@ -155,13 +161,15 @@ ORIENTATION = re.compile(
 )
 """As in "the patient's left side is at the right of the image"."""
 ABOUT_ANSWER = re.compile(
-    r"\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows|siehe unten"
+    r"\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows"
+    r"|siehe unten"
     r"|(?:in|siehe) (?:den|der|die) (?:fußnoten?|tabelle|liste))\b",
     re.IGNORECASE,
 )
 """Words about the answer itself: "the values are in the footnotes"."""
 DENIES_LIST = re.compile(
-    r"\W*(?:(?:labels? )?not (?:flagged|found|seen|present|detected|identified)|negative(?: for)?|absent"
+    r"\W*(?:(?:labels? )?not (?:flagged|found|seen|present|detected|identified)|negative(?: for)?"
+    r"|absent"
     r"|nicht (?:markiert|gefunden|gesehen|vorhanden|nachweisbar|erkannt)|negativ)\b[^:;.]{0,40}:",
     re.IGNORECASE,
 )
@@ -212,8 +220,10 @@ LISTS_NAMES = re.compile(
 """A list of names, which says nothing of what they name: "three labels: A, B and C"."""
 CHANGED = re.compile(
     r"\b(?:has|have|had|hat|haben|ist|sind)\b(?: sich)?(?: not| nicht| kaum)? (?:[\w,.]+ ){0,6}"
-    r"(?:changed|grown|shrunk|increased|decreased|doubled|halved|tripled|risen|fallen|dropped|climbed"
-    r"|(?:ver|ge)ändert|vergrößert|verkleinert|verdoppelt|halbiert|(?:zu|ab)genommen|gestiegen|gefallen"
+    r"(?:changed|grown|shrunk|increased|decreased|doubled|halved|tripled|risen|fallen|dropped"
+    r"|climbed"
+    r"|(?:ver|ge)ändert|vergrößert|verkleinert|verdoppelt|halbiert|(?:zu|ab)genommen|gestiegen"
+    r"|gefallen"
     r"|gesunken)\b|\b(?:unchanged|unverändert)\b",
     re.IGNORECASE,
 )
@@ -238,7 +248,8 @@ ON_NEITHER = re.compile(
 )
 """As in "is flagged on neither film"."""
 SAFE = re.compile(
-    r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich|kontraindiziert)\b"
+    r"\b(?:is|are|be|ist|sind|wäre)\s+(?:\w+\s+)?(?:safe|contraindicated|unbedenklich"
+    r"|kontraindiziert)\b"
     r"|\b(?:can|may) (?:be \w+ safely|safely be)\b",
     re.IGNORECASE,
 )
@@ -269,7 +280,8 @@ DOUBT = re.compile(
     re.IGNORECASE,
 )
 TRUSTED = re.compile(
-    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig|stabil)\b",
+    r"\b(?:is|are|ist|sind)\s+(?:\w+\s+)?(?:reliable|stable|robust|trustworthy|zuverlässig"
+    r"|stabil)\b",
     re.IGNORECASE,
 )
 GENERAL = re.compile(
@@ -278,8 +290,10 @@ GENERAL = re.compile(
     re.IGNORECASE,
 )
 HERE = re.compile(
-    r"\b(?:this|these|that|here|there|it|he|she|his|her|your|we|I|our|patient\w*|shows?|seen|visible|"
-    r"noted|evident|present|left|right|upper|lower|possib\w+|concern\w*|suspect\w*|likely|findings?|"
+    r"\b(?:this|these|that|here|there|it|he|she|his|her|your|we|I|our|patient\w*|shows?|seen"
+    r"|visible|"
+    r"noted|evident|present|left|right|upper|lower|possib\w+|concern\w*|suspect\w*|likely"
+    r"|findings?|"
     r"mild|moderate|severe|small|large|the (?:image|film|scan|radiograph|picture|study|ratio)|"
     r"(?<!of )the (?:heart|lungs?|cardiac))\b",
     re.IGNORECASE,

@@ -35,7 +35,8 @@ _SURE, _LIKELY, _PERHAPS = 0.8, 0.35, 0.25
 """Least probability of a learned reading that comes before all others, of one that counts where
 nothing else is understood, and of one that the user is asked about."""
 _GERMAN_WORDS = re.compile(
-    r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach|bild\w*)\b"
+    r"[äöüß]|\b(?:das|die|der|den|dem|ein\w*|bitte|mal|und|ist|nicht|zu|zum|zur|auf|ich|nach"
+    r"|bild\w*)\b"
 )
 
 _COURTESY = r"""
@@ -93,6 +94,7 @@ _AND = re.compile(
     r"(?: zwar\b)?\s*"
 )
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
+_ONE = re.compile(r"\b(?:it|them|ihn|es|sie)\b")
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
     r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
@@ -103,10 +105,12 @@ _BUT = re.compile(
 )
 """An exception, and the name of what is excepted: "hide everything except the nodule"."""
 _OTHERS = re.compile(
-    r"[,.;] (?:so |and |please )?(\w+) (?:the |all |die )*(?:others?|other ones|rest|remaining ones|those"
+    r"[,.;] (?:so |and |please )?(\w+) (?:the |all |die )*(?:others?|other ones|rest"
+    r"|remaining ones|those"
     r"|them|these|anderen|uebrigen)[ .!]*$"
 )
 """As in "I agree with all but the nodule, accept the others"."""
+_LEAST_MISSPELT = 5
 _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
@@ -116,7 +120,8 @@ _EVERY = re.compile(
     r"|(?:wirklich )?(?:jeden|jeder|jede)(?: einzelnen?)?(?: (?:befund|markierung))?(?: hier)?)$"
 )
 _SENDS = re.compile(
-    r"\b(?:send|push|transfer|transmit|upload|schick\w*|send\w*|uebertrag\w*|lade?|lad)\b.*\b(?:pacs|orthanc|archive?)\b"
+    r"\b(?:send|push|transfer|transmit|upload|schick\w*|send\w*|uebertrag\w*|lade?"
+    r"|lad)\b.*\b(?:pacs|orthanc|archive?)\b"
     r"|\b(?:ins|in das|zum) (?:pacs|archiv)\b.*\b(?:schick\w*|send\w*|uebertrag\w*|laden)\b"
 )
 _NOT_SENT = (
@@ -158,8 +163,10 @@ _AGREES = re.compile(r"^(?:i )?agreed?\W*$")
 _REQUESTS = re.compile(
     r"^(?:(?:and|then|please|also|can you|und|dann|bitte) )*(?:tell|show|what|how|is|are|does|do"
     r"|why|which|where"
-    r"|compare|measure|segment|find|count|draft|write|explain|describe|check|look|give|list|summari[sz]e"
-    r"|calculate|was|wie|wo|welche\w*|warum|zeig\w*|miss|vergleich\w*|sag\w*|beschreib\w*|erklaer\w*"
+    r"|compare|measure|segment|find|count|draft|write|explain|describe|check|look|give|list"
+    r"|summari[sz]e"
+    r"|calculate|was|wie|wo|welche\w*|warum|zeig\w*|miss|vergleich\w*|sag\w*|beschreib\w*"
+    r"|erklaer\w*"
     r"|schreib\w*|such\w*|pruef\w*|berechne|ist|sind)\b|\?"
 )
 _FIRST_PLACE = re.compile(
@@ -197,7 +204,8 @@ _OF_SPEAKER = re.compile(
 """Clauses in which somebody speaks of themselves: "I'm hunting small nodules"."""
 _STATED = re.compile(
     r".*\b(?:bleibt|bleiben|stays?|remains?)\b|"
-    r"(?:the|this|that|these|those|it|there|das|die|der|es|hier|da)(?:'s)?\b.*\b(?:is|are|isn'?t|aren'?t|looks?"
+    r"(?:the|this|that|these|those|it|there|das|die|der|es|hier|da)(?:'s)?\b.*\b(?:is|are|isn'?t"
+    r"|aren'?t|looks?"
     r"|seems?|ist|sind|sieht|wirkt|wirken)\b"
 )
 """Clauses behind a command that only state something: "the lungs are clear"."""
@@ -216,7 +224,8 @@ _UNDECIDED = (
 _COMPARES = re.compile(r"\b(?:compar|vergleich)")
 _WRITES = re.compile(r"\b(?:draft|writ|dictat|generat|create|make|schreib|erstell|verfass|diktier)")
 _LEADING = re.compile(
-    r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im|am|beim|vom|zum|zur|of"
+    r"^(?:(?:the|der|die|das|den|dem|des|this|that|a|an|ein|eine|einen|on|to|in|auf|aufs|ins|im"
+    r"|am|beim|vom|zum|zur|of"
     r"|alle|all|both|beiden?|these|diese|diesen|dieser|dieses|meine|my) )+"
 )
 _TRAILING = re.compile(r" (?:findings?|again|befunde?|one|result|wieder|for now)$")
@@ -225,7 +234,8 @@ _BACK = re.compile(
     r" (?=(?:to|zu|zum|zur|auf|in)\b)"
 )
 _SHOWN = (
-    r"(?:one|image|picture|film|study|scan|view|viewport|pane|panel|x-?ray|series|stack|bild|aufnahme|stapel"
+    r"(?:one|image|picture|film|study|scan|view|viewport|pane|panel|x-?ray|series|stack|bild"
+    r"|aufnahme|stapel"
     r"|ansicht|viewer|fenster|serie|studie)"
 )
 _HERE = re.compile(
@@ -264,6 +274,7 @@ _DENIES_TAKING_AWAY = re.compile(
     r"|\b(?:nicht|nie) (?:ausblenden|entfernen|schliessen|anhalten|stoppen|zuruecksetzen|wegnehmen)"
 )
 _NEEDED = {
+    "second_window": r"second|zweit|another|other|monitor|screen|bildschirm|separate|extra|weitere",
     "close_": r"clos(?!e[- ]?up|er)|shut|remove|rid of|schlie|\bzu\b|weg|entfern|delet|drop|beend"
     r"|done with|fertig",
     "redo": r"redo|again|repeat|restor|bring back|wieder|nochmal|herstell|vor\b|forward",
@@ -539,7 +550,14 @@ def _with_names_joined(text: str) -> str:
         whole = one + other in known[letter] and words[place - 1].isalpha()
         if whole and not (one in known[letter] and other in known[other[:1]]):
             words[place - 1 : place + 1] = [words[place - 1] + words[place]]
-    return " ".join(words)
+    return " ".join(map(_name_as_spelt, words))
+
+
+def _name_as_spelt(word: str) -> str:
+    """Return the name of a finding that is off by a letter as it is spelt: "efusion"."""
+    plain = folded(word)
+    near = _corrected(plain) if plain.isalpha() and len(plain) >= _LEAST_MISSPELT else plain
+    return near if near in _names() else word
 
 
 def _has_exception(calls: list[SpokenCall]) -> bool:
@@ -702,7 +720,9 @@ def _excepted(text: str) -> Spoken | None:
         return None
     if re.search(_whole(r"\b(?:<decides>)\b"), text):
         others = _OTHERS.search(text, but.end())
-        rest = f"{others[1]} all" if others else f"{text[: but.start()]}{text[but.end() :]}"
+        whole = "all " if re.match(r"all|every", but[0]) else ""
+        rest = f"{text[: but.start()]}{whole}{text[but.end() :]}"
+        rest = f"{others[1]} all" if others else rest
         decided = _clause(f"{rest}{verb[0] if verb else ''}".strip(" ,.!")) or ()
         if [one.arguments.get("which") for one in decided] != ["all"] or not _decides(decided[0]):
             return Spoken(())
@@ -981,6 +1001,8 @@ def _slots(likeliest: Guess, text: str, entry: dict[str, Any]) -> dict[str, str]
             slots["preset"] = known["preset"]
     viewport = slots.get("vp", "")
     name = next((slot for slot in ("name", "which") if slot in slots), "")
+    if name:
+        slots[name] = " ".join(map(_corrected, slots[name].split()))
     if name and side_of(viewport) and not re.search(rf"\b{_SHOWN}", viewport):
         slots[name] += f" {slots.pop('vp')}"  # "the effusion on the left"
     if entry["tool"] not in _IN_A_VIEWPORT:
@@ -1006,10 +1028,14 @@ def _by_patterns(text: str) -> Spoken | None:
         if not _stripped(clause):
             continue
         if (found := _clause(clause)) is not None:
-            calls.append(_of_what_was_named(found, rest))
+            calls.append(_of_what_was_named(_of_last_named(found, clause, calls), rest))
             continue
         parts = [part for part in _AND.split(clause) if part]
-        each = [_clause(part) for part in parts]
+        each: list[tuple[SpokenCall, ...] | None] = []
+        for part in parts:
+            done = [*calls, *(one for one in each if one)]
+            found = _clause(part)
+            each.append(found and _of_last_named(found, part, done))
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]
         elif len(parts) > 1 and any(map(_stands_alone, each)):
@@ -1090,6 +1116,22 @@ def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tupl
     before.pop()
     return tuple(
         replace(call, arguments={**call.arguments, "which": name}, names=(name,)) for call in calls
+    )
+
+
+def _of_last_named(
+    calls: tuple[SpokenCall, ...], clause: str, before: list[tuple[SpokenCall, ...]]
+) -> tuple[SpokenCall, ...]:
+    """Return calls about "it" with the finding that the last call named: "accept it, hide it"."""
+    last = next((one for part in reversed(before) for one in reversed(part) if one.names), None)
+    if last is None or not _ONE.search(clause):
+        return calls
+    meant = " and ".join(last.names)
+    return tuple(
+        replace(one, arguments={**one.arguments, "which": meant}, names=last.names)
+        if one.arguments.get("which") == "selected"
+        else one
+        for one in calls
     )
 
 
@@ -1403,6 +1445,11 @@ def _common_words() -> frozenset[str]:
     """Return words that are spelt well, whatever they are near to: "threw" is not "three"."""
     text = (resources_dir() / "privacy" / "common_words.txt").read_text("utf-8")
     return frozenset(text.split())
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(_folded_names())
 
 
 def _folded_names() -> list[str]:

@@ -118,7 +118,7 @@ _IN_OTHER_WORDS = re.compile(
 )
 _CORRECTS = re.compile(
     r"(?P<head>.+?)[ ,;.-]+(?:(?:no,? wait|no,? sorry|sorry|(?<=, )(?:no|nein)(?=,| \d)|oh no"
-    r"|no,? i mean|i mean|make that"
+    r"|no,? i mean|i mean|make that(?= \d| slice| image| the)"
     r"|or rather"
     r"|(?:no,? )?scratch that|strike that"
     r"|nein,? (?:warte|doch|lieber|ich meine)|ach nein|ich meine|quatsch"
@@ -136,7 +136,8 @@ _ALL_ELSE = re.compile(
     r"|[ ,;]+(?:but |and )?(?:please )?(?:leave|keep) (?:everything|all) (?:else"
     r"|the rest)(?: (?:alone|as it is|as is))?"
     r"|[ ,;]+(?:but|and|aber|und) (?:please )?(?:stay|remain|bleib\w*) (?:on|at|auf|bei)"
-    r" (?:the same|this|that|the|der(?:selben)?|dieser|diesem|dem) (?:slice|image|frame|schicht|bild)\b"
+    r" (?:the same|this|that|the|der(?:selben)?|dieser|diesem|dem) (?:slice|image|frame|schicht"
+    r"|bild)\b"
     r"|[ ,;]+(?:aber |und )?(?:sonst|den rest) (?:bitte )?(?:alles )?(?:so )?lassen\b",
     re.IGNORECASE,
 )
@@ -157,21 +158,60 @@ _NICHT_NOETIG = re.compile(
 )
 _JUDGED = re.compile(
     r"^(?P<what>[^,;.]{3,60}?)(?:,| (?:is|are|look|looks|ist|sind|passt|passen|stimmt|stimmen)) ?"
-    r"(?:all |both |beide |alle )?(?:fine|ok(?:ay)?|good|right|correct|real|(?:in ordnung|gut|richtig|korrekt))?"
+    r"(?:all |both |beide |alle )?(?:fine|ok(?:ay)?|good|right|correct|real|(?:in ordnung|gut"
+    r"|richtig|korrekt))?"
     r"(?:, |; |\. | so | - )(?:please |bitte )?"
-    r"(?P<verb>accept|confirm|approve|akzeptiere?|bestätige?) (?:them(?: all| both)?|it|both|those|sie|beide|ihn|es)"
+    r"(?P<verb>accept|confirm|approve|akzeptiere?|bestätige?) (?:them(?: all| both)?|it|both"
+    r"|those|sie|beide|ihn|es)"
     r"[ .!]*$",
     re.IGNORECASE,
 )
 """As in "both lungs and the heart are fine, accept them"."""
 _NOT_ONE = re.compile(
-    r"^(?:no,? )?(?:that'?s|that is|this is|this|that|it'?s|das ist|ist) (?:not an?|no|not the|kein(?:e|en)?) "
+    r"^(?:no,? )?(?:that'?s|that is|this is|this|that|it'?s|das ist|ist) (?:not an?|no|not the"
+    r"|kein(?:e|en)?) "
     r"(?P<what>[^,;.]{3,40}?)(?:, |; |\. | - )(?:so |please |bitte )?"
-    r"(?P<verb>reject|dismiss|verwirf|lehne?|verwerfen|ablehnen)(?: (?:it|that|this|ihn|es|sie|das))?(?P<off> ab)?"
-    r"[ .!]*$",
+    r"(?P<verb>reject|dismiss|verwirf|lehne?|verwerfen|ablehnen)(?: (?:it|that|this|ihn|es|sie"
+    r"|das))?(?: ab)?"
+    r"(?:,? (?:please|bitte))?[ .!]*$",
     re.IGNORECASE,
 )
 """As in "that's no effusion, reject it"."""
+_IS_SHORT = re.compile(
+    r"(?<=\w)(?<!\bthat)(?<!\bit)(?<!\bthis)(?<!\bthere)(?<!\bwhat)['’]s "
+    r"(?=(?:just|only|not|probably|really|clearly|fine|ok|real)\b)",
+    re.IGNORECASE,
+)
+_GO_AND_ENLARGE = re.compile(
+    r"^(?P<go>(?:please )?(?:go|jump|scroll|take me|move|geh|gehe|spring|springe) (?:to"
+    r"|zu[mr]?) (?:the |dem |der )?"
+    r"(?P<what>[^,;.]+?)),? (?:and|und) (?:then |dann )?(?:enlarge|magnify|blow up"
+    r"|zoom (?:in )?(?:on|to|into)"
+    r"|make|vergrößere?|zoom\w* auf) (?:it|ihn|es|sie)(?: (?:bigger|larger|up))?[ .!]*$",
+    re.IGNORECASE,
+)
+_WINDOW_FOR = re.compile(
+    r"^.*\b(?:look(?:ing)? at|(?:schau|seh|sieh)\w* (?:ich )?mir(?: jetzt| mal)*) (?:the |die "
+    r"|das |den )?"
+    r"(?P<what>lungs?|bones?|mediastinum|soft tissues?|liver|brain|lungen?|knochen|weichteile"
+    r"|leber|gehirn)"
+    r"(?: now| jetzt)?(?: an)?[,;.]? (?:and |so |und )?(?:please |bitte )?"
+    r"(?:(?:change|set|adjust|fix) the window(?:ing)?|(?:give me|gib mir|stell|stelle"
+    r"|nimm) (?:the|das)"
+    r" (?:right |matching |passende |richtige )?(?:window|fenster))"
+    r"(?: for (?:that|it|them)| accordingly| to (?:match|suit)| dafür| dazu| ein)*[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "I'd like to look at the lungs, change the window for that"."""
+_RESETS = re.compile(r"\b(?:reset|restore|anfang|original|zurück|back|start)", re.IGNORECASE)
+_RESET_TOO = re.compile(
+    r"(?<=\w)[,;]? (?:and |und |also |auch )?(?:(?:the |das |den )?(?:zoom|window(?:ing)?"
+    r"|fenster\w*|contrast|kontrast"
+    r"|rotation|drehung|flips?|spiegelung)(?:,? (?:and|und) |, )?)+ (?:too|as well|auch|inklusive"
+    r"|included)[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "everything back to the start, zoom and window too"."""
 _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 
@@ -183,6 +223,10 @@ def plain(text: str) -> str:
     if found := _TO_VIEWPORT.fullmatch(text):
         does = found["does"] or found["to"] or found["then"]
         text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
+    text = _RESET_TOO.sub("", text) if _RESETS.search(text) else text
+    text = _WINDOW_FOR.sub(r"\g<what> window", text)
+    text = _IS_SHORT.sub(" is ", text)
+    text = _GO_AND_ENLARGE.sub(r"\g<go> and zoom to \g<what>", text)
     text = _JUDGED.sub(r"\g<verb> \g<what>", text)
     text = _NOT_ONE.sub(r"reject \g<what>", text)
     text = _MARK_BOTH.sub("mark the first point; mark the second point", text)

@@ -188,7 +188,8 @@ class FindingsInput(ToolInput):
     )
     which: str = Field(
         max_length=120,
-        description=f'"all", "masks", "measurements", "heatmaps". {_NAME} Several: "A and B", "all except A".',
+        description=f'"all", "masks", "measurements", "heatmaps". {_NAME} Several: "A and B", '
+        '"all except A".',
     )
 
 
