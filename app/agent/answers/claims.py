@@ -56,6 +56,7 @@ from app.agent.answers.facts import (
     opposes,
     order_against,
     organs_in,
+    ratio_against,
     shared,
     sides_of,
     trend_against,
@@ -122,6 +123,7 @@ from app.agent.answers.sentence_forms import (
     THERE,
     THESE,
     THIS,
+    TREND,
     TRUSTED,
     URL_BEHIND,
     VERB,
@@ -646,8 +648,11 @@ class Claims:
             if share := wrong_share(digits, every.values()):
                 yield f"result {number} says {share}"
                 return
-        if right and (found := self._of_item(words, items)):
+        if right and (found := self._of_item(words, items) or ratio_against(words, items)):
             yield found
+            return
+        if right and TREND.search(words) and self._is_single(items):
+            yield f"result {_listed(part.known)} {_CANNOT}"
             return
         if OF_IT.match(words) and len(items) == 1 and self._texts_of(self._before):
             ((key, text),) = items.items()
@@ -663,6 +668,17 @@ class Claims:
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
+
+    def _is_single(self, items: Mapping[str, str]) -> bool:
+        """Return whether items are of records, and each the only one of its name: no course."""
+        for key, text in items.items():
+            number = int(key.partition(".")[0])
+            every = self._results[number].message.data.get("items") or {}
+            name = text.partition(",")[0].casefold()
+            alike = [one for one in every.values() if one.partition(",")[0].casefold() == name]
+            if self._results[number].images or len(alike) > 1 or not any(_dates(text)):
+                return False
+        return bool(items)
 
     def _is_of_earlier(self, words: str) -> bool:
         """Return whether words speak of another image than is asked about, and compare nothing."""

@@ -174,7 +174,10 @@ _MORE = re.compile(
     rf"\b(?P<less>below|under|{_LESS}{_THAN}|unterhalb(?:\s+von)?|unter)"
     r"|\b(?P<more>above|over|exceed(?:s|ed|ing)?|outnumbers?"
     rf"|(?:(?!rather|other)\w+er|more(?: likely| probable)?|mehr|wahrscheinlicher){_THAN}"
-    rf"|oberhalb(?:\s+von)?|über)",
+    rf"|oberhalb(?:\s+von)?|über"
+    r"|(?:twice|double|two times|three times) (?:as (?:large|big|high|likely) as|the (?:size"
+    r"|area) of)"
+    r"|(?:doppelt|dreimal) so (?:groß|hoch) wie)",
     re.IGNORECASE,
 )
 _COUNTS = ("count", "number", "n", "num", "total", "anzahl", "zahl")
@@ -264,6 +267,13 @@ _OF_SCORE = re.compile(
     r"\bscor\w+|\bwert\b|\b(?:came?|comes|kam|kommt)(?: \w+){0,6} (?:(?:out )?at|to|auf)\b"
     r"|\bliegt (?:\w+ )?bei\b",
     re.IGNORECASE,
+)
+_RATIO = re.compile(r"\bcardio-?thoracic ratio\b|\bCTR\b|\bherz-?thorax-?quotient", re.IGNORECASE)
+_NORMAL_RATIO = 0.5
+"""The largest normal cardiothoracic ratio of an adult (Danzer 1919, Am J Med Sci 157: 513)."""
+_ENLARGED = re.compile(r"\b(?:enlarged|increased|raised|vergrößert|erhöht)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|no|nor|neither|nicht|kein\w*|above|over|exceed\w*|über|oberhalb)\b", re.IGNORECASE
 )
 _CUT = ("ectom", "ectomi")  # of stems of operations
 _SAYS = ("impression", "finding", "findings", "conclusion", "report", "text", "response", "answer")
@@ -871,6 +881,23 @@ def trend_against(sentence: str, now: Mapping[str, str], cited: Mapping[str, str
         begins = float(course["first"].replace(",", "."))
         wrong = wrong or (_near(begins, last) and not _near(begins, first))
     return f"{first[0]:g} before; {last[0]:g} now" if wrong else ""
+
+
+def ratio_against(sentence: str, items: Mapping[str, str]) -> str:
+    """Return the cardiothoracic ratio that a sentence calls normal or not, and that is not so.
+
+    `items` are the texts of the items that it cites, by their ids.
+    """
+    if _DENIED.search(sentence) or _HEDGED.search(sentence):
+        return ""
+    for key, text in items.items():
+        values = _row(text).values
+        if not _RATIO.search(text) or len(values) != 1:
+            continue
+        called = _GRADE["normal"].search(sentence) if values[0] > _NORMAL_RATIO else None
+        if called or (values[0] <= _NORMAL_RATIO and _ENLARGED.search(sentence)):
+            return f"{key} is {text}"
+    return ""
 
 
 def _unit(text: str) -> str:

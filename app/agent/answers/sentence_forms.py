@@ -160,6 +160,15 @@ ORIENTATION = re.compile(
     re.IGNORECASE,
 )
 """As in "the patient's left side is at the right of the image"."""
+TREND = re.compile(
+    r"\b(?:(?:is|are|keeps?) (?:rising|falling|climbing|dropping|improving|worsening)"
+    r"|(?:has|have) (?:risen|fallen|come down|gone (?:up|down)|climbed|dropped|improved|worsened"
+    r"|normali[sz]ed)"
+    r"|(?:steigt|sinkt|fällt|klettert)\b(?! unter)|(?:ist|sind) (?:gestiegen|gesunken|gefallen"
+    r"|angestiegen))\b",
+    re.IGNORECASE,
+)
+"""Words for a course, of which one value says nothing: "the CRP has come down"."""
 ABOUT_ANSWER = re.compile(
     r"\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows"
     r"|siehe unten"

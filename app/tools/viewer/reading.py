@@ -111,6 +111,7 @@ _OTHERS = re.compile(
 )
 """As in "I agree with all but the nodule, accept the others"."""
 _LEAST_MISSPELT = 5
+_MOST_BESIDE = 4
 _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
@@ -133,6 +134,9 @@ _LATER = re.compile(
     r"|sobald|nachdem)\b"
 )
 _NOW = "Nothing was changed: a command is carried out at once, not after something else."
+_WHICH = "Nothing was changed: say which of the two is meant."
+_OR = re.compile(r"\s+(?:or|oder)\s+")
+_IN_TURN = re.compile(r"\b(?:then|first|next|dann|danach|erst|zuerst|anschliessend)\b")
 _DENIED = re.compile(
     r"\b(?:do not|don'?t|never|niemals|auf keinen fall|keinesfalls|keineswegs"
     r"|under no circumstances)\b"
@@ -414,6 +418,7 @@ _SELECTED = frozenset(
         "ausgewaehlte",
         "ausgewaehlten",
         "wieder",
+        "damit",
         "dieser",
         "diesen",
         "dieses",
@@ -504,6 +509,8 @@ def read(text: str) -> Spoken | None:
     if _SENDS.search(folded(text)) and "?" not in text:
         return Spoken((), told=_NOT_SENT)
     text = _with_names_joined(plain(_corrected_by_user(text)))
+    if _is_a_choice(folded(text)):
+        return Spoken((), told=_WHICH)
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
@@ -530,6 +537,8 @@ def read(text: str) -> Spoken | None:
     if undecided or (found.perhaps and verbs and unsure):
         asked = found.rest or "?" in small or _IF.search(small)
         return Spoken((), told="" if asked else _UNDECIDED)
+    if not _IN_TURN.search(said):
+        found = replace(found, calls=_planes_beside(found.calls))
     if _FIRST_PLACE.search(said):
         found = replace(found, calls=tuple(map(_at_first, found.calls)))
     if any(map(_describes, found.calls)):
@@ -538,6 +547,39 @@ def read(text: str) -> Spoken | None:
         alone = all(_describes(call) and call.names for call in calls)
         return replace(found, calls=calls, sure=found.sure and not alone)
     return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
+
+
+def _is_a_choice(text: str) -> bool:
+    """Return whether a text gives one of two commands: "slice 14 or 15", "lung or bone window?"."""
+    one, *others = _OR.split(text.strip(" .!?"))
+    if len(others) != 1 or (first := _clause(one)) is None:
+        return False
+    (other,) = others
+    if re.search(r"\d", one) and re.fullmatch(r"\d+", other):
+        return True
+    names = words_of(other)
+    if names and set(names) <= known_words() and any(call.names for call in first):
+        return True  # "hide the nodule or the effusion"
+    second = _clause(other)
+    return (
+        second is not None
+        and second != first
+        and {c.tool for c in first} == {c.tool for c in second}
+    )
+
+
+def _planes_beside(calls: tuple[SpokenCall, ...]) -> tuple[SpokenCall, ...]:
+    """Return the calls, with a viewport for each plane if several are wanted at once."""
+    planes = [call for call in calls if str(call.arguments.get("command")).startswith("plane ")]
+    if not 1 < len(planes) < _MOST_BESIDE or any("viewport" in one.arguments for one in planes):
+        return calls
+    beside = [SpokenCall(named.LAYOUT, {"layout": f"1x{len(planes)}"})]
+    for number, one in enumerate(planes, 1):
+        if number > 1:
+            beside.append(SpokenCall(named.SHOW, {"what": "this", "viewport": f"{number}"}))
+        beside.append(replace(one, arguments={**one.arguments, "viewport": f"{number}"}))
+    others = [call for call in calls if call not in planes and call.tool != named.LAYOUT]
+    return (*beside, *others)
 
 
 def _with_names_joined(text: str) -> str:

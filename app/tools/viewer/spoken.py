@@ -203,6 +203,12 @@ _WINDOW_FOR = re.compile(
     re.IGNORECASE,
 )
 """As in "I'd like to look at the lungs, change the window for that"."""
+_PLANE = r"(?:axial|[ck]oronal?|[ck]oronar|sagit+al)\w*"
+_BESIDE = re.compile(
+    rf"(?P<planes>\b{_PLANE}.*\b{_PLANE})(?: (?:views?|planes?|ebenen?))?"
+    r",? (?:side by side|next to each other|beside each other|nebeneinander|together|gleichzeitig)",
+    re.IGNORECASE,
+)
 _RESETS = re.compile(r"\b(?:reset|restore|anfang|original|zurück|back|start)", re.IGNORECASE)
 _RESET_TOO = re.compile(
     r"(?<=\w)[,;]? (?:and |und |also |auch )?(?:(?:the |das |den )?(?:zoom|window(?:ing)?"
@@ -224,6 +230,7 @@ def plain(text: str) -> str:
         does = found["does"] or found["to"] or found["then"]
         text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
     text = _RESET_TOO.sub("", text) if _RESETS.search(text) else text
+    text = _BESIDE.sub(r"\g<planes>", text)
     text = _WINDOW_FOR.sub(r"\g<what> window", text)
     text = _IS_SHORT.sub(" is ", text)
     text = _GO_AND_ENLARGE.sub(r"\g<go> and zoom to \g<what>", text)

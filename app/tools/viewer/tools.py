@@ -106,7 +106,8 @@ class ShowInput(ToolInput):
     what: str = Field(
         max_length=120,
         description='"prior" (beside what is shown; in the viewport "active": instead), '
-        '"prior 2021", "current", "next series", "previous series", an image\'s id ("image-2"), '
+        '"prior 2021", "current", "this" (as in the active viewport), '
+        '"next series", "previous series", an image\'s id ("image-2"), '
         '"series 3", words of a series description, or an open study: "study next", "study other", '
         '"study ct", "study" and words of its description.',
     )

@@ -265,6 +265,8 @@ class ViewCommands:
         studies, shown = self._workspace.studies, self._workspace.acquired
         study = studies.study_of(shown) if shown is not None else None
         newest = self._shown.newest()
+        if what == "this" and shown is not None:
+            return shown
         if what in ("current", "latest") and newest is not None:
             return _first(newest, shown)
         if prior := _PRIOR.fullmatch(what):
