@@ -150,7 +150,7 @@ _LENGTHS = ("mm", "cm", "µm", "um", "mm2", "cm2")
 _OUT_OF = re.compile(r"\d (?:out of|of|von)(?: the)?\s*$")
 _BOUND = re.compile(
     r"\b(?:above|over|exceed\w*|below|under|than|against|cut-?off|threshold|limit|point|als|über|unter|"
-    r"oberhalb|unterhalb|schwelle\w*|grenz\w*|ab|start\w*|begin\w*)\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
+    r"oberhalb|unterhalb|schwelle\w*|grenz\w*|ab|start\w*|begin\w*)\b\W*(?:\w+\W+){0,2}$|[<>≤≥]=?\s*$",
     re.IGNORECASE,
 )
 """Words before a number with which another one is compared."""
@@ -322,6 +322,7 @@ _NO_FIELD = re.compile(
     r"\b(?:no|nothing to|kein\w*) (?:box|score|side|value|kasten|wert)\b", re.IGNORECASE
 )
 """Words for a field that a result doesn't have: "found nothing to box"."""
+_SPAN = re.compile(r"\b(?:last|past|next|coming|letzten|vergangenen|nächsten)\s+$", re.IGNORECASE)
 _THE_SAID = re.compile(r"\b(?:the|die|these|those|diese)\s+$", re.IGNORECASE)
 _COMPARED = re.compile(r"\b(?:compar\w+|verglich\w*)\b", re.IGNORECASE)
 _PICTURE = r"(?:image|x-?ray|film|scan|radiograph|picture|dicom file)"
@@ -527,7 +528,7 @@ class Claims:
                 ids = ids or self._cited
             listed = value_of(one)[0] == len(ids)  # "the two lengths"
             if _THE_SAID.search(counts[: one.start()]):
-                listed |= value_of(one)[0] == len({*ids, *self._cited, *self._before})
+                listed |= not ids or value_of(one)[0] == len({*ids, *self._cited, *self._before})
             unit = unit_of(one["unit"] or one["tight_unit"] or "")
             items = self._items_of_part(part) if why else {}
             given = [known for text in items.values() for known in figures_in_text(text)]
@@ -538,8 +539,8 @@ class Claims:
                 elsewhere = any((abs(k.value), k.unit) == figure for k in self._figures)
                 why = f"{key} is {text}" if elsewhere or re.search(r"\d", text) else why
             why = why or ("" if listed else self._count(one, counts, part.known))
-            if why and self._is_time_between(one, figures):
-                continue
+            if why and (self._is_time_between(one, figures) or (not ids and _SPAN.search(before))):
+                continue  # "of the last 24 hours"
             if why and (_share_of(one, figures) or (few and self._is_derived(one, figures, parts))):
                 wrong.add(part.end)  # none of its items has it, and each is right
             elif why:
@@ -953,7 +954,8 @@ class Claims:
             return ""
         own = Facts(tuple(item_facts([*items.values()])))
         numbers = part.known or [one for one in self._results if one not in self._elsewhere]
-        earlier = max(self._images_named(words), default=(0, False))[1]
+        named = [*self._images_named(words)]
+        earlier = bool(named) and all(other for _, other in named)
         compares = _CHANGE.search(words) or _IS_NEW.search(words)
         if not part.known and earlier and self._elsewhere and not compares:
             numbers = [*self._elsewhere]
@@ -1530,7 +1532,9 @@ def without_tricks(text: str) -> str:
     if _HTML.search(text):
         text = _HTML.sub(
             lambda one: (
-                one["code"] or one["cited"] or (" " if one["line"] else unescape(one["sign"] or ""))
+                one["code"]
+                or one["cited"]
+                or ("**" if one["summary"] else " " if one["line"] else unescape(one["sign"] or ""))
             ),
             text,
         )
@@ -1550,7 +1554,7 @@ _TAGS = (
 )
 _HTML = re.compile(
     rf"(?P<code>{CODE})|(?P<cited>\[\d[\d.,;\s\u2013-]{{0,60}}\])\([^()\s]{{1,300}}\)"
-    rf"|<!--.*?-->|(?P<line><br\s*/?>|</?(?:td|th|tr|li|dt|dd|p|div|h[1-6])(?:\s[^<>\n]*)?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
+    rf"|<!--.*?-->|(?P<summary></?summary>)|(?P<line><br\s*/?>|</?(?:td|th|tr|li|dt|dd|p|div|h[1-6])(?:\s[^<>\n]*)?>)|</?(?:{_TAGS})(?:\s[^<>\n]*)?/?>"
     r"|(?P<sign>&(?:#\d{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,8});)",
     re.DOTALL | re.IGNORECASE,
 )

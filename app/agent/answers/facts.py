@@ -265,7 +265,7 @@ _OF_FIGURE = re.compile(
 """Words beside a name and its figure that say no more."""
 _OF_SCORE = re.compile(
     r"\bscor\w+|\bwert\b|\b(?:came?|comes|kam|kommt)(?: \w+){0,6} (?:(?:out )?at|to|auf)\b"
-    r"|\bliegt (?:\w+ )?bei\b",
+    r"|\b(?:lie(?:gt|gen)|lag(?:en)?|steht|stand|stood|stands|sits?|lay) (?:\w+ )?(?:bei|at)\b",
     re.IGNORECASE,
 )
 _RATIO = re.compile(r"\bcardio-?thoracic ratio\b|\bCTR\b|\bherz-?thorax-?quotient", re.IGNORECASE)

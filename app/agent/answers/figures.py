@@ -174,7 +174,7 @@ def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
         counted = counted or (vocabulary is None and _OF.match(behind) is not None)
         if not counted and not re.match(rf"[\s-](?:{_UNITS})(?!\w)", behind):
             return found[0]
-        value = sum(values[part] for part in found[0].casefold().split("-"))
+        value = sum(values[part] for part in found[0].lower().split("-"))
         return str(value).rjust(len(found[0]))
 
     return re.sub(rf"(?<![\w-])(?:{word})(?:-(?:{word}))?(?!\w)", digits, text, flags=re.IGNORECASE)

@@ -90,7 +90,8 @@ NOT_MENTIONED = re.compile(
     r"|\bnothing (?:else |more |further )?(?:was|is|has been) (?:returned|given|listed|included"
     r"|provided|mentioned)\b"
     r"|\b(?:I|we) have no\b|\b(?:ich habe|habe ich|liegt mir|mir liegt) keine?\b"
-    r"|\bliegen? (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not|don['’]t) have\b"
+    r"|\blieg(?:t|en) (?:mir |uns |hier )?(?:\w+ )?nicht vor\b|\b(?:I|we) (?:do not"
+    r"|don['’]t) have\b"
     r"|\bfehlen mir\b"
     r"|\b(?:is|are) not (?:in|part of|among) (?:this|the|my|these) (?:session|record|results?"
     r"|data)\b"
@@ -103,7 +104,9 @@ NOT_MENTIONED = re.compile(
 )
 """Words of sentences that tell of what a result says nothing."""
 NOT_DONE = re.compile(
-    r"\b(?:do|does|did)(?: not|n['’]t) (?:state|say|tell|mention|record|specify|give|explain"
+    r"\b(?:I|we) (?:find|found|see|saw) no (?:\w+ )?(?:entry|entries|mention|note|word|record)\b"
+    r"|\b(?:finde|sehe) ich (?:\w+ )?keine?n? (?:eintr[aä]g|hinweis|angabe)"
+    r"|\b(?:do|does|did)(?: not|n['’]t) (?:state|say|tell|know|mention|record|specify|give|explain"
     r"|show) (?:why|when|whether"
     r"|how|if|what|who|since)\b|"
     r"\b(?:I|we) (?:have not|haven['’]t|did not|didn['’]t|could not|couldn['’]t|cannot"
@@ -263,7 +266,11 @@ SAFE = re.compile(
     re.IGNORECASE,
 )
 """Words that advise for or against something for this patient."""
-NOT_THIS = re.compile(r"\b(?:not|nicht|unlike|than)(?: \w+){0,2} $", re.IGNORECASE)
+NOT_THIS = re.compile(
+    r"\b(?:not|nicht|unlike|than|als)(?: (?:on|in|of|for|from|the|this|that|auf|im|der|dem|den"
+    r"|das|die))* $",
+    re.IGNORECASE,
+)
 """Words before one for an image of which the sentence does not speak."""
 ALLERGY = re.compile(r"\b(\w{5,}?)(allergie\w*)\b", re.IGNORECASE)
 THE = re.compile(

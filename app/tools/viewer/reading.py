@@ -60,7 +60,7 @@ _AFTER = r"""
     |pls|plz
     |thanks|thank you|thx|ty|bitte|danke|now|again|for me|quickly|mal|kurz|jetzt
     |nochmal|noch mal|once|right now|would you|will you|can you|haben|sehen|see|mir|then|dann
-    |for comparison|to compare|zum vergleich|zum vergleichen
+    |show me|zeig mir|for comparison|to compare|zum vergleich|zum vergleichen
     |for (?:a|the) (?:minute|moment|second|sec|bit)|for now|fuer (?:einen|den) moment
     |(?:for|fuer) (?:the|my|our|die|den|das|meine|meinen|unsere) (?:talk|lecture|teaching|meeting
     |conference|board|paper|students|vorlesung|vortrag|konferenz|besprechung|fortbildung|studenten)
@@ -134,6 +134,10 @@ _LATER = re.compile(
     r"|sobald|nachdem)\b"
 )
 _NOW = "Nothing was changed: a command is carried out at once, not after something else."
+_TOPIC = re.compile(
+    r"(?!.*\b(?:with|mit|run|use|ask|call)\b.*:)(?:[^\W\d_]+ ){2,5}[^\W\d_]+: (?=\w)", re.I
+)
+"""What commands are for, before them: "clean screen for teaching: texts off, panels away"."""
 _WHICH = "Nothing was changed: say which of the two is meant."
 _OR = re.compile(r"\s+(?:or|oder)\s+")
 _IN_TURN = re.compile(r"\b(?:then|first|next|dann|danach|erst|zuerst|anschliessend)\b")
@@ -509,6 +513,8 @@ def read(text: str) -> Spoken | None:
     if _SENDS.search(folded(text)) and "?" not in text:
         return Spoken((), told=_NOT_SENT)
     text = _with_names_joined(plain(_corrected_by_user(text)))
+    if (topic := _TOPIC.match(text)) and not _known_names(folded(topic[0])):
+        text = text[topic.end() :]
     if _is_a_choice(folded(text)):
         return Spoken((), told=_WHICH)
     found = _without_the_rest(text) or _read_towards(text)
@@ -546,7 +552,10 @@ def read(text: str) -> Spoken | None:
         calls = tuple(map(_naming, found.calls))
         alone = all(_describes(call) and call.names for call in calls)
         return replace(found, calls=calls, sure=found.sure and not alone)
-    return replace(found, sure=False) if _ASKS_WHICH.match(small) else found
+    asks = (
+        "?" in text and not _POLITE.match(small) and any("to" in c.arguments for c in found.calls)
+    )
+    return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
 
 
 def _is_a_choice(text: str) -> bool:
@@ -587,12 +596,16 @@ def _with_names_joined(text: str) -> str:
     words = text.split()
     for place in range(len(words) - 1, 0, -1):
         one, other = (folded(word).strip(".,!?") for word in words[place - 1 : place + 1])
-        letter = one[:1]
-        known = {letter: _vocabulary().get(letter, ()), other[:1]: _vocabulary().get(other[:1], ())}
-        whole = one + other in known[letter] and words[place - 1].isalpha()
-        if whole and not (one in known[letter] and other in known[other[:1]]):
+        whole = one + other
+        parted = words[place - 1].isalpha() and not (_is_word(one) and _is_word(other))
+        known = whole in _names() if not parted else whole in _vocabulary().get(whole[:1], ())
+        if known and not re.fullmatch(_whole("<presets>"), f"{one} {other}"):
             words[place - 1 : place + 1] = [words[place - 1] + words[place]]
     return " ".join(map(_name_as_spelt, words))
+
+
+def _is_word(word: str) -> bool:
+    return word in _vocabulary().get(word[:1], ()) or word in _common_words()
 
 
 def _name_as_spelt(word: str) -> str:
@@ -1109,7 +1122,11 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     every = [
         one
         for i, one in enumerate(every)
-        if not (i and one == every[i - 1] and one.arguments.get("command") in _TOGGLES)
+        if not (
+            i
+            and one == every[i - 1]
+            and (one.tool == named.FINDINGS or one.arguments.get("command") in _TOGGLES)
+        )
     ]
     last = every[-1].arguments
     if len(every) > 1 and last.get("which") == "selected" and last.get("action") == "hide":

@@ -145,7 +145,7 @@ _SO = re.compile(r",? so (?=(?:please )?(?:accept|reject|hide|delete|close)\b)",
 _NOT_NEEDED = re.compile(
     r"^(?:(?:i |we )?(?:don'?t|do not|no longer) need|(?:i'?ve |i have )?(?:seen enough of"
     r"|done with"
-    r"|finished with)|i'?m (?:done|finished) with) (?P<what>[^,;.]+?)(?: any ?more"
+    r"|finished with)|i(?:'?m| am) (?:done|finished) with) (?P<what>[^,;.]+?)(?: any ?more"
     r"| now)?[,;.]? (?:so )?"
     r"(?:please )?(?:close it|take it (?:down|off)|get rid of it)[ .!]*$",
     re.IGNORECASE,
@@ -157,9 +157,9 @@ _NICHT_NOETIG = re.compile(
     re.IGNORECASE,
 )
 _JUDGED = re.compile(
-    r"^(?P<what>[^,;.]{3,60}?)(?:,| (?:is|are|look|looks|ist|sind|passt|passen|stimmt|stimmen)) ?"
+    r"^(?P<what>[^,;.]{3,60}?)(?: (?:is|are|look|looks|ist|sind|passt|passen|stimmt|stimmen)) ?"
     r"(?:all |both |beide |alle )?(?:fine|ok(?:ay)?|good|right|correct|real|(?:in ordnung|gut"
-    r"|richtig|korrekt))?"
+    r"|richtig|korrekt))"
     r"(?:, |; |\. | so | - )(?:please |bitte )?"
     r"(?P<verb>accept|confirm|approve|akzeptiere?|bestätige?) (?:them(?: all| both)?|it|both"
     r"|those|sie|beide|ihn|es)"
@@ -209,6 +209,43 @@ _BESIDE = re.compile(
     r",? (?:side by side|next to each other|beside each other|nebeneinander|together|gleichzeitig)",
     re.IGNORECASE,
 )
+_MISHEARD = (
+    (re.compile(r"\blong (?=window)", re.IGNORECASE), "lung "),
+    (re.compile(r"\bplural (?=effusion)", re.IGNORECASE), "pleural "),
+    (re.compile(r"\baxle (?=view|plane|slice)", re.IGNORECASE), "axial "),
+)
+"""What speech recognition makes of words of radiology, and the words."""
+_SPOKEN_YEAR = re.compile(r"\b(19|20) (\d\d)\b(?! ?(?:mm|cm|hu))", re.IGNORECASE)
+_NO_COMMA = re.compile(
+    r"(?<=\w) (?=(?:accept|reject|close|hide|delete|confirm|dismiss) (?:it|them|that)\b)"
+    r"(?<!\band )(?<!\bthen )(?<!\bto )(?<!\bnot )(?<!\bplease )(?<!t )(?<!\bor )(?<!\bnever )"
+    r"(?<!\byou )(?<!\bi )(?<!\bwe )(?<!\bjust )(?<!\bso )(?<!\bbut )(?<!\bthat )(?<!\bwhich )",
+    re.IGNORECASE,
+)
+"""The place of a comma that nobody dictates: "the heart is fine accept it"."""
+_VERB = r"(?:annehmen|ablehnen|akzeptieren|verwerfen|löschen|ausblenden|einblenden|bestätigen)"
+_NO_COMMA_DE = re.compile(rf"(?<= ){_VERB}(?= [\wäöüß]+(?: [\wäöüß]+)? {_VERB}\b)", re.IGNORECASE)
+_IN_WINDOW = re.compile(
+    r"^(?P<does>(?:please |bitte )?(?:show|zeig|go|geh|spring|jump|take|bring"
+    r"|zoom)\w* [^,;]{3,40}?)"
+    r" (?:im|in(?: the| a)?|on(?: the| a)?|with(?: the| a)?|mit(?: dem)?) "
+    r"(?P<window>(?:lung|bone|soft[ -]?tissue|brain|mediastin|knochen|weichteil"
+    r"|hirn)\w*[ -]?(?:window|fenster))[ .!]*$",
+    re.IGNORECASE,
+)
+"""As in "show me the nodule in the lung window", which are two commands."""
+_HIDE_BOTH = re.compile(
+    r"^(?P<verb>(?:please )?(?:hide|show|remove|turn off)) (?P<one>(?:the |my "
+    r"|all )*(?:side )?panels|(?:the |all )*(?:corner |image )?texts?)"
+    r" and (?P<other>(?:the |my |all )*(?:side )?panels|(?:the |all )*(?:corner |image "
+    r"|patient )?(?:texts?|names?))[ .!]*$",
+    re.IGNORECASE,
+)
+_SIDES_IN_A_ROW = re.compile(
+    r"\b(left|right|links|rechts) (?=(?:the |die |das )?(?:new|old|current|prior|neu|alt"
+    r"|aktuell)\w*\b)",
+    re.IGNORECASE,
+)
 _RESETS = re.compile(r"\b(?:reset|restore|anfang|original|zurück|back|start)", re.IGNORECASE)
 _RESET_TOO = re.compile(
     r"(?<=\w)[,;]? (?:and |und |also |auch )?(?:(?:the |das |den )?(?:zoom|window(?:ing)?"
@@ -218,6 +255,13 @@ _RESET_TOO = re.compile(
     re.IGNORECASE,
 )
 """As in "everything back to the start, zoom and window too"."""
+_SWAP = re.compile(
+    r"^(?P<swap>(?:please )?(?:swap|switch|exchange|tausch\w*|vertausch\w*)\b[^,;]*)[,;] "
+    r"(?:the |die |das )?(?:old|prior|new|current|alte?|neue?|aktuelle?)\w*\b.*\b(?:left|right"
+    r"|links|rechts)\b.*$",
+    re.IGNORECASE,
+)
+"""As in "swap them over, old on the left, new on the right"."""
 _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 
@@ -230,8 +274,17 @@ def plain(text: str) -> str:
         does = found["does"] or found["to"] or found["then"]
         text = f"{does} in the {found['side'] or found['other'] or found['active']} viewport"
     text = _RESET_TOO.sub("", text) if _RESETS.search(text) else text
+    for misheard, word in _MISHEARD:
+        text = misheard.sub(word, text)
+    text = _NO_COMMA.sub(", ", _SPOKEN_YEAR.sub(r"\1\2", text))
+    text = _NO_COMMA_DE.sub(lambda one: f"{one[0]},", text)
+    text = _IN_WINDOW.sub(r"\g<does> and \g<window>", text)
+    text = _HIDE_BOTH.sub(r"\g<verb> \g<one>, \g<verb> \g<other>", text)
+    text = _SIDES_IN_A_ROW.sub(r"\1, ", text)
     text = _BESIDE.sub(r"\g<planes>", text)
     text = _WINDOW_FOR.sub(r"\g<what> window", text)
+    if found := _SWAP.fullmatch(text):
+        text = text[found.end("swap") + 2 :]  # how they are to lie is surer
     text = _IS_SHORT.sub(" is ", text)
     text = _GO_AND_ENLARGE.sub(r"\g<go> and zoom to \g<what>", text)
     text = _JUDGED.sub(r"\g<verb> \g<what>", text)

@@ -23,6 +23,7 @@ from app.imaging.findings import (
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
 from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called, side_of, words_of
 from app.tools.viewer import tools as named
+from app.tools.viewer.commands import COMMANDS
 from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.translation import tr
@@ -228,9 +229,15 @@ class FindingCommands:
         if not points and arguments.get("at") == "first":
             points = self._last_points(canvas)[:1]
         points = points or (canvas.clicked[-1:] if needed == 1 else self._last_points(canvas))
+        if len(points) < needed and arguments.get("points"):
+            raise ToolRetry("two points are needed")
         if len(points) < needed:
-            key = {"point": "M", "box": "B", "arrow": "Shift+Q"}[shape]
-            raise ToolRetry("it is not clear what place is meant", remedy=f"Mark it with {key}.")
+            # A place was not pointed at: the user is to do it, with the tool for it.
+            name = {"point": "mark a point", "box": "mark a box", "arrow": "draw an arrow"}[shape]
+            action = self._window.actions_.shortcuts_.actions[COMMANDS[name]]
+            action.trigger()
+            text = action.text().replace("&", "").rstrip("…")
+            return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
         _check_inside(points, frame.columns, frame.rows)
         tool = {"point": drawing.POINT, "box": drawing.BOX, "arrow": drawing.ARROW}[shape]
         drawn = drawing.draw(tool, frame, points[:needed])

@@ -17,7 +17,14 @@ from app.tools.viewer.reading import read
         ("the effusion is not real, reject it", "effusion"),
         ("reject the nodule because it's a nipple", "nodule"),
         ("this looks like a mass, reject it", "selected"),
-        ("that is no effusion, reject it", "selected"),
+        ("that is no effusion, reject it", "effusion"),
+        ("that nodule's just a vessel, reject it", "nodule"),
+        ("both lungs and the heart are fine, accept them", "both lungs and the heart"),
+        ("accept everything except the nodule", "all except nodule"),
+        ("alle Befunde akzeptieren außer dem Rundherd", "all except rundherd"),
+        ("delete everything but the heart", "all except heart"),
+        ("I agree with everything apart from the nodule, accept those", "all except nodule"),
+        ("accept all five", "all 5"),
         ("no effusion there, that's just breast shadow, so reject it", "effusion"),
         ("accept the heart and both lungs, they're fine", "heart and both lungs"),
         ("Akzeptiere Erguss, Rundherd und Atelektase", "erguss and rundherd and atelektase"),
@@ -50,10 +57,7 @@ def test_the_same_said_twice_is_done_once():
         "lösche den Herd nicht",
         # Whether, which and when a finding is to be accepted or rejected must be plain.
         "don't reject the effusion, accept it",
-        "accept everything except the nodule",
         "accept all findings, but not the nodule",
-        "alle Befunde akzeptieren außer dem Rundherd",
-        "delete everything but the heart",
         "accept the left effusion and reject the right one",
         "reject the nodule unless it is growing",
         "falls der Rundherd verkalkt ist, lehne ihn ab",
@@ -67,6 +71,12 @@ def test_the_same_said_twice_is_done_once():
         "accept the nodule. no wait, reject it",
         "the nodule is a nipple shadow",
         "der Erguss ist echt",
+        "that's no effusion, accept it",
+        "accept or reject the nodule",
+        # One of two commands is none.
+        "slice 14 or 15",
+        "lung window or bone window?",
+        "hide the nodule or the effusion",
     ],
 )
 def test_what_is_not_to_be_done_is_no_call(text: str):
@@ -184,3 +194,38 @@ def test_places_are_read_in_words(text: str, number: int):
 )
 def test_the_rest_is_what_was_not_named(text: str, which: str):
     assert calls(text)[-1].arguments == {"action": "only", "which": which}
+
+
+def test_it_is_what_the_command_before_named():
+    spoken = read("accept the effusion and then hide it")
+    assert spoken is not None
+    assert [one.arguments["which"] for one in spoken.calls] == ["effusion", "effusion"]
+    this = read("hide the nodule, accept this")
+    assert this is not None
+    assert [one.arguments["which"] for one in this.calls] == ["nodule", "selected"]
+
+
+def test_two_planes_at_once_lie_beside_each_other():
+    spoken = read("show coronal and sagittal side by side")
+    assert spoken is not None
+    assert [one.arguments for one in spoken.calls] == [
+        {"layout": "1x2"},
+        {"command": "plane coronal", "viewport": "1"},
+        {"what": "this", "viewport": "2"},
+        {"command": "plane sagittal", "viewport": "2"},
+    ]
+    in_turn = read("coronal, then sagittal")
+    assert in_turn is not None
+    assert [one.arguments["command"] for one in in_turn.calls] == [
+        "plane coronal",
+        "plane sagittal",
+    ]
+
+
+def test_what_dictation_parts_is_joined():
+    spoken = read("in vert the image")
+    assert spoken is not None
+    assert [one.arguments for one in spoken.calls] == [{"command": "invert"}]
+    name = read("geh mal zum Rund Herd")
+    assert name is not None
+    assert [one.arguments for one in name.calls] == [{"finding": "rundherd"}]
