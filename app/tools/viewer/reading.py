@@ -778,11 +778,14 @@ def _excepted(text: str) -> Spoken | None:
         whole = "all " if re.match(r"all|every", but[0]) else ""
         rest = f"{text[: but.start()]}{whole}{text[but.end() :]}"
         rest = f"{others[1]} all" if others else rest
-        decided = _clause(f"{rest}{verb[0] if verb else ''}".strip(" ,.!")) or ()
-        if [one.arguments.get("which") for one in decided] != ["all"] or not _decides(decided[0]):
+        decided = _clause(f"{rest}{verb[0] if verb else ''}".strip(" ,.!"))
+        if decided is None or len(decided) != 1:
             return Spoken(())
-        said = {**decided[0].arguments, "which": f"all except {name}"}
-        return Spoken((replace(decided[0], arguments=said, names=(name,)),))
+        (call,) = decided
+        if call.arguments.get("which") != "all" or not _decides(call):
+            return Spoken(())
+        kept = {**call.arguments, "which": f"all except {name}"}
+        return Spoken((replace(call, arguments=kept, names=(name,)),))
     each = {
         "show": r"\b(?:show|display|unhide|zeig\w*|blende?\b.*\bein|einblenden)\b",
         "only": r"\b(?:hide|off|away|clear|remove|ausblenden|blende?\b.*\baus|weg|versteck\w*)\b",
@@ -947,7 +950,7 @@ def _guessed(text: str) -> _Learned | None:
         return None
     if _is_denied(likeliest.intent, folded(text)):
         return None
-    entry = _intents()[likeliest.intent]
+    entry: dict[str, Any] = _intents()[likeliest.intent]
     slots = _slots(likeliest, folded(text), entry)
     if likeliest.intent == "finding_reopen" and not re.search(_whole("<undecides>"), folded(text)):
         return None
