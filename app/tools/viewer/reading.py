@@ -181,7 +181,10 @@ _FIRST_PLACE = re.compile(
     r"\b(?:first|ersten?|zuerst|als erstes)\b(?!.*\b(?:second|last|zweite\w*|letzte\w*|zuletzt)\b)"
 )
 """Words for the first of two places that were clicked."""
-_ON_IT = re.compile(r" (?:on it|in it|on them|drauf|darauf)$")
+_ON_IT = re.compile(
+    r" (?:on it|in it|on them|drauf|darauf|(?:is )?(?:best seen|seen best|best visible)"
+    r"|am besten(?: zu sehen)?)$"
+)
 _IS_NONE = re.compile(
     r"\b(?:that'?s|is|it'?s|ist|thats) (?:no|not an?|kein\w*) (?!longer|more|mehr)"
 )
