@@ -83,6 +83,7 @@ from app.agent.answers.sentence_forms import (
     ADVICE,
     ALLERGY,
     ANOTHER_CLAIM,
+    AVOID,
     BARE_PREDICATE,
     BESIDES,
     CAUSE,
@@ -98,12 +99,15 @@ from app.agent.answers.sentence_forms import (
     FOUND_IT,
     GENERAL,
     HERE,
+    LATE_DENIAL,
     LISTS_NAMES,
+    NO_WORRY,
     NONE_THERE,
     NOT_DONE,
     NOT_FOUND,
     NOT_GIVEN,
     NOT_MENTIONED,
+    NOT_NORMAL,
     NOT_SAME_SIDE,
     NOT_THIS,
     OF_IT,
@@ -197,6 +201,11 @@ _DATE_IN_WORDS = re.compile(
     r" (?P<year>(?:19|20)\d\d)\b"
     rf"|\b(?P<month>{_MONTH.pattern}) (?P<on>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<in>(?:19|20)\d\d)\b"
 )
+_DAY_IN_WORDS = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH.pattern}(?!,? \d{{4}})"
+    rf"|{_MONTH.pattern} \d{{1,2}}(?:st|nd|rd|th)?\b(?!,? \d{{4}})"
+)
+"""A day without its year: "14 May"."""
 _TIME = re.compile(
     r"(?P<number>\d+(?:[.,]\d+)?)[\s-](?P<unit>days?|weeks?|months?|years?|tage?n?|wochen?|monate?n?|jahre?n?)\b",
     re.IGNORECASE,
@@ -622,6 +631,9 @@ class Claims:
         the sentence.
         """
         words = ALLERGY.sub(r"\1 \2", words)  # "Penicillinallergie"
+        words = LATE_DENIAL.sub(r"keine \g<what> \g<verb> \g<how>", NO_WORRY.sub(" ", words))
+        if any("allerg" in text.casefold() for text in self._items_of_part(part).values()):
+            words = AVOID.sub(" ", words)
         words = ONLY.sub(r"only \1", URL_BEHIND.sub(" ", words))
         words = NOT_SAME_SIDE.sub(" ", NOT_FOUND.sub("did not ", YOU_ASKED.sub("", words)))
         last = self._texts_of(self._so_far or self._before)
@@ -669,6 +681,12 @@ class Claims:
         own = shared(_blanked(words, _YEAR.finditer(words)), items.values())
         right &= not any(one[0].isdigit() or is_drug(one) for one in own)
         yield from (why for why in told if right or not why.endswith(_CANNOT))
+
+    def _texts_of_ours(self) -> Iterator[str]:
+        """Yield the items of results of the image that is asked about."""
+        for number, result in self._results.items():
+            if number not in self._elsewhere:
+                yield from (result.message.data.get("items") or {}).values()
 
     def _is_single(self, items: Mapping[str, str]) -> bool:
         """Return whether items are of records, and each the only one of its name: no course."""
@@ -736,6 +754,9 @@ class Claims:
         """
         sure = asserts(" ".join(words.replace("*", " ").split()))
         yield from (why for why in told if why != self._unsupported() or sure > _TALK)
+        flagged = any("flagged yes" in text for text in self._texts_of_ours())
+        if NOT_NORMAL.search(words) and flagged and not findings_in(words):
+            return  # "I would not call it normal"
         if not told and SAFE.search(words) and not DECLINED.search(words):
             yield self._unsupported()
             return
@@ -831,7 +852,10 @@ class Claims:
             if number in self._elsewhere:
                 why = self._elsewhere[number]
                 by = said if both else sentence
-                past = not named and (_PAST.search(by) or self._names_tool(number, by))
+                own_words = any(other for _, other, denied in self._images_in(own) if denied)
+                past = own_words or (
+                    not named and (_PAST.search(by) or self._names_tool(number, by))
+                )
                 if earlier or (self._carried and not named) or past or _names(sentence, why):
                     self._carried = True
                 else:
@@ -841,15 +865,21 @@ class Claims:
 
     def _images_named(self, text: str) -> Iterator[tuple[int, bool]]:
         """Yield where a text speaks of an image, and whether of another one than is asked about."""
+        for place, other, denied in self._images_in(text):
+            if not denied:
+                yield place, other
+
+    def _images_in(self, text: str) -> Iterator[tuple[int, bool, bool]]:
+        """Yield like `_images_named`, and whether the image is denied: "not on this film"."""
         patterns = ((EARLIER, True), (_NOW, False), (self._theirs, True), (self._ours, False))
         text = _blanked(text, _ADDRESS.finditer(text))
         for pattern, other in patterns:
             for one in pattern.finditer(text):
-                if not NOT_THIS.search(text, max(0, one.start() - 30), one.start()):
-                    yield one.start(), other
+                denied = NOT_THIS.search(text, max(0, one.start() - 30), one.start())
+                yield one.start(), other, denied is not None
         for place, time in _times_in(text):
             if (time in self._their_times) != (time in self._our_times):
-                yield place, time in self._their_times
+                yield place, time in self._their_times, False
 
     def _words_of_images(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """Return patterns of the words that mean the images asked about, and the others, only."""
@@ -1617,7 +1647,7 @@ def _blanked(text: str, matches: Iterable[re.Match[str]]) -> str:
 
 def _without_dates(text: str) -> str:
     """Return a text without its dates, whose parts are no figures of their own."""
-    return _blanked(text, _DATE.finditer(text))
+    return _blanked(_blanked(text, _DATE.finditer(text)), _DAY_IN_WORDS.finditer(text))
 
 
 def _share_of(found: re.Match[str], figures: str) -> bool:

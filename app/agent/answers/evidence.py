@@ -45,7 +45,8 @@ _EACH = re.compile(rf"(?P<id>(?P<number>\d{{1,3}})(?:\.(?P<item>\d{{1,3}}))?)(?P
 MARK = re.compile(r"\[(?:check|prüfen): [^\[\]\n]{1,160}\]")
 """A mark at a figure or statement that no result supports; see `claims`."""
 EARLIER = re.compile(
-    r"\b(?:prior|previous\w*|earlier|before|back then|(?:at|of) (?:that|the) time|ago|baseline|"
+    r"\b(?:prior|previous\w*|earlier|before(?! (?:you|i|we|he|she|they|it|\w+ing)\b)|back then"
+    r"|(?:at|of) (?:that|the) time|ago|baseline|"
     r"formerly|(?<!for )comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|used to|"
     r"old(?:er)? (?:film|image|study|radiograph|x-?ray|examination|report|reading)|"
     r"(?:alte[nrms]?|ältere\w*) (?:aufnahme|bild|untersuchung|befund|bericht)|"

@@ -113,7 +113,7 @@ _FLAG = re.compile(r"\bflags? (?:critical )?(high|low|normal)\b", re.I)
 _EXISTS = re.compile(
     r"\b(?:present|seen|visible|evident|detected|found|flagged|shown?|shows|confirm\w*|evidence of|"
     r"there (?:is|are|was|were)|vorhanden|sichtbar|erkennbar|nachweisbar|zeigt|gefunden|markiert|"
-    r"liegt(?! (?:\w+ )?bei)|findet|besteht)\b",
+    r"liegt(?! (?:[\w-]+ ){0,4}bei)|findet|besteht)\b",
     re.IGNORECASE,
 )
 _STATE = re.compile(

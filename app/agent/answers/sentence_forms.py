@@ -81,7 +81,8 @@ FIELDS = {
 }
 """Words of an item that has a side, date, score and so on, by the first letters of the field."""
 NOT_MENTIONED = re.compile(
-    r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment)\b"
+    r"\b(?:do|does|did)(?: not|n['’]t) (?:mention|list|name|contain|include|cover|give|comment"
+    r"|return|report)\b"
     r"|\b(?:(?:is|are|was|were)(?: not|n['’]t)|not) (?:returned|given|listed|included|provided"
     r"|mentioned|covered|stated|specified)\b"
     r"|\bthere (?:is|are) no [^.;]{1,40} (?:among|in) (?:the|these|my) (?:results|values|data"
@@ -104,7 +105,8 @@ NOT_MENTIONED = re.compile(
 )
 """Words of sentences that tell of what a result says nothing."""
 NOT_DONE = re.compile(
-    r"\b(?:I|we) (?:find|found|see|saw) no (?:\w+ )?(?:entry|entries|mention|note|word|record)\b"
+    r"\b(?:I|we) (?:find|found|see|saw) nothing (?:in|about|on)\b"
+    r"|\b(?:I|we) (?:find|found|see|saw) no (?:\w+ )?(?:entry|entries|mention|note|word|record)\b"
     r"|\b(?:finde|sehe) ich (?:\w+ )?keine?n? (?:eintr[aä]g|hinweis|angabe)"
     r"|\b(?:do|does|did)(?: not|n['’]t) (?:state|say|tell|know|mention|record|specify|give|explain"
     r"|show) (?:why|when|whether"
@@ -172,8 +174,31 @@ TREND = re.compile(
     re.IGNORECASE,
 )
 """Words for a course, of which one value says nothing: "the CRP has come down"."""
+LATE_DENIAL = re.compile(
+    r"\b(?P<what>[A-ZÄÖÜ]\w+) (?P<verb>sind|wurden|liegen|bestehen) (?:(?:derzeit|bisher|mir"
+    r"|hier) )?keine(?: (?P<how>bekannt"
+    r"|beschrieben|dokumentiert|vermerkt|gefunden|vorhanden|erkennbar|nachweisbar|markiert|vor))?\b"
+)
+"""German denials behind what they deny: "Allergien sind keine bekannt"."""
+NO_WORRY = re.compile(
+    r"^\W*(?:no worry|don['’]t worry|no need to worry|keine sorge"
+    r"|kein grund zur sorge)\b[^:;.]*[:;.]",
+    re.IGNORECASE,
+)
+AVOID = re.compile(
+    r"\b(?:avoid|stay clear of|no|kein|verzichte\w* (?:bitte )?auf"
+    r"|meide\w*)\b [^:;.,]{0,30}?(?=,? (?:please|bitte|as|because|since|da|weil|denn)\b)"
+    r"(?:,? (?:please|bitte)\b[:,]?)?",
+    re.IGNORECASE,
+)
+"""Advice against a drug, beside the allergy to it: "please avoid penicillin, as ..."."""
+NOT_NORMAL = re.compile(
+    r"\b(?:not|nicht|n['’]t)\b[^.;]*\b(?:normal|unauffällig|unremarkable)", re.IGNORECASE
+)
 ABOUT_ANSWER = re.compile(
-    r"\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows"
+    r"\bhat sich (?:\w+ )?(?:einiges|etwas|manches|vieles) (?:verändert|getan)"
+    r"|\b(?:several|some|a few|many) things (?:have )?changed\b"
+    r"|\b(?:(?:in|see) the (?:footnotes?|table|list)|(?:listed|given|shown) below|as follows"
     r"|siehe unten"
     r"|(?:in|siehe) (?:den|der|die) (?:fußnoten?|tabelle|liste))\b",
     re.IGNORECASE,
@@ -267,7 +292,7 @@ SAFE = re.compile(
 )
 """Words that advise for or against something for this patient."""
 NOT_THIS = re.compile(
-    r"\b(?:not|nicht|unlike|than|als)(?: (?:on|in|of|for|from|the|this|that|auf|im|der|dem|den"
+    r"\b(?:not|nicht|unlike|than|als)(?: (?:on|in|of|to|for|from|the|this|that|auf|im|der|dem|den"
     r"|das|die))* $",
     re.IGNORECASE,
 )
