@@ -25,6 +25,7 @@ from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.text_classifier import folded, is_number, tokens
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
+from app.tools.viewer.decisions import REQUEST, is_plain
 from app.tools.viewer.intents import NONE, Guess
 from app.tools.viewer.spoken import NUMBERS, corrected, in_digits, number_of, plain
 
@@ -112,11 +113,12 @@ _OTHERS = re.compile(
 """As in "I agree with all but the nodule, accept the others"."""
 _LEAST_MISSPELT = 5
 _MOST_BESIDE = 4
+_AGREED = re.compile(r"^i(?:'m| am)? (?:agree|happy|fine|ok|okay) with [^,;.]*[,;.] *")
 _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
-    r"|(?:every|each)(?: single)?(?: (?:one|finding|mark|marking|overlay))?(?: here| (?:in"
-    r"|on) th\w+ \w+)?"
+    r"|(?:every|each)(?: single)?(?: (?:one|finding|mark|marking|overlay))?"
+    r"(?: here| (?:in|on) th(?:is|e) (?:image|picture|slice|film|screen|study))?"
     r"|(?:saemtliche[nr]?|alle)(?: (?:befunde?n?|markierungen|funde))?(?: hier)?"
     r"|(?:wirklich )?(?:jeden|jeder|jede)(?: einzelnen?)?(?: (?:befund|markierung))?(?: hier)?)$"
 )
@@ -156,27 +158,6 @@ _TAKEN_BACK = re.compile(
     r"|[,.;-]+\s*(?:no|nope|nein|nee)\b(?=[ ,.]*(?:the|das|den|die|der|not|only|nur)\b)"
 )
 """Words behind a decision that take it back: "accept the nodule, or rather don't"."""
-_SUPPOSED = re.compile(
-    r"\b(?:would be|tempted|remind|plan(?:ning)? to|going to|about to|although|though|i guess"
-    r"|not sure|unsure"
-    r"|unsicher|obwohl|ich (?:haette|wuerde)|rate|likelihood|probability|wahrscheinlichkeit)\b"
-    r"|\b(?:you|he|she|they|we|i)(?:'ve| have| had)? (?:already )?(?:accepted|rejected|deleted"
-    r"|confirmed"
-    r"|dismissed)\b|\b(?:ich|du|er|sie|wir|ihr) ha(?:be|st|t|ben|bt|tte\w*)\b.*\b(?:abgelehnt"
-    r"|angenommen"
-    r"|akzeptiert|verworfen|geloescht|bestaetigt|uebernommen)\b"
-)
-"""Words of what somebody supposes, plans or has done, rather than wants now."""
-_AGREES = re.compile(r"^(?:i )?agreed?\W*$")
-_REQUESTS = re.compile(
-    r"^(?:(?:and|then|please|also|can you|und|dann|bitte) )*(?:tell|show|what|how|is|are|does|do"
-    r"|why|which|where"
-    r"|compare|measure|segment|find|count|draft|write|explain|describe|check|look|give|list"
-    r"|summari[sz]e"
-    r"|calculate|was|wie|wo|welche\w*|warum|zeig\w*|miss|vergleich\w*|sag\w*|beschreib\w*"
-    r"|erklaer\w*"
-    r"|schreib\w*|such\w*|pruef\w*|berechne|ist|sind)\b|\?"
-)
 _FIRST_PLACE = re.compile(
     r"\b(?:first|ersten?|zuerst|als erstes)\b(?!.*\b(?:second|last|zweite\w*|letzte\w*|zuletzt)\b)"
 )
@@ -184,9 +165,6 @@ _FIRST_PLACE = re.compile(
 _ON_IT = re.compile(
     r" (?:on it|in it|on them|drauf|darauf|(?:is )?(?:best seen|seen best|best visible)"
     r"|am besten(?: zu sehen)?)$"
-)
-_IS_NONE = re.compile(
-    r"\b(?:that'?s|is|it'?s|ist|thats) (?:no|not an?|kein\w*) (?!longer|more|mehr)"
 )
 _IS_ONE = re.compile(
     r"(?:(?:the|this|that|die|der|das|den|diese[rsnm]?) )?(?:mask|box|outline|contour|heat ?map"
@@ -516,7 +494,9 @@ def read(text: str) -> Spoken | None:
     if _SENDS.search(folded(text)) and "?" not in text:
         return Spoken((), told=_NOT_SENT)
     text = _with_names_joined(plain(_corrected_by_user(text)))
-    if (topic := _TOPIC.match(text)) and not _known_names(folded(topic[0])):
+    topic = _TOPIC.match(text)
+    deciding = re.search(_whole(r"\b(?:<decides>)\b"), said)
+    if topic and not deciding and not _known_names(folded(topic[0])):
         text = text[topic.end() :]
     if _is_a_choice(folded(text)):
         return Spoken((), told=_WHICH)
@@ -525,25 +505,14 @@ def read(text: str) -> Spoken | None:
         return None
     small = folded(text)
     decisions = [call for call in found.calls if _decides(call)]
-    verbs = re.findall(_whole(r"\b(?:<decides>)\b"), small)
-    unsure = re.search(
-        _whole("<unsure>"), _BUT.sub(" ", small) if _has_exception(decisions) else small
-    )
-    stated = not verbs and _IS.search(small)  # "the nodule is a nipple shadow"
-    undecided = decisions and (
-        stated or unsure or len(verbs) > len(decisions) or _loses_a_name(small, found)
-    )
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
-    back = all(call.arguments["action"] == "propose" for call in decisions)
-    accepts = any(call.arguments["action"] == "accept" for call in decisions)
-    if accepts and _IS_NONE.search(said):  # "that's no effusion, accept it"
-        return Spoken((), told=_UNDECIDED)
-    if decisions and not _is_plain(said, found.rest, back=back):
+    if decisions and not _decides_plainly(small, said, found, decisions):
         return Spoken((), told=_UNDECIDED)
     if _DENIED.search(said) and any(map(_loses, found.calls)):
         return Spoken(())
-    if undecided or (found.perhaps and verbs and unsure):
+    unsure = re.search(_whole("<unsure>"), small)
+    if found.perhaps and unsure and re.search(_whole(r"\b(?:<decides>)\b"), small):
         asked = found.rest or "?" in small or _IF.search(small)
         return Spoken((), told="" if asked else _UNDECIDED)
     if not _IN_TURN.search(said):
@@ -559,6 +528,32 @@ def read(text: str) -> Spoken | None:
         "?" in text and not _POLITE.match(small) and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
+
+
+def _decides_plainly(text: str, said: str, found: Spoken, decisions: list[SpokenCall]) -> bool:
+    """Return whether a text, and what was `said` word for word, plainly decides on findings."""
+    if all(call.arguments["action"] == "propose" for call in decisions):
+        return _takes_back_plainly(text, said, found)
+    if "?" in text and not (_POLITE.match(text) or found.rest):
+        return False
+    if "?" in text and re.search(r"\bconfirm|\bbestaetig|\bw(?:ould|uerde)", text):
+        return False  # who asks so wants to know
+    text = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", text)
+    words = ((word, _corrected(word)) for word in text.split())
+    text = " ".join(near if re.fullmatch(_whole("<decides>"), near) else one for one, near in words)
+    if _has_exception(decisions):
+        accepts = all(call.arguments["action"] == "accept" for call in decisions)
+        if _OTHERS.search(text) and not accepts:
+            return False  # "I agree with all but the nodule, delete the others"
+        text = _AGREED.sub("", _BUT.sub(" ", text)) if accepts else _BUT.sub(" ", text)
+        return is_plain(f"{text} all", (), _command_of)
+    return is_plain(text, found.calls, _command_of)
+
+
+def _command_of(clause: str) -> tuple[SpokenCall, ...] | None:
+    """Return the commands that a clause gives, by a pattern or surely by the learned reader."""
+    found = _read_clause(clause)
+    return found.calls if found is not None and found.is_sure else None
 
 
 def _is_a_choice(text: str) -> bool:
@@ -630,18 +625,17 @@ def _at_first(call: SpokenCall) -> SpokenCall:
     return replace(call, arguments={**call.arguments, "at": "first"})
 
 
-def _is_plain(text: str, rest: str, *, back: bool) -> bool:
-    """Return whether a text that decides on findings denies, takes back, asks and supposes nothing.
-
-    What else it says, `rest`, must be a request or question of its own. With `back` it only takes
-    a decision back, and may say who made it: "I accepted it too soon".
-    """
-    if _DENIED.search(text) or _AGREES.search(text) or (_SUPPOSED.search(text) and not back):
-        return False
-    if ("?" in text and not (_POLITE.match(text) or rest)) or (rest and not _REQUESTS.search(rest)):
-        return False
-    verb = re.search(_whole(r"\b(?:<decides>)\b"), text)
-    return _TAKEN_BACK.search(text, verb.end() if verb else 0) is None
+def _takes_back_plainly(text: str, said: str, found: Spoken) -> bool:
+    """Return whether a text plainly takes a decision back, which may be told: "I accepted it"."""
+    verb = re.search(_whole(r"\b(?:<decides>)\b"), said)
+    return not (
+        re.search(_whole("<unsure>"), text)
+        or _loses_a_name(text, found)
+        or _DENIED.search(said)
+        or ("?" in said and not (_POLITE.match(said) or found.rest))
+        or (found.rest and not REQUEST.search(found.rest))
+        or _TAKEN_BACK.search(said, verb.end() if verb else 0)
+    )
 
 
 def _loses(call: SpokenCall) -> bool:
@@ -785,7 +779,7 @@ def _excepted(text: str) -> Spoken | None:
         if decided is None or len(decided) != 1:
             return Spoken(())
         (call,) = decided
-        if call.arguments.get("which") != "all" or not _decides(call):
+        if call.arguments.get("which") != "all" or not _decides(call) or name == "selected":
             return Spoken(())
         kept = {**call.arguments, "which": f"all except {name}"}
         return Spoken((replace(call, arguments=kept, names=(name,)),))
@@ -1188,10 +1182,18 @@ def _of_last_named(
     calls: tuple[SpokenCall, ...], clause: str, before: list[tuple[SpokenCall, ...]]
 ) -> tuple[SpokenCall, ...]:
     """Return calls about "it" with the finding that the last call named: "accept it, hide it"."""
-    last = next((one for part in reversed(before) for one in reversed(part) if one.names), None)
+    last = next(
+        (
+            one
+            for part in reversed(before)
+            for one in reversed(part)
+            if one.names or one.arguments.get("which") == "all"
+        ),
+        None,
+    )
     if last is None or not _ONE.search(clause):
         return calls
-    meant = " and ".join(last.names)
+    meant = " and ".join(last.names) or "all"
     return tuple(
         replace(one, arguments={**one.arguments, "which": meant}, names=last.names)
         if one.arguments.get("which") == "selected"
@@ -1465,6 +1467,9 @@ def _which(text: str) -> str:
     """Return which findings are meant: a group of them, the selected one, or a name."""
     if _EVERY.match(text):
         return "all"
+    text = re.sub(r"^(?:only|just|nur) ", "", text)
+    if re.fullmatch(r"(?:die )?(?:both|beide[nr]?)(?: of (?:them|these|those)| davon)?", text):
+        return "all 2"
     if counted := re.fullmatch(r"(?:all|alle) (?:the |die )?(\w+)(?: of (?:them|these))?", text):
         number = int(counted[1]) if counted[1].isdigit() else NUMBERS.get(counted[1], 0)
         if number > 1:

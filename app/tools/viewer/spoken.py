@@ -209,6 +209,7 @@ _BESIDE = re.compile(
     r",? (?:side by side|next to each other|beside each other|nebeneinander|together|gleichzeitig)",
     re.IGNORECASE,
 )
+_DECIDED = re.compile(r"\b(?:accept|reject|delet|akzeptier|ablehn|verwerf|lösch)", re.IGNORECASE)
 _MISHEARD = (
     (re.compile(r"\blong (?=window)", re.IGNORECASE), "lung "),
     (re.compile(r"\bplural (?=effusion)", re.IGNORECASE), "pleural "),
@@ -217,9 +218,8 @@ _MISHEARD = (
 """What speech recognition makes of words of radiology, and the words."""
 _SPOKEN_YEAR = re.compile(r"\b(19|20) (\d\d)\b(?! ?(?:mm|cm|hu))", re.IGNORECASE)
 _NO_COMMA = re.compile(
-    r"(?<=\w) (?=(?:accept|reject|close|hide|delete|confirm|dismiss) (?:it|them|that)\b)"
-    r"(?<!\band )(?<!\bthen )(?<!\bto )(?<!\bnot )(?<!\bplease )(?<!t )(?<!\bor )(?<!\bnever )"
-    r"(?<!\byou )(?<!\bi )(?<!\bwe )(?<!\bjust )(?<!\bso )(?<!\bbut )(?<!\bthat )(?<!\bwhich )",
+    r"\b(fine|ok|okay|good|right|real|correct|wrong|fake|shadow|vessel|artefact|film|study|prior|scan|image|one)"
+    r" (?=(?:accept|reject|close|hide|delete|confirm|dismiss) (?:it|them|that)\b)",
     re.IGNORECASE,
 )
 """The place of a comma that nobody dictates: "the heart is fine accept it"."""
@@ -276,7 +276,7 @@ def plain(text: str) -> str:
     text = _RESET_TOO.sub("", text) if _RESETS.search(text) else text
     for misheard, word in _MISHEARD:
         text = misheard.sub(word, text)
-    text = _NO_COMMA.sub(", ", _SPOKEN_YEAR.sub(r"\1\2", text))
+    text = _NO_COMMA.sub(r"\1, ", _SPOKEN_YEAR.sub(r"\1\2", text))
     text = _NO_COMMA_DE.sub(lambda one: f"{one[0]},", text)
     text = _IN_WINDOW.sub(r"\g<does> and \g<window>", text)
     text = _HIDE_BOTH.sub(r"\g<verb> \g<one>, \g<verb> \g<other>", text)
@@ -285,13 +285,18 @@ def plain(text: str) -> str:
     text = _WINDOW_FOR.sub(r"\g<what> window", text)
     if found := _SWAP.fullmatch(text):
         text = text[found.end("swap") + 2 :]  # how they are to lie is surer
+    text = re.sub(
+        r" (?:as well as|sowie) ", lambda one: " and " if "as" in one[0] else " und ", text
+    )
     text = _IS_SHORT.sub(" is ", text)
     text = _GO_AND_ENLARGE.sub(r"\g<go> and zoom to \g<what>", text)
     text = _JUDGED.sub(r"\g<verb> \g<what>", text)
     text = _NOT_ONE.sub(r"reject \g<what>", text)
     text = _MARK_BOTH.sub("mark the first point; mark the second point", text)
     text = _MARK_TWO.sub(r"mark a point at \1; mark a point at \2", text)
-    text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))
+    text = _THAT_I_CLICKED.sub("", text)
+    if not _DECIDED.search(text):
+        text = _IN_OTHER_WORDS.sub("", text)
     text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
     text = _SERIES_IN.sub(r"\1 and ", text)

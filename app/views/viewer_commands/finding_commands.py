@@ -24,6 +24,7 @@ from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAn
 from app.tools.finding_names import HERE, SELECTED, as_spelt, is_called, side_of, words_of
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import COMMANDS
+from app.tools.viewer.decisions import DECIDING
 from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.translation import tr
@@ -110,8 +111,10 @@ class NamedFindings:
             found = every[1 if step == "first" else -2]
         return found
 
-    def named(self, name: str, *, several: bool = False) -> list[Finding]:
+    def named(self, name: str, *, several: bool = False, exact: bool = False) -> list[Finding]:
         """Return the findings of the shown study that a name means, those in view first.
+
+        An `exact` one is spelt as it is.
 
         Raises:
             ToolRetry: There is none, or several where one is meant.
@@ -130,7 +133,7 @@ class NamedFindings:
             if not found and wanted in named.BY_STATE:
                 raise ToolRetry(f"no finding on the shown images is {wanted}")
         elif wanted.startswith(_ALL_BUT):
-            excepted = self.named(wanted.removeprefix(_ALL_BUT), several=True)
+            excepted = self.named(wanted.removeprefix(_ALL_BUT), several=True, exact=exact)
             ids = {one.id for one in excepted}
             return [item.finding for item in every if item.finding.id not in ids]
         elif counted := re.fullmatch(r"all (\d+)", wanted):
@@ -141,10 +144,10 @@ class NamedFindings:
             found = [
                 i.finding for i in every if len(wanted) > 5 and i.finding.id.startswith(wanted)
             ]
-            found = found or _by_label(wanted, [item.finding for item in every])
+            found = found or _by_label(wanted, [item.finding for item in every], exact=exact)
             parts = _AND.split(wanted)
             if not found and len(parts) > 1:
-                each = (self.named(part, several=True) for part in parts)
+                each = (self.named(part, several=True, exact=exact) for part in parts)
                 return list({one.id: one for part in each for one in part}.values())
         if not found:
             labels = dict.fromkeys(one.finding.label for one in every)
@@ -278,7 +281,8 @@ class FindingCommands:
                 raise ToolFailed("what you were asked about is not there any more")
             return [items[one] for one in ids]
         which = str(arguments["which"])
-        found = self._findings.named(which, several=True)
+        decides = arguments["action"] in DECIDING
+        found = self._findings.named(which, several=True, exact=decides)
         if arguments["action"] not in ("show", "only", "hide"):
             excepted = which.startswith(_ALL_BUT)
             for name in _AND.split(which.removeprefix(_ALL_BUT)):
@@ -476,17 +480,17 @@ def _made(drawn: Finding, tool: str, context: ToolContext, label: str) -> Findin
     return replace(drawn, provenance=made, state=State.PROPOSED, label=label)
 
 
-def _by_label(wanted: str, findings: list[Finding]) -> list[Finding]:
+def _by_label(wanted: str, findings: list[Finding], *, exact: bool) -> list[Finding]:
     """Return the findings whose label has all words of a name, and the same side.
 
-    Where none has them, a word may be off by one letter.
+    Where none has them, a word may be off by one letter, but not of an `exact` one.
     """
-    for near in (False, True):
+    for near in (False,) if exact else (False, True):
         name = as_spelt(wanted, [one.label for one in findings]) if near else wanted
         words, side = set(words_of(name)), side_of(name)
         found = [one for one in findings if is_called(one.label, name)]
         sided = [one for one in found if side and side_of(one.label.casefold()) == side]
-        exact = [one for one in sided or found if set(words_of(one.label.casefold())) == words]
+        whole = [one for one in sided or found if set(words_of(one.label.casefold())) == words]
         if found:
-            return exact or sided or found
+            return whole or sided or found
     return []

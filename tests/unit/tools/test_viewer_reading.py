@@ -200,9 +200,6 @@ def test_it_is_what_the_command_before_named():
     spoken = read("accept the effusion and then hide it")
     assert spoken is not None
     assert [one.arguments["which"] for one in spoken.calls] == ["effusion", "effusion"]
-    this = read("hide the nodule, accept this")
-    assert this is not None
-    assert [one.arguments["which"] for one in this.calls] == ["nodule", "selected"]
 
 
 def test_two_planes_at_once_lie_beside_each_other():

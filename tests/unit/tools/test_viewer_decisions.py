@@ -1,0 +1,51 @@
+"""A finding is accepted, rejected or deleted only where a text says so plainly.
+
+`undecided.txt` has sentences that do not; most were written by one who tried to break the rule.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.tools.viewer.reading import read
+
+UNDECIDED = (Path(__file__).with_name("undecided.txt")).read_text("utf-8").splitlines()
+DECIDING = ("accept", "reject", "delete")
+
+
+def decided(text: str) -> list[tuple[str, str]]:
+    spoken = read(text)
+    calls = spoken.calls if spoken is not None else ()
+    arguments = [call.arguments for call in calls if call.arguments.get("action") in DECIDING]
+    return [(one["action"], one["which"]) for one in arguments]
+
+
+@pytest.mark.parametrize("text", UNDECIDED)
+def test_what_is_not_plain_decides_nothing(text: str):
+    assert decided(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("the heart is fine, accept the nodule", [("accept", "nodule")]),
+        ("accept both", [("accept", "all 2")]),
+        ("beide ablehnen", [("reject", "all 2")]),
+        ("akzeptiere nur den Rundherd", [("accept", "rundherd")]),
+        ("accept the nodule as well as the effusion", [("accept", "nodule and the effusion")]),
+        ("lung window; go to the nodule; accept it", [("accept", "nodule")]),
+        ("next undecided finding, accept it", [("accept", "selected")]),
+        ("nodule: accept. effusion: reject", [("accept", "nodule"), ("reject", "effusion")]),
+        (
+            "heart is fine accept it but reject the nodule",
+            [("accept", "heart"), ("reject", "nodule")],
+        ),
+        ("could you reject the effusion, that's just fat?", [("reject", "effusion")]),
+        ("Den Rundherd kannst du verwerfen, das ist ein Gefäß", [("reject", "rundherd")]),
+        ("Löschen Sie bitte den Rundherd", [("delete", "rundherd")]),
+    ],
+)
+def test_what_is_plain_is_done(text: str, wanted: list[tuple[str, str]]):
+    assert decided(text) == wanted
