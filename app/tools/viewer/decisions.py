@@ -201,8 +201,7 @@ def _is_known(clause: str) -> bool:
 
 
 def _continues(clause: str) -> bool:
-    """Return whether a clause only names findings, for which the verb before or behind it"
-    " counts."""
+    """Return whether a clause only names findings, for which another clause has the verb."""
     words = re.findall(r"[\w'-]+", _SIDE.sub(" left ", clause))
     judged = _WELL.search(clause) or _ILL.search(clause)
     known = all(word in _FREE or word in _known() for word in words)
@@ -233,8 +232,7 @@ def _steps(call: SpokenCall) -> bool:
 
 
 def _keeps_selection(call: SpokenCall) -> bool:
-    """Return whether after a call "it" is still what is selected, or the finding that it goes"
-    " to."""
+    """Return whether after a call "it" is still what is selected, or what the call goes to."""
     return call.tool in (named.WINDOW, named.ZOOM) or _steps(call) or bool(call.names)
 
 

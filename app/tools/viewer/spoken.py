@@ -210,6 +210,10 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _DECIDED = re.compile(r"\b(?:accept|reject|delet|akzeptier|ablehn|verwerf|lösch)", re.IGNORECASE)
+_LISTED = re.compile(
+    r"(?<![\w ])(?P<what>[\w ]{3,30}): (?P<verb>accept|reject)\b(?= *(?:[,;.]|$))", re.IGNORECASE
+)
+"""As in "nodule: accept, effusion: reject"."""
 _MISHEARD = (
     (re.compile(r"\blong (?=window)", re.IGNORECASE), "lung "),
     (re.compile(r"\bplural (?=effusion)", re.IGNORECASE), "pleural "),
@@ -288,6 +292,7 @@ def plain(text: str) -> str:
     text = re.sub(
         r" (?:as well as|sowie) ", lambda one: " and " if "as" in one[0] else " und ", text
     )
+    text = _LISTED.sub(lambda one: f"{one['verb']} {one['what'].strip()}", text)
     text = _IS_SHORT.sub(" is ", text)
     text = _GO_AND_ENLARGE.sub(r"\g<go> and zoom to \g<what>", text)
     text = _JUDGED.sub(r"\g<verb> \g<what>", text)
