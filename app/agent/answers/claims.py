@@ -116,6 +116,7 @@ from app.agent.answers.sentence_forms import (
     ONLY,
     ORIENTATION,
     OWN_PREDICATE,
+    PASSIVE_DENIAL,
     PREDICATE,
     PRONOUN,
     REQUEST,
@@ -325,6 +326,9 @@ _DEED = re.compile(
 )
 _MARKABLE = re.compile(rf"[\d\[]|\b(?:{_DEEDS}|{_SAVED})\b", re.IGNORECASE)
 _WORK = re.compile(rf"(?:{_I}|{_BE.rstrip()})\s+(?P<verb>\w+)", re.IGNORECASE)
+_OF_BOTH = re.compile(
+    r"\b(?:either|both|neither|each|beide\w*|keine[mnrs]?|jede\w*)\b", re.IGNORECASE
+)
 _MEASURED = re.compile(r"\b(?:measured|gemessen|vermessen)\b", re.IGNORECASE)
 _OF_LENGTH = (*SCALES, "px")
 _NO_FIELD = re.compile(
@@ -583,7 +587,11 @@ class Claims:
             if (
                 _NONE_OF.search(plain[: part.start])
                 or DENIES_LIST.match(plain[: part.start])
-                or (part.ids and excludes is not None and excludes.start() < part.stop)
+                or (
+                    part.ids
+                    and excludes is not None
+                    and (excludes.start() < part.stop or PASSIVE_DENIAL.search(plain))
+                )
             ):
                 words = f"no {words}"  # "none of the labels A [1.1], B [1.2] was flagged"
             told = [*self._elsewhere_told(part, sentence)]
@@ -840,8 +848,8 @@ class Claims:
         both = len({one in self._elsewhere for one in cited}) > 1
         if both and (_CHANGE.search(sentence) or sentence.lstrip().startswith("|")):
             return
-        if len({one in self._elsewhere for one in part.known}) > 1 and any(
-            earlier for _, earlier in self._images_named(own)
+        if len({one in self._elsewhere for one in part.known}) > 1 and (
+            _OF_BOTH.search(own) or any(earlier for _, earlier in self._images_named(own))
         ):
             return  # "Cardiomegaly; the heart was normal in 2022 [1.1] [8.2]"
         near = sentence[: sentence.find(";", part.end)] if ";" in sentence[part.end :] else sentence

@@ -145,6 +145,12 @@ def rounded(found: re.Match[str], before: str) -> tuple[float, int]:
     return said, decimals
 
 
+_SPACED = re.compile(
+    r"(?<![\d.,])(\d{1,3})[ \u00a0\u202f](\d{3})(?=\s*(?:px|pixels?)\b)", re.IGNORECASE
+)
+"""A number of pixels with a space after its thousands."""
+
+
 def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
     """Return a text of the same length with numbers in words as digits, where they count.
 
@@ -154,6 +160,7 @@ def in_digits(text: str, vocabulary: Vocabulary | None) -> str:
     """
     values = _number_words()
     word = "|".join(values)
+    text = _SPACED.sub(r"\1,\2", text)
     text = _BIG.sub(
         lambda one: (
             f"{float(one[1].replace(',', '.')) * _FACTORS[one[2][:3].casefold()]:.0f}".rjust(

@@ -61,6 +61,11 @@ EXCLUDES = re.compile(
     re.IGNORECASE,
 )
 """Verbs by which a report says that what it names is not there."""
+PASSIVE_DENIAL = re.compile(
+    r"\b(?:wurden?|was|were)(?: \w+){0,3} (?:verneint|ausgeschlossen|denied|excluded|ruled out)\b",
+    re.IGNORECASE,
+)
+"""Behind several cited things: "effusion [8.1] and pneumothorax [8.4] were denied"."""
 BESIDES = re.compile(
     r"\W*(?:beyond|apart from|besides|in addition to|other than|neben|außer|abgesehen von"
     r"|zusätzlich zu)\b",
@@ -151,7 +156,8 @@ PREDICATE = re.compile(
 """Begins a predicate of several cited things in a row: "A [1.1] and B [1.2] are flagged"."""
 VERB = re.compile(r"\b(?:is|are|was|were|has|have|ist|sind|war|waren|hat|haben)\b", re.IGNORECASE)
 SALUTATION = re.compile(
-    r"^\W*(?:dear|hello|hi|sehr geehrte\w*|liebe[rs]?|guten (?:tag|morgen|abend)"
+    r"^\W*(?:dear|hello|hi|good (?:morning|evening|afternoon|day)|sehr geehrte\w*|liebe[rs]?"
+    r"|guten (?:tag|morgen|abend)"
     r"|hallo)\b[^.;:]{0,60}[,!]?\W*$"
     r"|^\W*(?:yours|(?:with )?(?:kind|best|warm) (?:regards|wishes)|sincerely|mit (?:freundlichen"
     r"|besten"
@@ -215,7 +221,7 @@ COMPARES = re.compile(r"\W*(?:comparison|vergleich)\W*", re.IGNORECASE)
 """A heading that names no image, though its word may."""
 YOU_ASKED = re.compile(
     r"^\W*(?:you|your) (?:asked|mentioned|wrote|question)[^,;]*[,;]\s*(?:but |and )?"
-    r"|^\W*Sie (?:fragten|nannten|schrieben)[^,;]*[,;]"
+    r"|^\W*Sie (?:fragten|nannten|schrieben)[^,;:]*[,;:]"
     r"\s*(?:aber |und )?",
     re.IGNORECASE,
 )
