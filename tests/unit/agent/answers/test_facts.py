@@ -12,6 +12,7 @@ from app.agent.answers.facts import (
     stem,
     trend_against,
 )
+from app.agent.answers.figures import in_digits
 
 DATA = {
     "summary": "Small left pleural effusion. No pneumothorax. The heart is not enlarged.",
@@ -106,3 +107,7 @@ BEFORE = {"6.2": "Pleural effusion, score 0.12, flagged no"}
 )
 def test_a_change_is_compared_with_what_both_images_gave(sentence: str, wrong: bool):
     assert bool(trend_against(sentence, NOW, NOW | BEFORE)) is wrong
+
+
+def test_german_numbers_in_words_are_read():
+    assert in_digits("etwa dreißig Millimeter", None) == "etwa      30 Millimeter"
