@@ -23,7 +23,7 @@ DECLINED = re.compile(
     r"|\bnothing (?:in (?:this|the) \w+|here|that I have) (?:tells|says|shows)\b"
     r"|\b(?:does|do)(?: not|n['’]t) (?:exclude|rule out)\b|\bschließ\w+ [^.;]* nicht (?:\w+ )?aus\b"
     r"|\b(?:mir|uns) nicht bekannt\b|\b(?:I|we)(?: a|'|’)[mr]e? not aware of\b"
-    r"|\bob\b|\bkann ich nicht\b"
+    r"|\bob\b|\bkann ich (?:\w+ )?(?:nicht|weder)\b"
     r"|\bno [\w-]+ (?:has|have|was|were)(?: been)? (?:characteri[sz]ed|assessed|measured|examined"
     r"|evaluated|looked at|searched for)\b"
     r"|^\W*(?:please|consider|recommend\w*|ask|bitte|if you|a (?:radiologist|physician|doctor)"
