@@ -25,7 +25,7 @@ from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.text_classifier import folded, is_number, tokens
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
-from app.tools.viewer.decisions import REQUEST, is_plain
+from app.tools.viewer.decisions import REQUEST, VERB, is_plain
 from app.tools.viewer.intents import NONE, Guess
 from app.tools.viewer.spoken import NUMBERS, corrected, in_digits, number_of, plain
 
@@ -94,6 +94,7 @@ _AND = re.compile(
     r"\s*(?:,(?!\d)\s*(?:and|und|but|aber)?\b|(?<!\d),|\b(?:and|und|but|aber)\b|&|\+(?!\d))"
     r"(?: zwar\b)?\s*"
 )
+_COMMA = re.compile(r"\s*,(?!\d)\s*")
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _ONE = re.compile(r"\b(?:it|them|ihn|es|sie)\b")
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
@@ -113,7 +114,9 @@ _OTHERS = re.compile(
 """As in "I agree with all but the nodule, accept the others"."""
 _LEAST_MISSPELT = 5
 _MOST_BESIDE = 4
-_AGREED = re.compile(r"^i(?:'m| am)? (?:agree|happy|fine|ok|okay) with [^,;.]*[,;.] *")
+_AGREED = re.compile(
+    r"i(?:'m| am)? (?:agree|happy|fine|ok|okay) with (?:all|everything)(?: of (?:them|these|it))?"
+)
 _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
@@ -495,8 +498,7 @@ def read(text: str) -> Spoken | None:
         return Spoken((), told=_NOT_SENT)
     text = _with_names_joined(plain(_corrected_by_user(text)))
     topic = _TOPIC.match(text)
-    deciding = re.search(_whole(r"\b(?:<decides>)\b"), said)
-    if topic and not deciding and not _known_names(folded(topic[0])):
+    if topic and not VERB.search(said) and not _known_names(folded(topic[0])):
         text = text[topic.end() :]
     if _is_a_choice(folded(text)):
         return Spoken((), told=_WHICH)
@@ -509,6 +511,8 @@ def read(text: str) -> Spoken | None:
         return Spoken((), told=_NOW)
     if decisions and not _decides_plainly(small, said, found, decisions):
         return Spoken((), told=_UNDECIDED)
+    if decisions and found.rest and not REQUEST.search(found.rest):
+        found = replace(found, rest="")  # the reason of a decision
     if _DENIED.search(said) and any(map(_loses, found.calls)):
         return Spoken(())
     unsure = re.search(_whole("<unsure>"), small)
@@ -540,14 +544,30 @@ def _decides_plainly(text: str, said: str, found: Spoken, decisions: list[Spoken
         return False  # who asks so wants to know
     text = _SIDES.sub(lambda said: "left" if said[1][0] == "l" else "right", text)
     words = ((word, _corrected(word)) for word in text.split())
-    text = " ".join(near if re.fullmatch(_whole("<decides>"), near) else one for one, near in words)
+    text = " ".join(
+        near if re.fullmatch(_whole("<decides>"), near) and not one.startswith(near) else one
+        for one, near in words
+    )
     if _has_exception(decisions):
-        accepts = all(call.arguments["action"] == "accept" for call in decisions)
-        if _OTHERS.search(text) and not accepts:
-            return False  # "I agree with all but the nodule, delete the others"
-        text = _AGREED.sub("", _BUT.sub(" ", text)) if accepts else _BUT.sub(" ", text)
-        return is_plain(f"{text} all", (), _command_of)
+        return _excepts_plainly(text, decisions)
     return is_plain(text, found.calls, _command_of)
+
+
+def _excepts_plainly(text: str, decisions: list[SpokenCall]) -> bool:
+    """Return whether a text plainly decides on all findings but some that it names."""
+    (one,) = decisions
+    name = str(one.arguments["which"]).removeprefix("all except ")
+    if not all(
+        words_of(part) and set(words_of(part)) <= known_words() for part in _AND.split(name)
+    ):
+        return False
+    if (others := _OTHERS.search(text)) is not None:
+        # "I agree with all but the nodule, accept the others"
+        before = _BUT.sub(" ", text[: others.start()])
+        return one.arguments["action"] == "accept" and _AGREED.fullmatch(before.strip()) is not None
+    whole = {**one.arguments, "which": "all"}
+    said = f"{_BUT.sub(' ', text)} all" if "all" not in _BUT.sub(" ", text) else _BUT.sub(" ", text)
+    return is_plain(" ".join(said.split()), (replace(one, arguments=whole, names=()),), _command_of)
 
 
 def _command_of(clause: str) -> tuple[SpokenCall, ...] | None:
@@ -633,7 +653,7 @@ def _takes_back_plainly(text: str, said: str, found: Spoken) -> bool:
         or _loses_a_name(text, found)
         or _DENIED.search(said)
         or ("?" in said and not (_POLITE.match(said) or found.rest))
-        or (found.rest and not REQUEST.search(found.rest))
+        or found.rest
         or _TAKEN_BACK.search(said, verb.end() if verb else 0)
     )
 
@@ -1084,6 +1104,12 @@ def _by_patterns(text: str) -> Spoken | None:
             continue
         if (found := _clause(clause)) is not None:
             calls.append(_of_what_was_named(_of_last_named(found, clause, calls), rest))
+            continue
+        by_commas = [part for part in _COMMA.split(clause) if part]
+        done = [_clause(part) for part in by_commas]
+        if len(by_commas) > 1 and all(done):
+            for part, one in zip(by_commas, done, strict=True):
+                calls.append(_of_last_named(one or (), part, calls))
             continue
         parts = [part for part in _AND.split(clause) if part]
         each: list[tuple[SpokenCall, ...] | None] = []

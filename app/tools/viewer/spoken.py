@@ -11,6 +11,7 @@ import re
 from text_to_num import alpha2digit
 
 from app.tools.text_classifier import folded
+from app.tools.viewer.decisions import VERB
 
 _LARGEST_WORD = 12
 """The largest number that alone is read as a word: "the one on the right" has none."""
@@ -209,7 +210,6 @@ _BESIDE = re.compile(
     r",? (?:side by side|next to each other|beside each other|nebeneinander|together|gleichzeitig)",
     re.IGNORECASE,
 )
-_DECIDED = re.compile(r"\b(?:accept|reject|delet|akzeptier|ablehn|verwerf|lösch)", re.IGNORECASE)
 _LISTED = re.compile(
     r"(?<![\w ])(?P<what>[\w ]{3,30}): (?P<verb>accept|reject)\b(?= *(?:[,;.]|$))", re.IGNORECASE
 )
@@ -299,10 +299,10 @@ def plain(text: str) -> str:
     text = _NOT_ONE.sub(r"reject \g<what>", text)
     text = _MARK_BOTH.sub("mark the first point; mark the second point", text)
     text = _MARK_TWO.sub(r"mark a point at \1; mark a point at \2", text)
-    text = _THAT_I_CLICKED.sub("", text)
-    if not _DECIDED.search(text):
-        text = _IN_OTHER_WORDS.sub("", text)
-    text = _SO.sub(", ", _ALL_ELSE.sub("", _THE_TOOL.sub("", text)))
+    if not VERB.search(folded(text)):  # of a decision nothing is left out
+        text = _IN_OTHER_WORDS.sub("", _THAT_I_CLICKED.sub("", text))
+        text = _ALL_ELSE.sub("", _THE_TOOL.sub("", text))
+    text = _SO.sub(", ", text)
     text = _SONO.sub("ultrasound", text)  # else "us" as in "let us"
     text = _SERIES_IN.sub(r"\1 and ", text)
     text = _PLANE_IN.sub(r"\1 and ", _WITH.sub("with ", _CAN_YOU.sub("", text)))

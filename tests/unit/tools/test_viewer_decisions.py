@@ -1,6 +1,6 @@
 """A finding is accepted, rejected or deleted only where a text says so plainly.
 
-`undecided.txt` has sentences that do not; most were written by one who tried to break the rule.
+`undecided.txt` has sentences that do not, by two who tried to break the rule; "\\n" ends a line.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ DECIDING = ("accept", "reject", "delete")
 
 
 def decided(text: str) -> list[tuple[str, str]]:
-    spoken = read(text)
+    spoken = read(text.replace("\\n", "\n"))
     calls = spoken.calls if spoken is not None else ()
     arguments = [call.arguments for call in calls if call.arguments.get("action") in DECIDING]
     return [(one["action"], one["which"]) for one in arguments]
 
 
-@pytest.mark.parametrize("text", UNDECIDED)
-def test_what_is_not_plain_decides_nothing(text: str):
-    assert decided(text) == []
+def test_what_is_not_plain_decides_nothing():
+    assert {text: found for text in UNDECIDED if (found := decided(text))} == {}
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
         ("the heart is fine, accept the nodule", [("accept", "nodule")]),
+        (
+            "accept the heart and both lungs, reject the nodule",
+            [("accept", "heart and both lungs"), ("reject", "nodule")],
+        ),
         ("accept both", [("accept", "all 2")]),
         ("beide ablehnen", [("reject", "all 2")]),
         ("akzeptiere nur den Rundherd", [("accept", "rundherd")]),

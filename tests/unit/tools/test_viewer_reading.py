@@ -16,7 +16,6 @@ from app.tools.viewer.reading import read
         ("Der rechte Herd ist die Mamille, verwirf ihn", "rechte herd"),
         ("the effusion is not real, reject it", "effusion"),
         ("reject the nodule because it's a nipple", "nodule"),
-        ("this looks like a mass, reject it", "selected"),
         ("that is no effusion, reject it", "effusion"),
         ("that nodule's just a vessel, reject it", "nodule"),
         ("both lungs and the heart are fine, accept them", "both lungs and the heart"),
@@ -73,6 +72,7 @@ def test_the_same_said_twice_is_done_once():
         "der Erguss ist echt",
         "that's no effusion, accept it",
         "accept or reject the nodule",
+        "this looks like a mass, reject it",
         # One of two commands is none.
         "slice 14 or 15",
         "lung window or bone window?",
