@@ -100,7 +100,8 @@ _WRONG = frozenset(
         "I'm happy with all of them except the nodule, accept the others",  # refused as unclear
         "true size pls, 1:1 pixels",  # true size, which is to be calibrated first
         "patient data off the picture please, I've got visitors",  # the names only
-        "ich möchte einen Punkt setzen",  # marks where the user clicked, who has not
+        "take me to the nod you will",  # not understood: the “nodule”, as it was heard
+        "Erguss verwerfen, ist keienr",  # refused as unclear
         "exportier mir das linke Bild für die Vorlesung",  # asks for the file's attributes
     ]
 )

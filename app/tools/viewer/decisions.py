@@ -32,6 +32,7 @@ _CLAUSE = re.compile(
 )
 _FREE = frozenset(
     """
+    single mir me us
     a an the this that these those it them both all every each of everything finding findings
     mark marks marking markings box boxes mask masks outline outlines contour contours result
     results overlay overlays heatmap heatmaps measurement measurements please pls ok okay yes
@@ -66,7 +67,7 @@ _THING = re.compile(
 )
 _REFUSED = (
     re.compile(r"\bbin\b(?! (?:the|that|this|it|both|all|them)\b)"),  # German "I am"
-    re.compile(r"\bagree\b(?! with\b)"),
+    re.compile(r"\bagree\b(?! with\b)|\b(?:confirm|bestaetig\w*)\b.*\b(?:me|mir|us)\b"),
     re.compile(
         r"^(?:lehne?|akzeptiere?|nehme?|bestaetige?|verwerfe?|loeschen?|entfernen?) (?:ich|wir)\b"
     ),
@@ -122,6 +123,13 @@ _THINGS = frozenset(
 """Things that are taken for findings, and what a finding is drawn as."""
 _DRAWN = frozenset("contour outline mask box kontur maske overlay".split())  # noqa: SIM905
 _NARROWS = frozenset(("only", "just", "nur"))
+_HARMLESS = ("mark as key", "plane ", "invert", "not inverted", "flip", "rotate")
+"""How commands begin that may stand beside a decision."""
+_WHOLE = re.compile(
+    r"^(?:the whole lot|all of them|every (?:single )?one(?: of them)?|alle(?: davon)?)$"
+)
+"""Says once more that all are meant."""
+_OF_SHOWN = re.compile(r"\b(?:in|on) this (?:study|scan|film|series)\b")
 REQUEST = re.compile(
     r"^(?:tell me|show me|how (?:big|large|long|wide)|measure|compare|draft|write|summari[sz]e"
     r"|zeige? mir|sag mir"
@@ -154,6 +162,7 @@ class _Reading:
         said: The names of findings that stand with the decisions.
         mentioned: Those that were named since the last decision.
         pending: Those of a list that goes on to a verb: "heart and lung accept".
+        does: The action of the last decision.
         agreed: Those with which somebody agrees.
         reasons: The reasons, each with the place of the decision before it, -1 for none.
     """
@@ -164,6 +173,7 @@ class _Reading:
     pending: set[str] = field(default_factory=set[str])
     agreed: set[str] = field(default_factory=set[str])
     reasons: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    does: list[str] = field(default_factory=list[str])
     agrees: bool = False
     groups: bool = False
     listed: bool = False
@@ -216,6 +226,11 @@ def _takes(
             return True
         if re.match(r"confirm|bestaetig", clause) and not (own or grouped or so_far.mentioned):
             return False  # "please confirm" asks for a check
+        does = [one.arguments["action"] for one in read(clause) or () if _decides(one)]
+        again = does == so_far.does and not (own or grouped or so_far.mentioned)
+        if again and so_far.deciding:
+            return True  # "bin the nodule, delete it"
+        so_far.does = does
         so_far.deciding.append((not (own or grouped), so_far.mentioned))
         so_far.said |= (own | so_far.pending) if own else set()
         so_far.pending = set()
@@ -228,7 +243,7 @@ def _takes(
         else:
             so_far.pending |= _names(clause)
             so_far.mentioned |= _names(clause)
-    elif _COURTESY.match(clause) or _REST.match(clause):
+    elif _COURTESY.match(clause) or _REST.match(clause) or (so_far.groups and _WHOLE.match(clause)):
         so_far.listed = was_listed
     elif _is_reason(clause):
         asks = clause.startswith(("ist ", "sind ", "wirkt ", "sieht ", "is ", "are ", "looks "))
@@ -278,6 +293,8 @@ def _is_known(clause: str) -> bool:
         if not _AS.search(clause) or not re.search(r"\bmark\b|\bas a finding$", clause):
             return False
         clause = _AS.sub("", clause)
+    if _GROUP.search(clause):
+        clause = _OF_SHOWN.sub("", clause)
     clause = " ".join(_SIDE.sub(" left", clause).split())
     if len(VERB.findall(clause)) != 1 or any(one.search(clause) for one in _REFUSED):
         return False
@@ -369,7 +386,7 @@ def _is_harmless(call: SpokenCall, *, behind: bool) -> bool:
         action = call.arguments["action"]
         return (action == "hide" and behind) or (action in ("hide", "show") and bool(call.names))
     command = str(call.arguments.get("command", ""))
-    return command == "mark as key image" or command.startswith("plane ")
+    return command.startswith(_HARMLESS)
 
 
 def _steps(call: SpokenCall) -> bool:

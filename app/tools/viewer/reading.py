@@ -121,7 +121,7 @@ _DECIDING = ("accept", "reject", "propose", "delete")
 _EVERY = re.compile(
     r"(?:all of (?:them|these|those)|them all|sie alle|alle davon"
     r"|(?:every|each)(?: single)?(?: (?:one|finding|mark|marking|overlay))?"
-    r"(?: here| (?:in|on) th(?:is|e) (?:image|picture|slice|film|screen|study))?"
+    r"(?: here| (?:in|on) th(?:is|e) (?:image|picture|slice|film|scan|screen|study|series))?"
     r"|(?:saemtliche[nr]?|alle)(?: (?:befunde?n?|markierungen|funde))?(?: hier)?"
     r"|(?:wirklich )?(?:jeden|jeder|jede)(?: einzelnen?)?(?: (?:befund|markierung))?(?: hier)?)$"
 )

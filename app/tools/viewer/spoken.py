@@ -261,8 +261,8 @@ _RESET_TOO = re.compile(
 """As in "everything back to the start, zoom and window too"."""
 _SWAP = re.compile(
     r"^(?P<swap>(?:please )?(?:swap|switch|exchange|tausch\w*|vertausch\w*)\b[^,;]*)[,;] "
-    r"(?:the |die |das )?(?:old|prior|new|current|alte?|neue?|aktuelle?)\w*\b.*\b(?:left|right"
-    r"|links|rechts)\b.*$",
+    r"(?=.*\b(?:left|links)\b)(?=.*\b(?:right|rechts)\b)"
+    r"(?:the |die |das )?(?:old|prior|new|current|alte?|neue?|aktuelle?)\w*\b.*$",
     re.IGNORECASE,
 )
 """As in "swap them over, old on the left, new on the right"."""
