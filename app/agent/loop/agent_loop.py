@@ -159,6 +159,7 @@ class AgentLoop:
             while True:
                 event = await emitter.next()
                 yield event
+                emitter.taken()
                 if event.kind in TERMINAL:
                     break
         finally:

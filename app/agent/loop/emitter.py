@@ -51,8 +51,16 @@ class Emitter:
         self._queue: asyncio.Queue[RunEvent] = asyncio.Queue()
 
     async def next(self) -> RunEvent:
-        """Wait for the next event and return it."""
+        """Wait for the next event and return it; `taken` says when its consumer has it."""
         return await self._queue.get()
+
+    def taken(self) -> None:
+        """Count an event of `next` as delivered."""
+        self._queue.task_done()
+
+    async def delivered(self) -> None:
+        """Wait until the consumer has all events that were emitted so far."""
+        await self._queue.join()
 
     def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
         """Queue an event of class `kind` with these fields; do nothing after the terminal event."""
