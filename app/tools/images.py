@@ -172,6 +172,17 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     return (found.st_ino, found.st_mtime_ns, found.st_size) if S_ISREG(found.st_mode) else None
 
 
+def _later(current: Instance, other: Instance) -> dict[str, bool]:
+    """Return whether another image than the current one was surely taken later."""
+    for name in ("StudyDate", "StudyTime", "AcquisitionTime", "ContentTime"):
+        now, then = (one.get(name).strip() for one in (current, other))
+        if name == "StudyDate" and not (now and then):
+            return {}
+        if now and then and now != then:
+            return {"later_than_current": True} if then > now else {}
+    return {}
+
+
 class FrameSource(Protocol):
     """An object that decodes frames, such as `app.imaging.decode.Decoder`."""
 
@@ -511,7 +522,8 @@ class RunImages:
 
         The current image is the first. An image of another patient has the key "patient" with that
         patient's number (2, 3, ...); images of the current image's patient lack this key. One that
-        is surely of the same patient and was taken earlier has "days_before_current".
+        is surely of the same patient and was taken earlier has "days_before_current"; one that may
+        be that patient's and was taken later has "later_than_current".
 
         Args:
             remote: Whether the model runs on another machine. If so, ids are given in place of
@@ -535,7 +547,11 @@ class RunImages:
                 **_place(image.place),
                 **_grouped(self._member(image.instance)),
                 **({"synthetic": True} if image.instance.get(synthetic.ATTRIBUTE) else {}),
-                **({"patient": number} if number > 1 else {}),
+                **(
+                    {"patient": number}
+                    if number > 1
+                    else _later(opened[0].instance, image.instance)
+                ),
                 **_earlier(opened[0].instance, image.instance),
                 **_decisions(image.findings),
             }

@@ -25,6 +25,7 @@ from app.agent.planning.argument_values import (
 )
 from app.agent.planning.classify import Reading, read_question
 from app.agent.planning.clause_scope import carries_no_meaning
+from app.agent.planning.image_choice import image_choice
 from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
 from app.agent.planning.question_parts import parts_of
 from app.agent.planning.targets import (
@@ -271,7 +272,7 @@ def _step(
     if title and title[0] in schema.parameters.get("properties", {}):
         arguments[title[0]] = title[1]
     arguments |= _argument_values(tool, texts, reading, scene, schema)
-    alone = _other_images(schema, rule, arguments, scene)
+    alone = _other_images(schema, rule, arguments, texts[0], scene)
     arguments |= feed_arguments(schema, arguments, before, scene)
     skip = unsuitable_reason(tool, target, before, scene) or alone
     skip = skip or missing_arguments(schema, arguments, scene.plans)
@@ -368,8 +369,36 @@ def _latest_prior(
     return latest if note is scene.images[0] else []
 
 
+_NAMED_PRIOR = re.compile(
+    rf"\b(?:as|is|als|ist)\s+(?:(?:the|an?|die|das|eine)\s+)?(?:{_PRIOR}|vor(?:aufnahme|bild)|"
+    r"voruntersuchung|(?:frühere|fruehere|ältere|aeltere|alte)\w*)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def _ordered(
+    note: Mapping[str, Any], other: Any, text: str, scene: Scene
+) -> tuple[OpenImage | None, OpenImage | None]:
+    """Return (current, prior) where a question names the prior, or the dates exchange the two.
+
+    `note` is of the image that was taken for the current one. (None, None) leaves them.
+    """
+    against = scene.note(other) if isinstance(other, OpenImage) else None
+    if against is None:
+        return None, None
+    pair = OpenImage(str(against.get("id"))), OpenImage(str(note.get("id")))
+    said = _NAMED_PRIOR.search(text)
+    named = image_choice(text[: said.start()], scene.images).ids if said else ()
+    if named:
+        return pair if named[-1] == pair[1].id else (None, None)
+    first = scene.images[0]
+    later = note is first and against.get("later_than_current")
+    earlier = against is first and note.get("days_before_current")
+    return pair if later or earlier else (None, None)
+
+
 def _other_images(
-    schema: ToolSchema, rule: ToolRule, arguments: dict[str, Any], scene: Scene
+    schema: ToolSchema, rule: ToolRule, arguments: dict[str, Any], text: str, scene: Scene
 ) -> str:
     """Set the images of a tool that needs several: the current one, then others of its patient.
 
@@ -401,4 +430,8 @@ def _other_images(
     if len(others) == len(names) - 1:
         for name, other in zip(names[1:], others, strict=True):
             arguments.setdefault(name, other)
+        if len(others) == 1 and rule.missing_image_clause:
+            now, then = _ordered(note, arguments[names[1]], text, scene)
+            if now is not None and then is not None:
+                arguments[names[0]], arguments[names[1]] = now, then
     return "" if others else rule.missing_image_clause

@@ -17,6 +17,7 @@ from app.tools.api import (
     takes,
 )
 from app.tools.chest import ctr_geometry, image_suitability, organs
+from app.tools.chest.mask_figures import unknown_spacing
 from app.tools.chest.model_pictures import Hanging
 from app.tools.chest.model_results import with_warnings
 from app.tools.chest.segmenter import Segmenter
@@ -122,6 +123,7 @@ class CardiothoracicRatio:
         metadata = {
             "image_path": args.image_path,
             "spacing_source": str(frame.spacing.source),
+            "width_note": _width_note(frame.spacing),
             "model": model.card.title,
             "weights_sha256": found.weights_sha256,
             "spread_of_looks": found.ratio_spread,
@@ -165,6 +167,10 @@ def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
     if spacing.column_mm is None:
         return round(line.length, 1), "px"
     return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"
+
+
+def _width_note(spacing: Spacing) -> str:
+    return "" if spacing.column_mm is not None else unknown_spacing("width in mm", spacing)
 
 
 def _own_points(

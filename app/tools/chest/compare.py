@@ -208,6 +208,7 @@ class ChestXRayCompare:
             hanging.turned(model_pixels(snapshot)),
             snapshot.frame.spacing,
             scores,
+            found.ratio_spread,
         )
         return ComparedImage(name, snapshot, suitability, found, hanging, side, scores_missing)
 
@@ -358,11 +359,10 @@ _ANATOMY = ("chest_xray_segmentation", "cardiothoracic_ratio", SPEC.name)
 
 def _regions(image: ComparedImage) -> list[Region]:
     """Return the user's boxes, and the regions that tools found and nobody rejected."""
-    shapes = (finding.geometry for finding in image.snapshot.drawn)
     drawn = [
-        Region("Marked box", (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
-        for s in shapes
-        if isinstance(s, Box)
+        Region(_name_of_drawn(one), (s.x0, s.y0, s.x1, s.y1), "as drawn by hand")
+        for one in image.snapshot.drawn
+        if isinstance(s := one.geometry, Box)
     ]
     found = (
         one
@@ -374,6 +374,12 @@ def _regions(image: ComparedImage) -> list[Region]:
         *drawn,
         *(Region(one_line(i.label, 60), box, f"by {i.provenance.tool}") for i, box in boxes if box),
     ]
+
+
+def _name_of_drawn(finding: Finding) -> str:
+    """Return what the user called a box, or that it is one."""
+    named = one_line(finding.label, 60)
+    return "Marked box" if named in ("", "Box") else named
 
 
 def _box_around(shape: Geometry) -> Corners | None:
@@ -587,6 +593,7 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
     when = "" if days is None else f" ({days} days apart)"
     changed = [
         f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
+        + (f" ({row.basis})" if row.basis else "")
         for row in rows
         if row.beyond_error
     ]

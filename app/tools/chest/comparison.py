@@ -52,6 +52,7 @@ class XRay:
         pixels: uint8 [rows, columns], upright.
         spacing: The image's own pixel spacing.
         scores: The classifier's scores by label, 0..1; empty if it is not installed.
+        ratio_spread: How far the cardiothoracic ratio varies over the network's passes, or None.
     """
 
     position: ctr_geometry.Position
@@ -60,6 +61,7 @@ class XRay:
     pixels: NDArray[np.uint8]
     spacing: Spacing
     scores: Mapping[str, float]
+    ratio_spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,7 @@ class Row:
         error: Difference that the method's own error may cause, in `unit`; None if unknown.
         state: "larger", "smaller", "unchanged" (within the error), "new" (a region on the current
             image only), "gone" (one on the prior image only), or "" where nothing can be said.
+        basis: What mm and cm² rest on, e.g. "detector plane"; "" for other units.
     """
 
     what: str
@@ -91,6 +94,7 @@ class Row:
     why: str
     error: float | None = None
     state: str = ""
+    basis: str = ""
 
 
 def days_between(current: Instance, prior: Instance) -> int | None:
@@ -229,9 +233,10 @@ def _ratio_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
             why.append(f"{name}: {found.refused}")
         elif any("rotated" in text for text in found.warnings):
             why.append(f"on the {name} image the patient may be rotated")
-    rests = f"differences below {CTR_ERROR} are within the measurement error"
+    error = max(CTR_ERROR, *(round(side.ratio_spread or 0.0, 3) for side in (current, prior)))
+    rests = f"differences below {error} are within the measurement error"
     values = (measured[0].ratio, measured[1].ratio)
-    return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
+    return _row("Cardiothoracic ratio", "", values, why, error, rests)
 
 
 def _area_row(
@@ -256,7 +261,8 @@ def _area_row(
     error = relative * max((value for value in values if value is not None), default=0.0)
     limit = f"differences below {relative:.0%} are within the measurement error"
     rests = f"in the {spacing[0].source}; {limit}"
-    return _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
+    row = _row(what, "cm²", (values[0], values[1]), reasons, error, rests)
+    return replace(row, basis=str(spacing[0].source))
 
 
 def _share_row(current: XRay, prior: XRay, reasons: Sequence[str]) -> Row:
@@ -406,6 +412,7 @@ def box_row(
     known = [value for value in values if value is not None]
     error = None if reasons else max(MARK_ERROR * max(known), MARK_ERROR_MM)
     row = _row(f"{name} {number}, longer side", unit, (values[0], values[1]), [], error)
+    told = unit == "mm" and (None in boxes or spacings[0].source == spacings[1].source)
     alone = "gone" if boxes[0] is None else "new" if boxes[1] is None else ""
     return replace(
         row,
@@ -413,6 +420,7 @@ def box_row(
         comparable=not reasons,
         why="; ".join(reasons) or f"{made}, in the {spacings[0].source}",
         state=alone or row.state,
+        basis=str(spacings[0 if boxes[0] is not None else 1].source) if told else "",
     )
 
 

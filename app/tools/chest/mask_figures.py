@@ -30,8 +30,13 @@ def spacing_mm(spacing: Spacing) -> list[float] | None:
 def area_note(spacing: Spacing) -> str:
     """Return a text on the spacing that an area in cm² uses, or on why there is no such area."""
     if not spacing.known:
-        return f"no area in cm²: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
+        return unknown_spacing("area in cm²", spacing)
     return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
+
+
+def unknown_spacing(figure: str, spacing: Spacing) -> str:
+    """Return a text on why there is no `figure` ("area in cm²") where the spacing is unknown."""
+    return f"no {figure}: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
 
 
 def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> dict[str, Any]:

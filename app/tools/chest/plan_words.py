@@ -133,12 +133,14 @@ FINDINGS = (
 """All terms for findings, scored by the classifier or not."""
 NORMAL = WORDS["NORMAL"]
 """Words of statements that nothing is found."""
-BEYOND_LABELS = WORDS["BEYOND_LABELS"]
+_BEYOND_LABELS = WORDS["BEYOND_LABELS"]
+BEYOND_LABELS = (*_BEYOND_LABELS, *WORDS["TREATMENTS"])
 """Further findings, and treatments, of which only a result that names them says anything."""
 
 TARGETS = (
     *((item.value, item.words) for item in LABELS),
     *value_lists(LISTS["TARGETS"]).items(),
     ("unscored", (*BEYOND_LABELS, *WORDS["UNSCORED"])),
+    ("finding", (*_BEYOND_LABELS, *WORDS["UNSCORED"])),
 )
 """What the wordings of results distinguish: the classifier's labels, and what no tool finds."""

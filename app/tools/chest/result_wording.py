@@ -59,13 +59,18 @@ def _row(row: Data) -> str:
     figures = f"{_figure(row['prior'])} before, {_figure(row['current'])} now{unit}"
     if not row["comparable"]:
         why = f": {one_line(row['why']).rstrip('.')}" if row["why"] else ""
-        return f"{row['what']}: not comparable ({figures}){why}."
+        return f"{_what(row)}: not comparable ({figures}){why}."
     change = "" if row["change"] is None else f", change {_signed(row['change'])}"
     if change and row.get("error") is not None:
         change += f" ± {number(row['error'])}"
     if change and row["beyond_error"] is not None:
         change += f", {'beyond' if row['beyond_error'] else 'within'} the method's error"
-    return f"{row['what']}: {figures}{change}."
+    return f"{_what(row)}: {figures}{change}."
+
+
+def _what(row: Data) -> str:
+    """Return a row's quantity, with what its mm or cm² rest on: "Heart, area (detector plane)"."""
+    return f"{row['what']} ({row['basis']})" if row.get("basis") else str(row["what"])
 
 
 _STATES = ("new", "gone", "larger", "smaller", "unchanged")
@@ -99,6 +104,9 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
         what += f" in the {compared} of {len(figures)} figures that could be compared"
     marks = f"; {alone[0]} new, {alone[1]} gone" if any(alone) else ""
     lines = [[Sentence(f"**Compared with {when}:** {what}{marks}.")]]
+    if missing := _not_compared(output, targets):
+        rest = Sentence(f"Apart from that, compared with {when}: {what}{marks}.")
+        lines = [*([one] for one in missing), [], [rest]]
     if told or crossed:
         cells = [("", "before", "now", "change"), ("---",) * 4, *map(_cells, [*told, *crossed])]
         table = [f"| {' | '.join(row)} |" for row in cells]
@@ -111,7 +119,7 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
         if len(alike) == 1:
             lines.append([Sentence(f"- {_row(alike[0])}")])
             continue
-        names = ", ".join(one_line(str(row["what"])) for row in alike)
+        names = "; ".join(one_line(str(row["what"])) for row in alike)
         lines.append([Sentence(f"- Not compared: {names}: {one_line(why).rstrip('.')}.")])
     if len(scores) > len(crossed):
         text = f"- {len(scores) - len(crossed)} scores stay on their side of 0.5."
@@ -120,6 +128,61 @@ def _change_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]
         text = "- New and gone say where a mark is missing, not that nothing was there."
         lines.append([Sentence(text, cites=False)])
     return lines
+
+
+def _not_compared(output: Data, targets: frozenset[str]) -> list[Sentence]:
+    """Return why each finding that the question names is not compared, where it is not."""
+    rows: Sequence[Data] = output.get("rows") or ()
+    others = {"lesion": "Lesion", "finding": "The finding that you named"}
+    unlabelled = [name for target, name in others.items() if target in targets][:1]
+    names = _asked(targets) or unlabelled
+    laid: Data = output.get("registration") or {}
+    told: list[Sentence] = []
+    for name in names:
+        own = [row for row in rows if _is_about(row, name)]
+        if any(row["comparable"] for row in own):
+            continue
+        both = [row for row in own if None not in (row["prior"], row["current"])]
+        if both:
+            why = one_line(str(both[0]["why"])).rstrip(".")
+            told.append(Sentence(f"**{name}: its size could not be compared:** {why}."))
+        elif laid.get("accepted") is False:
+            why = one_line(str(laid.get("why"))).rstrip(".")
+            why = f"the films could not be aligned: {why}"
+            told.append(Sentence(f"**{name}: not compared:** {why}."))
+        elif {row["state"] for row in own} >= {"new", "gone"}:
+            why = "the marks on the two films do not lie in one place"
+            told.append(Sentence(f"**{name}: not compared:** {why}."))
+        else:
+            where = "none is marked or found on both films"
+            told.append(Sentence(f"**{name}: not compared, because {where}.**"))
+            told.append(Sentence(_MARK_BOTH, cites=False))
+    return list(dict.fromkeys(told))
+
+
+_MARK_BOTH = "To have it compared, draw a box around it on each of the two films and ask again."
+_FORMS = {
+    item.value.replace("_", " "): "|".join(word.replace("*", r"\w*") for word in item.words)
+    for item in LABELS
+}
+"""Label -> regular expression of what users and tools call it, umlauts written as "ae"."""
+_LIKE_A_LESION = ("Nodule", "Mass", "Lung Lesion", "Lung Opacity")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def _is_about(row: Data, name: str) -> bool:
+    """Return whether a row compares the finding; a box that the user left unnamed may be it."""
+    what = str(row["what"]).casefold().translate(_UMLAUTS)
+    if name == "Cardiomegaly" and what == "cardiothoracic ratio":
+        return True
+    if not what.endswith(", longer side"):
+        return False
+    if what.startswith("marked box"):
+        return True
+    called = [label for label, words in _FORMS.items() if has_words(what, words)]
+    if name in _FORMS:
+        return name in called
+    return not called or bool({*called} & {*_LIKE_A_LESION})
 
 
 def _cells(row: Data) -> tuple[str, str, str, str]:
@@ -133,7 +196,7 @@ def _cells(row: Data) -> tuple[str, str, str, str]:
     if row["change"] is not None:
         error = "" if row.get("error") is None else f" ± {number(row['error'])}"
         said += f", {_signed(row['change'])}{error}{unit}"
-    return one_line(row["what"]).replace("|", "/"), before, now, said
+    return one_line(_what(row)).replace("|", "/"), before, now, said
 
 
 def _prior_open(answer: AnswerContext) -> list[str]:
@@ -359,6 +422,8 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
         answer.append(Sentence("**Not reliable on this film:** see the warnings."))
     if output.get("heart_width_px") is not None:
         answer.append(Sentence(_widths(output)))
+        if output.get("heart_width_mm") is None and output.get("width_note"):
+            answer.append(Sentence(f"{_sentence_case(one_line(str(output['width_note'])))}."))
     if sure and "too close" not in judged:
         text = "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged."
         answer.append(Sentence(text, cites=False))

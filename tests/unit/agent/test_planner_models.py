@@ -146,6 +146,27 @@ def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any
         assert any(wanted in step.skip for step in steps.steps)
 
 
+@pytest.mark.parametrize(
+    ("question", "other", "exchanged"),
+    [
+        ("Compare with the prior.", {"later_than_current": True}, True),
+        ("Has the nodule grown?", {"later_than_current": True}, True),
+        ("Compare with the prior.", {"days_before_current": 30}, False),
+        ("What has changed since image-2?", {"days_before_current": 30}, False),
+        # Whoever names the prior is told where that film is the newer one.
+        ("Compare with image-2 as the prior.", {"later_than_current": True}, False),
+        ("Compare with image-2 as the prior.", {"days_before_current": 30}, False),
+        ("Vergleiche mit Bild 2 als Voraufnahme.", {"later_than_current": True}, False),
+    ],
+)
+def test_films_are_in_the_order_of_their_dates_unless_the_question_names_the_prior(
+    question: str, other: dict[str, Any], exchanged: bool
+):
+    found = dict(plan(question, (DICOM_NOTE, {**OTHER_NOTE, **other})))["chest_xray_compare"]
+    pair = (OTHER, OPEN) if exchanged else (OPEN, OTHER)
+    assert (found["image_path"], found["prior_path"]) == pair
+
+
 @pytest.mark.parametrize("tool", ["llava_med_qa", "medgemma_qa"])
 def test_a_question_that_needs_no_image_needs_none_open(tool: str):
     asked = f'Run {tool} with: question="What does Kerley B mean?"'

@@ -77,6 +77,7 @@ def test_without_spacing_widths_are_in_px(bench: Bench):
     result = measure(bench)
     assert {finding.units for finding in result.findings} == {"px"}
     assert result.output["heart_width_mm"] is None
+    assert "no width in mm: the pixel spacing is unknown" in result.metadata["width_note"]
 
 
 def test_with_spacing_widths_are_in_mm_and_say_what_they_rest_on(bench: Bench):
@@ -85,6 +86,7 @@ def test_with_spacing_widths_are_in_mm_and_say_what_they_rest_on(bench: Bench):
     assert heart.units == "mm (detector plane)"
     assert heart.value == pytest.approx(1.5 * result.output["heart_width_px"], abs=0.1)
     assert result.output["heart_width_mm"] == heart.value
+    assert result.metadata["width_note"] == ""
 
 
 def test_an_ap_film_warns_of_magnification(bench: Bench):

@@ -841,6 +841,63 @@ def side(scores: dict[str, float], position: Any = "PA") -> XRay:
     )
 
 
+def test_the_ratios_own_variation_is_its_error_where_that_is_larger():
+    steady, shaky = side({}), replace(side({}), ratio_spread=0.07)
+    errors = [
+        comparison.change_table(now, then, 0.0)[0].error
+        for now, then in ((steady, steady), (shaky, steady), (steady, shaky))
+    ]
+    assert errors == [comparison.CTR_ERROR, 0.07, 0.07]
+    row = comparison.change_table(shaky, steady, 0.0)[0]
+    assert row.why == "differences below 0.07 are within the measurement error"
+
+
+def test_areas_and_lengths_say_what_their_spacing_is_of():
+    rows = {row.what: row for row in comparison.change_table(side({}), side({}), 0.0)}
+    assert rows["Heart, area"].basis == "detector plane"
+    assert rows["Cardiothoracic ratio"].basis == ""
+    mm, none = spaced(0.2, 0.1), spaced(None, None, SpacingSource.NONE)
+    box = (0.0, 0.0, 10.0, 10.0)
+    assert comparison.box_row(1, (box, box), (mm, mm)).basis == "detector plane"
+    assert comparison.box_row(1, (None, box), (none, mm)).basis == "detector plane"
+    assert comparison.box_row(1, (box, box), (none, none)).basis == ""
+    patient = spaced(0.2, 0.1, SpacingSource.PATIENT)
+    assert comparison.box_row(1, (box, box), (mm, patient)).basis == ""
+
+
+def test_a_box_that_the_user_has_named_bears_that_name(two: Pair):
+    two.open(chest())
+    two.open(chest())
+    for number in (0, 1):
+        boxed(two.bench, number, Box(59.5, 91.5, 79.5, 121.5))
+        image = two.bench.opened[number]
+        drawn = tuple(replace(one, label="Nodule") for one in image.drawn)
+        two.bench.opened[number] = replace(image, drawn=drawn)
+    assert rows_of(two.run())["Nodule 1, longer side"]["comparable"] is True
+
+
+@pytest.mark.parametrize(
+    ("current", "other", "later"),
+    [
+        ({}, {"StudyDate": "20210111"}, True),
+        ({}, {"StudyDate": "20210109"}, None),
+        ({}, {}, None),
+        ({"StudyTime": "080000"}, {"StudyTime": "120000"}, True),
+        ({"StudyTime": "120000"}, {"StudyTime": "080000"}, None),
+        ({}, {"StudyDate": "20210111", "PatientID": "other"}, None),
+    ],
+)
+def test_a_film_that_was_taken_later_is_noted_as_that(
+    two: Pair, current: dict[str, str], other: dict[str, str], later: bool | None
+):
+    common = {"PatientID": "p1", "PatientName": "DOE^JANE", "StudyDate": "20210110"}
+    two.open(chest(), **{**common, **current})
+    two.open(chest(), **{**common, **other})
+    first, second = two.bench.images.notes(remote=True)
+    assert "later_than_current" not in first
+    assert second.get("later_than_current") is later
+
+
 def test_scores_are_compared_and_a_change_is_one_that_crosses_the_operating_point():
     now = side({"Effusion": 0.62, "Mass": 0.3, "Lung Lesion": 0.9})
     then = side({"Effusion": 0.41, "Mass": 0.1, "Lung Lesion": 0.55})
