@@ -2411,6 +2411,11 @@
             <translation>Anzeige ändern</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Change: the text says “{told}”, the comparison found: {true}</source>
+            <translation>Veränderung: Der Text sagt „{told}“, der Vergleich ergab: {true}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/audit/audit_window.py" />
             <source>changed</source>
             <translation>geändert</translation>
@@ -5009,6 +5014,11 @@
             <translation>Ziel erreicht</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>gone</source>
+            <translation>verschwunden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/objects/report_values.py" />
             <source>graphic of no type</source>
             <translation>Grafik ohne Art</translation>
@@ -5084,6 +5094,11 @@
             <location filename="../../app/tools/chest/cardiothoracic.py" />
             <source>Heart width</source>
             <translation>Herzbreite</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Heart: the text says “{told}”, the ratio is {true}</source>
+            <translation>Herz: Der Text sagt „{told}“, der Quotient ist {true}</translation>
         </message>
         <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
@@ -7226,6 +7241,11 @@
             <translation>Sprachmodell: {model}</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>larger</source>
+            <translation>größer</translation>
+        </message>
+        <message>
             <location filename="../../app/views/pictures/printing.py" />
             <source>larger than the page: only its middle is printed</source>
             <translation>größer als die Seite: nur die Mitte ist gedruckt</translation>
@@ -8329,6 +8349,11 @@
             <location filename="../../app/views/settings/settings_dialog.py" />
             <source>Never sent</source>
             <translation>Nie gesendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>new</source>
+            <translation>neu</translation>
         </message>
         <message>
             <location filename="../../app/views/shortcuts.py" />
@@ -12128,6 +12153,11 @@
             <translation>Cine langsamer</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>smaller</source>
+            <translation>kleiner</translation>
+        </message>
+        <message>
             <location filename="../../app/views/menu_bar.py" />
             <source>Smooth enlarged pixels</source>
             <translation>Vergrößerte Pixel glätten</translation>
@@ -14470,6 +14500,11 @@
             <translation>diese Schnitte gehören zu einem Volumen, das nicht mehr geöffnet ist</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_panel.py" />
+            <source>These sentences rest on no finding:</source>
+            <translation>Diese Sätze beruhen auf keinem Befund:</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />
             <source>They are not saved.</source>
             <translation>Sie sind nicht gespeichert.</translation>
@@ -14871,6 +14906,11 @@
             <translation>Tokens</translation>
         </message>
         <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>too close to 0.5 to decide</source>
+            <translation>zu nahe an 0,5, um zu entscheiden</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/processes/worker_process.py" />
             <source>took too long ({0} s) and was stopped</source>
             <translation>dauerte zu lange ({0} s) und wurde gestoppt</translation>
@@ -15071,6 +15111,11 @@
             <location filename="../../app/views/diagnosis/differential_page.py" />
             <source>Uncertainty now: {bits} bits. The tests by what they are expected to tell:</source>
             <translation>Unsicherheit jetzt: {bits} Bit. Die Untersuchungen nach dem, was sie erwarten lassen:</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>unchanged</source>
+            <translation>unverändert</translation>
         </message>
         <message>
             <location filename="../../app/views/chat/run_wording.py" />
@@ -16058,6 +16103,11 @@
             <location filename="../../app/views/viewports/study_hanging.py" />
             <source>Your own layout</source>
             <translation>Ihr eigenes Layout</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Your own sentence: it rests on no finding</source>
+            <translation>Ihr eigener Satz: Er beruht auf keinem Befund</translation>
         </message>
         <message>
             <location filename="../../app/views/viewports/protocol_dialog.py" />

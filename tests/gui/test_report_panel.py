@@ -262,6 +262,26 @@ def test_a_missing_finding_must_be_confirmed_when_signing(room: Room) -> None:
     assert room.report.signed
 
 
+def test_own_sentences_are_listed_in_the_note_and_asked_about_when_signing(room: Room) -> None:
+    assert room.panel.checks_title.text() == "The text agrees with the findings"
+    sections = room.report.draft.sections
+    empty = next(one.key for one in sections if one.tells_findings and not one.sentences)
+    room.type_at_end(empty, "Small left pneumothorax.")
+    assert room.faults() == [Fault.OWN]
+    assert room.panel.checks_title.text() == "1 thing to look at"
+    [row] = room.panel.checks.texts.rows
+    assert "rests on no finding" in row.title
+    assert "Small left pneumothorax." in row.about
+    room.click(room.panel.sign)
+    box = next(w for w in QApplication.topLevelWidgets() if isinstance(w, QMessageBox))
+    assert "rest on no finding:" in box.informativeText()
+    assert "Small left pneumothorax." in box.informativeText()
+    assert not room.report.signed
+    room.answer("Sign")
+    assert room.report.signed
+    assert "agrees" not in room.panel.checks_title.text()
+
+
 def test_a_question_about_a_report_that_is_left_meanwhile_signs_no_other(room: Room) -> None:
     room.type_at_end("impression", " Control.")
     room.annotations.decide(["effusion"], State.ACCEPTED)

@@ -1,4 +1,4 @@
-"""Checks a report against its findings: missing, struck, side, number, unit, negation.
+"""Checks a report against its findings: missing, struck, side, number, unit, change, negation.
 
 The checks read numbers, sides and negations of single sentences. They are cautious: what they do
 not mark may still be wrong, and a person decides.
@@ -28,11 +28,14 @@ from app.imaging.reports.sentences import (
     date_text,
     is_measure,
     is_structure,
+    label_of,
     measurements_of,
     name_in,
     ratio_of,
     statements,
+    text,
 )
+from app.imaging.types import SpacingSource
 from app.paths import shipped_table
 
 
@@ -46,15 +49,20 @@ class Fault(StrEnum):
     NUMBER = "number"  # differs from its finding's
     UNIT = "unit"
     NEGATION = "negation"
+    CHANGE = "change"  # "smaller" of what a comparison found larger
+    HEART = "heart"  # calls the heart enlarged or not, against its ratio
     UNFOUNDED = "unfounded"  # a number that no finding has
     UNNAMED = "unnamed"  # tells neither the name nor a figure of its finding
     DENIED = "denied"  # rests on no finding, and says that an accepted one is not there
     CHANGED = "changed"  # its finding is not what it was when the report was signed
     LATER = "later"  # a finding that was accepted after the report was signed
     UNCOMPARED = "uncompared"  # an earlier study that is open and not named
+    OWN = "own"  # a sentence that rests on no finding; nothing else is wrong with it
 
 
-BLOCKING = frozenset({Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.NEGATION})
+BLOCKING = frozenset(
+    {Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.NEGATION, Fault.CHANGE, Fault.HEART}
+)
 """What contradicts findings: such a report cannot be signed."""
 
 
@@ -152,6 +160,8 @@ class _Told:
     value: float
     step: float  # size of the last digit shown
     units: str
+    start: int  # place of number and unit in the text
+    end: int
 
 
 def check_report(
@@ -183,6 +193,9 @@ def check_report(
             for fault, told, true in (
                 *_side(sentence, found),
                 *_numbers(sentence, found, accepted, subject),
+                *_linked_figures(sentence, found, subject, draft.language),
+                *_change(sentence, found),
+                *_heart(sentence, found),
                 *_negation(sentence, found, draft.language),
                 *(() if found else _denial(sentence, accepted.values(), draft.language)),
                 *(() if found else _swapped(sentence, accepted.values(), draft.language)),
@@ -198,6 +211,9 @@ def check_report(
             )
             or (not found and _means(sentence.text, one, accepted.values(), draft.language))
         ]
+    marked = {(one.section, one.place) for one in made}
+    own = (one for one in _own(draft, subject) if one not in marked)
+    made += [Check(Fault.OWN, section, place) for section, place in own]
     cited = set(standing(draft, accepted).cited())
     signed = dict(draft.signed_findings)
     for statement in statements(tuple(accepted.values())):
@@ -212,6 +228,25 @@ def check_report(
     changed = draft.changed_since(accepted)
     made += [Check(Fault.CHANGED, finding=key, told=accepted[key].label) for key in changed]
     return tuple(made)
+
+
+def _own(draft: ReportDraft, subject: ReportSubject) -> Iterable[tuple[str, int]]:
+    """Yield section and place of the sentences on findings that rest on none."""
+    lines = {line for one in LANGUAGES for line in comparison_lines(subject, one)}
+    lines |= {text("no_prior", one) for one in LANGUAGES}
+    for section in draft.sections:
+        for place, sentence in enumerate(section.sentences):
+            named = sentence.text in lines or _names_a_study(sentence.text)
+            told = section.tells_findings or (section.kind == COMPARISON and not named)
+            if told and sentence.text.strip() and not sentence.findings:
+                yield section.key, place
+
+
+def _names_a_study(text: str) -> bool:
+    """Return whether a sentence has a date and tells no figure, change or negation."""
+    rest = _DATE.sub(" ", text)
+    changes = any(pattern.search(rest) for pattern in _SAID.values())
+    return rest != text and not (changes or _negations(rest) or any(_told_numbers(rest)))
 
 
 def uncompared(draft: ReportDraft, subject: ReportSubject) -> list[str]:
@@ -258,6 +293,7 @@ def _numbers(
     every = own if found else _values(accepted.values())
     names = " ".join(_texts_of(found))
     text = _DATE.sub(" ", sentence.text)
+    text = _LIMIT.sub(" ", text) if _heart_ratio(found) is not None else text
     places = {subject.places.get(one.image.sop_instance_uid) for one in found} - {None}
     for match in _PLACE.finditer(text):
         series = match[1].lower().startswith("seri")
@@ -306,6 +342,348 @@ def _swapped(
                 yield Fault.NUMBER, f"{told.text} {told.units}", _nearest(told, own)
 
 
+def _linked_figures(
+    sentence: Sentence, found: list[Finding], subject: ReportSubject, language: str
+) -> Iterable[tuple[Fault, str, str]]:
+    """Yield figures of a sentence's own findings that it tells of another date, name or plane."""
+    values = _values(found)
+    text = _with_units(_PLACE.sub(" ", sentence.text))
+    blank = _DATE.sub(lambda match: " " * len(match[0]), text)
+    own = (one for one in _told_numbers(blank) if any(_is_same(one, each) for each in values))
+    told = [one for one in own if one.units]
+    faults = [
+        *_dated(text, told, values, subject, language),
+        *_exchanged(blank, told, found, language),
+        *_swapped(sentence, found, language),
+        *_out_of_plane(blank, told, values, language),
+    ]
+    yield from dict.fromkeys(faults)
+
+
+_NOTE = r"(?:\s*\([^()]*\))?\s*"  # "(detector plane)"
+_ABOUT_IT = (
+    r"[\s:=(,]*(?:(?:about|approximately|etwa|circa|ca\.?|of|at|it|was|measured|es|war)\b\.?\s*)*"
+)
+_OF_DATE = re.compile(rf"{_NOTE}(?:[(\s]|\b(?:on|in|at|of|from|dated|am|im|vom|von)\b)*")
+_DATE_OF = re.compile(_ABOUT_IT)
+_SINCE_IT = re.compile(
+    r"\b(since|seit|with|to|than|gegenüber|zum?|als)(\s+(the|on|dem|am))?\s*$", re.IGNORECASE
+)
+_THEN = r"(?:before|previous(?:ly)?|prior|formerly|earlier|zuvor|vorher|vormals|früher|damals)"
+_NOW = r"(?:now|currently|current|today|jetzt|nun|nunmehr|aktuell|heute)"
+_BESIDE = tuple(
+    (
+        then,
+        re.compile(rf"\b{words}\b{_ABOUT_IT}$", re.IGNORECASE),
+        re.compile(rf"{_NOTE}{words}\b(?!\s*[\d(])", re.IGNORECASE),
+    )
+    for then, words in ((True, _THEN), (False, _NOW))
+)
+_FROM = re.compile(r"\b(from|von)\s+$", re.IGNORECASE)
+_TO = re.compile(rf"{_NOTE}(?:to|auf|→|->)\s*", re.IGNORECASE)
+_COMPARES = re.compile(
+    rf"\b{_THEN}\b|\b(?:from|von|vs|versus|than|als|gegenüber|was|war)\b|→|->", re.I
+)
+
+
+def _dated(
+    text: str,
+    told: Sequence[_Told],
+    values: Sequence[Measurement],
+    subject: ReportSubject,
+    language: str,
+) -> Iterable[tuple[Fault, str, str]]:
+    """Yield dates that are not the other study's, and figures told of the wrong study."""
+    other = [one for one in values if one.date]
+    own = [one for one in values if not one.date]
+    dates = [(match, _date_key(match[0])) for match in _DATE.finditer(text)]
+    dates = [(match, key) for match, key in dates if key]
+    known = [one.date for one in other if one.date != "unknown"]
+    if not other:
+        return
+    named = any(date.startswith(key) for _, key in dates for date in known)
+    if known and dates and not named:
+        for match, key in dates:
+            if not subject.date.startswith(key):
+                yield Fault.NUMBER, match[0], date_text(known[0], language)
+    earlier = not any(one.name.endswith("current") for one in other)
+    taken: set[int] = set()
+    for place, one in enumerate(told):
+        after = told[place + 1].start if place + 1 < len(told) else len(text)
+        before = told[place - 1].end if place else 0
+        key = _date_at(text, one, (before, after), dates, taken)
+        if key:
+            of_other = any(date.startswith(key) for date in known)
+            if not of_other and not subject.date.startswith(key):
+                continue
+            true = [each for each in other if each.date.startswith(key)] if of_other else own
+        else:
+            then = _told_then(text, told, place) if earlier else None
+            if then is None and (named or dates or _COMPARES.search(text)):
+                continue
+            true = other if then else own
+        if true and not any(_is_same(one, each) for each in true):
+            yield Fault.NUMBER, f"{one.text} {one.units}", _nearest(one, true)
+
+
+def _date_key(text: str) -> str:
+    """Return a date as YYYYMMDD, YYYYMM or YYYY; "" for what is none, or may be read two ways."""
+    if match := re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text):
+        return "".join(match.groups())
+    if match := re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", text):
+        return f"{match[3]}{match[2]:>02}{match[1]:>02}"
+    if match := re.fullmatch(r"(?:(\d{1,2})/)?(\d{4})", text):
+        return match[2] + (f"{match[1]:>02}" if match[1] else "")
+    return ""
+
+
+def _date_at(
+    text: str,
+    told: _Told,
+    between: tuple[int, int],
+    dates: Sequence[tuple[re.Match[str], str]],
+    taken: set[int],
+) -> str:
+    """Return the date that stands directly behind a figure, or before it; "" if none does."""
+    for match, key in dates:
+        if told.end <= match.start() < between[1] and _OF_DATE.fullmatch(
+            text, told.end, match.start()
+        ):
+            taken.add(match.start())
+            return key
+    for match, key in dates:
+        if between[0] <= match.start() < told.start and match.start() not in taken:
+            since = _SINCE_IT.search(text[: match.start()])
+            if not since and _DATE_OF.fullmatch(text, match.end(), told.start):
+                return key
+    return ""
+
+
+def _told_then(text: str, told: Sequence[_Told], place: int) -> bool | None:
+    """Return whether words beside a figure call it the earlier one; None if none do."""
+    one = told[place]
+    for then, before, after in _BESIDE:
+        if before.search(text[: one.start]) or after.match(text, one.end):
+            return then
+    for then, start, end in ((True, place, place + 1), (False, place - 1, place)):
+        pair = told[start : end + 1] if start >= 0 else ()
+        if len(pair) == 2 and _FROM.search(text[: pair[0].start]):
+            between = text[pair[0].end : pair[1].start]
+            if _TO.fullmatch(between):
+                return then
+    return None
+
+
+_FILLER = re.compile(
+    r"(?:[\s:=(,–-]|\([^()]*\)|\b(?:is|was|of|at|about|approximately|measures|measured|measuring|now|with"
+    r"|width|size|diameter|side|axis|ist|war|von|mit|etwa|circa|ca\.?|beträgt|misst|jetzt|breite"
+    r"|größe|durchmesser|achse|wide)\b\.?)*",
+    re.IGNORECASE,
+)
+"""What may stand between a name and its figure."""
+_PIECE = re.compile(r"[,;.]|\b(?:and|und)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """What figures belong to: a finding, or one quantity of a finding (no `sides`)."""
+
+    words: frozenset[str]
+    sides: frozenset[str]
+    values: tuple[Measurement, ...]
+    whole: bool
+
+
+def _exchanged(
+    text: str, told: Sequence[_Told], found: Sequence[Finding], language: str
+) -> Iterable[tuple[Fault, str, str]]:
+    """Yield figures that directly follow, or precede, the name of what they do not belong to."""
+    holders = _holders(found, language)
+    first = bool(told) and not _named_in(text[: told[0].start], holders)[0]  # "143 mm heart width"
+    for place, one in enumerate(told):
+        before = text[told[place - 1].end if place else 0 : one.start]
+        behind = text[one.end : told[place + 1].start if place + 1 < len(told) else len(text)]
+        named, end = ([], 0) if first else _named_in(before, holders)
+        if named and not _FILLER.fullmatch(before, end):
+            continue
+        if not named:
+            named, _ = _named_in(_PIECE.split(behind)[0], holders)
+        for whole in (True, False):
+            same = [holder for holder in named if holder.whole is whole]
+            if len(same) == 1 and not any(_is_same(one, each) for each in same[0].values):
+                yield Fault.NUMBER, f"{one.text} {one.units}", _nearest(one, [*same[0].values])
+
+
+def _holders(found: Sequence[Finding], language: str) -> list[_Holder]:
+    """Return what the figures of findings belong to, each with the words that name only it."""
+    made: list[_Holder] = []
+    for one in found:
+        values, label = measurements_of(one), label_of(one)
+        if not values:
+            continue
+        words = _words_of(label, name_in(language, label))
+        made.append(_Holder(words, frozenset(_sides(label)), values, whole=True))
+        for each in values:
+            if each.name and not each.date:
+                words = _words_of(each.name, name_in(language, each.name))
+                made.append(_Holder(words, frozenset(), (each,), whole=False))
+    ratios = {one.ratio for one in found if one.ratio}
+    general = frozenset(word for one in ratios for word in _words_of(one, name_in(language, one)))
+    unique: list[_Holder] = []
+    for one in made:
+        others = [general, *(each.words for each in made if each is not one)]
+        known = {word for words in others for word in words}
+        words = frozenset(w for w in one.words if not any(w in other for other in known))
+        alone = len(one.sides) == 1 and sum(one.sides == each.sides for each in made) == 1
+        unique.append(_Holder(words, one.sides if alone else frozenset(), one.values, one.whole))
+    return unique
+
+
+def _words_of(*names: str) -> frozenset[str]:
+    words = re.findall(r"[^\W\d_]{4,}", " ".join(names).lower())
+    return frozenset(one for one in words if not _sides(one))
+
+
+def _named_in(text: str, holders: Sequence[_Holder]) -> tuple[list[_Holder], int]:
+    """Return what a text names, and where the last name ends."""
+    named: list[_Holder] = []
+    end = 0
+    for holder in holders:
+        places = [
+            match.end()
+            for match in re.finditer(r"[^\W\d_]+", text)
+            if any(word in match[0].lower() for word in holder.words)
+            or (holder.sides and frozenset(_sides(match[0])) == holder.sides)
+        ]
+        if places:
+            named.append(holder)
+            end = max(end, *places)
+    return named, end
+
+
+_JOINED = re.compile(r"\s*(?:x|×|and|und|to|auf|bis|→|->|/|-|–)?\s*", re.IGNORECASE)
+_EACH = re.compile(r"\b(?:both|all|each|alle|beide|jeweils)\b", re.IGNORECASE)
+
+
+def _out_of_plane(
+    text: str, told: Sequence[_Told], values: Sequence[Measurement], language: str
+) -> Iterable[tuple[Fault, str, str]]:
+    """Yield lengths in the detector plane that are told as if they were in the patient."""
+    plane = str(SpacingSource.DETECTOR)
+    noted = re.compile("dete[ck]t", re.IGNORECASE)
+    if (
+        not told
+        or noted.search(text[: told[0].start])
+        or (_EACH.search(text) and noted.search(text))
+    ):
+        return
+    bare: list[_Told] = []
+    joined = False
+    for place in reversed(range(len(told))):
+        one = told[place]
+        after = told[place + 1].start if place + 1 < len(told) else len(text)
+        joined = joined and bool(_JOINED.fullmatch(text, one.end, after))
+        joined = joined or bool(noted.search(text[one.end : after]))
+        same = [each for each in values if _is_same(one, each)]
+        if not joined and all(each.rests_on == plane for each in same):
+            bare.append(one)
+    for one in reversed(bare):
+        yield Fault.UNIT, f"{one.text} {one.units}", f"{one.units} ({name_in(language, plane)})"
+
+
+_STATE = re.compile(r"\((larger|smaller|unchanged|new|gone)\)$")
+_CHANGES = {
+    "larger": r"(?<!the )larger\b(?! side| diameter| axis)|bigger|grown|grew|growing|growth"
+    r"|increas\w*(?! (?:densit|opaci|attenu|signal))|enlarging|has enlarged|progression|progressive"
+    r"|größer\b|gewachsen|wachs\w*|zugenommen|(?:größen)?zunahme|vergrößert\b|progredient|progress\b",
+    "smaller": r"(?<!the )smaller\b(?! side| diameter| axis)|shrunk\w*|shr[ai]nk\w*|decreas\w*"
+    r"(?! (?:densit|opaci|attenu|signal))|regression|kleiner\b|geschrumpft|abgenommen"
+    r"|(?:größen)?abnahme|verkleinert\b|regredient",
+    "unchanged": r"unchanged|stable|constant|same size|(?:no|not|without)(?: \w+){0,2} changed?\b"
+    r"|unverändert\w*|stabil|(?:größen)?konstant\w*|gleich groß"
+    r"|(?:keine|ohne|nicht)(?: \w+){0,2} (?:\w*änderung|verändert|geändert)",
+    "new": r"new\b|neu\b|neu aufgetreten",
+}
+"""Words by which a sentence tells a change."""
+_SAID = {name: re.compile(rf"\b(?:{words})", re.IGNORECASE) for name, words in _CHANGES.items()}
+_NOT = re.compile(r"\b(?:no|not|without|never|kein\w*|nicht|ohne)\s+(?:\w+\s+)?$", re.IGNORECASE)
+_ONCE = re.compile(rf"\b(?:was|were|war|waren|{_THEN})\s+(?:\w+\s+)?$", re.IGNORECASE)
+
+
+def _change(sentence: Sentence, found: Iterable[Finding]) -> Iterable[tuple[Fault, str, str]]:
+    """Yield the words that tell another change than the comparison found ("smaller")."""
+    true: set[str] = set()
+    for one in found:
+        labels = (one.label, one.original.label if one.original else "")
+        true |= {match[1] for label in labels if one.rests_on and (match := _STATE.search(label))}
+    for name, pattern in _SAID.items() if true else ():
+        for match in pattern.finditer(sentence.text):
+            before = sentence.text[: match.start()]
+            if _ONCE.search(before):
+                continue
+            if true == {name} if _NOT.search(before) else name not in true:
+                yield Fault.CHANGE, match[0], sorted(true)[0]
+                return
+
+
+_CUTOFF, _MARGIN = 0.5, 0.02  # as the chest pack judges a ratio
+UNDECIDED = f"too close to {_CUTOFF} to decide"
+"""What the description of a heart's width says if its ratio decides nothing."""
+_LIMIT = re.compile(
+    r"(?:\b(?:(above|over|exceed\w*|(?:greater|more|larger|higher) than|über|oberhalb(?: von)?"
+    r"|größer als)|below|under|(?:less|smaller|lower) than|unter|unterhalb(?: von)?|kleiner als)"
+    r"|([>≥])|[<≤])\s*(?:0[.,]50?|50\s*%)(?!\d)",
+    re.IGNORECASE,
+)
+_ENLARGED = re.compile(
+    r"\b(?:enlarge[dm]\w*|cardiomegaly|kardiomegalie|vergrößer\w*|verbreiter\w*|too large|zu groß)",
+    re.IGNORECASE,
+)
+_NORMAL = re.compile(
+    r"\b(?:normal(?:ly)?[- ](?:sized?|heart|cardiac)|normal in size|within normal limits"
+    r"|(?:size|silhouette|heart|ratio|Herz|Herzgröße|Quotient)(?: (?:is|ist))? normal"
+    r"|normal ?(?:groß|weit)\w*|normale[rns]? (?:herz|größe)\w*)",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:whether|borderline|\w*decid\w*|uncertain|possibl[ey]|may|ob|grenzwertig\w*|entscheid\w*"
+    r"|unentschieden|fraglich\w*|möglich\w*|unklar)\b|\?",
+    re.IGNORECASE,
+)
+_OF_HEART = re.compile(r"heart|cardi|herz|kardi", re.IGNORECASE)
+
+
+def _heart_ratio(found: Iterable[Finding]) -> float | None:
+    own = [one for one in found if one.group]
+    groups = ([each for each in own if each.group == one.group] for one in own if one.ratio)
+    ratios = (ratio_of(one) for one in groups)
+    return next((one.value for one in ratios if one and _OF_HEART.search(one.name)), None)
+
+
+def _heart(sentence: Sentence, found: Sequence[Finding]) -> Iterable[tuple[Fault, str, str]]:
+    """Yield the words that call the heart enlarged or not where its ratio does not say so."""
+    ratio, text = _heart_ratio(found), sentence.text
+    if ratio is None or _OPEN.search(text):
+        return
+    near = abs(ratio - _CUTOFF) < _MARGIN
+    undecided = near or any(UNDECIDED in one.description for one in found)
+    for pattern in (_LIMIT, _ENLARGED, _NORMAL):
+        for match in pattern.finditer(text):
+            before = _CLAUSE.split(text[: match.start()])[-1]
+            if len(found) > 2 and not _OF_HEART.search(before + match[0]):
+                continue
+            above = pattern is _ENLARGED or (pattern is _LIMIT and bool(match[1] or match[2]))
+            negation = _BEFORE.search(before)
+            above ^= negation is not None
+            if not (undecided or above or pattern is _LIMIT):
+                continue  # above the cutoff on an AP film: it does not hold there
+            if undecided or above != (ratio > _CUTOFF):
+                start = negation.start() - len(before) if negation else 0
+                told = text[match.start() + start : match.end()]
+                yield Fault.HEART, told, "" if undecided else f"{ratio:.2f}"
+                return
+
+
 def _has_unit(one: Measurement) -> bool:
     return one.units not in ("", "ratio", "objects")
 
@@ -328,14 +706,19 @@ def _texts_of(found: Iterable[Finding]) -> Iterable[str]:
 
 
 def _told_numbers(text: str) -> Iterable[_Told]:
-    for match in _NUMBER.finditer(_SIZE.sub(r"\1 \2 x ", text)):
+    for match in _NUMBER.finditer(_with_units(text)):
         digits = match[1]
         if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
             digits = digits.replace(",", "")
         digits = digits.replace(",", ".")
         decimals = len(digits.partition(".")[2])
         units = match[2] or ""
-        yield _Told(match[1], float(digits), 10.0**-decimals, _UNITS.get(units, units))
+        place = match.start(1), match.end(2) if match[2] else match.end(1)
+        yield _Told(match[1], float(digits), 10.0**-decimals, _UNITS.get(units, units), *place)
+
+
+def _with_units(text: str) -> str:
+    return _SIZE.sub(r"\1 \2 x ", text)
 
 
 def _is_same(told: _Told, one: Measurement) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from app.imaging.findings import XY, Finding, Polyline, new_id
+from app.imaging.reports.checks import UNDECIDED
 from app.imaging.types import Spacing
 from app.tools.api import (
     Need,
@@ -143,7 +144,8 @@ class CardiothoracicRatio:
                 value=value,
                 units=units,
                 provenance=context.provenance(SPEC, found.model, found.weights_sha256),
-                description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
+                description=f"{label}; cardiothoracic ratio about {ratio:.2f}, {judgement} "
+                "(not for diagnosis).",
                 approximate=True,
                 group=f"ctr-{context.call_id}",
                 ratio="Cardiothoracic ratio" if line is heart else "",
@@ -197,7 +199,7 @@ def _unstable(spread: float | None) -> list[str]:
 def _judgement(ratio: float, spread: float | None = None) -> str:
     """Judge a ratio; none within the method's error or the `spread` of the network's passes."""
     if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
-        return f"too close to {CUTOFF} to decide whether the heart is enlarged"
+        return f"{UNDECIDED} whether the heart is enlarged"
     return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"
 
 

@@ -31,7 +31,13 @@ from app.views.diagnosis.lists import RowList
 from app.views.layouts import Flow, column, row
 from app.views.plain_text import breakable
 from app.views.report.report_pictures import ReportPicture, drawn, pictures_of
-from app.views.report.report_texts import check_rows, faults_in, signature_text, status_text
+from app.views.report.report_texts import (
+    check_rows,
+    faults_in,
+    own_sentences,
+    signature_text,
+    status_text,
+)
 from app.views.report.section_editor import SectionEditor
 from app.views.theme import SPACE
 from app.views.translation import language, tr, tr_n, tr_report
@@ -63,6 +69,8 @@ Worder = Callable[[list[str], str], list[str]]
 _MIN_WIDTH = 320
 _CHECKS_HEIGHT = 150  # px, at most
 _KEPT_PICTURES = 64
+_OWN_SHOWN = 12
+"""Sentences that rest on no finding, at most, in the question before signing."""
 
 
 class ReportPanel(QWidget):
@@ -437,7 +445,13 @@ class ReportPanel(QWidget):
                 "The list names accepted findings that the text leaves out, numbers that no "
                 "finding has, and the like."
             )
-            asked = self.report.checks
+            asked, draft = self.report.checks, self.report.draft
+            if draft is not None and (own := own_sentences(draft, asked)):
+                more = ["…"] if len(own) > _OWN_SHOWN else []
+                head = tr("These sentences rest on no finding:")
+                lines = [head, *(f"• {one}" for one in own[:_OWN_SHOWN]), *more]
+                others = len(own) < len(asked)
+                told = breakable("\n".join([told, "", *lines] if others else lines))
 
             def then() -> None:
                 self._sign_now() if self.report.checks == asked else self._sign()

@@ -18,12 +18,22 @@ _TOLD = {
     Fault.NUMBER: translatable("Number: the text says {told}, the finding {true}"),
     Fault.UNIT: translatable("Unit: the text says {told}, the finding is in {true}"),
     Fault.NEGATION: translatable('Negated by "{told}", though it was accepted'),
+    Fault.CHANGE: translatable("Change: the text says “{told}”, the comparison found: {true}"),
+    Fault.HEART: translatable("Heart: the text says “{told}”, the ratio is {true}"),
     Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
     Fault.UNNAMED: translatable("Says nothing of what it rests on: {told}"),
     Fault.DENIED: translatable("Denies what was accepted: {told}"),
     Fault.CHANGED: translatable("Changed after the signature: {told}"),
     Fault.LATER: translatable("Accepted after the signature: {told}"),
     Fault.UNCOMPARED: translatable("Earlier study, not named: {told}"),
+    Fault.OWN: translatable("Your own sentence: it rests on no finding"),
+}
+_STATES = {
+    "larger": translatable("larger"),
+    "smaller": translatable("smaller"),
+    "unchanged": translatable("unchanged"),
+    "new": translatable("new"),
+    "gone": translatable("gone"),
 }
 _SIDES = {"left": translatable("left"), "right": translatable("right")}
 
@@ -35,7 +45,18 @@ def check_text(check: Check) -> str:
         told, true = (
             " + ".join(tr(_SIDES[one]) for one in text.split(" + ")) for text in (told, true)
         )
-    return tr(_TOLD[check.fault]).format(told=tr(told), true=true)
+    elif check.fault is Fault.CHANGE:
+        true = tr(_STATES[true])
+    elif check.fault is Fault.HEART:
+        true = true or tr("too close to 0.5 to decide")
+    quoted = check.fault in (Fault.CHANGE, Fault.HEART)
+    return tr(_TOLD[check.fault]).format(told=told if quoted else tr(told), true=true)
+
+
+def own_sentences(draft: ReportDraft, checks: Iterable[Check]) -> list[str]:
+    """Return the sentences that rest on no finding, of which nothing else is to be said."""
+    own = ((draft.section(one.section), one.place) for one in checks if one.fault is Fault.OWN)
+    return [section.sentences[place].text for section, place in own if section is not None]
 
 
 def check_rows(draft: ReportDraft, checks: Iterable[Check]) -> list[Row]:

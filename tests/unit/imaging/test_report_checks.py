@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.errors import SightlineError
-from app.imaging.findings import Code, Finding
-from app.imaging.reports.checks import Fault, check_report, rewording_fault
+from app.imaging.findings import Code, Finding, Measurement
+from app.imaging.reports.checks import UNDECIDED, Fault, check_report, rewording_fault
 from app.imaging.reports.report_draft import Sentence, Signature
 from app.imaging.reports.written_report import report_text, written_report
 from tests.unit.imaging.report_cases import SUBJECT, drafted, own_length, ratio_lines, tool_finding
@@ -18,13 +18,14 @@ PAIR = ratio_lines()
 
 
 def faults(text: str, *findings: Finding, linked: bool = True, language: str = "en") -> list[Fault]:
-    """Return the faults of one sentence that rests on findings."""
+    """Return the faults of one sentence that rests on findings, or on none."""
     draft = drafted(*findings, language=language)
     ids = tuple(one.id for one in findings) if linked else ()
     draft = draft.with_sentences("lungs", [Sentence(text, ids)])
     draft = draft.with_sentences("heart", []).with_sentences("other", [])
     found = check_report(draft, SUBJECT, {one.id: one for one in findings})
-    return [one.fault for one in found if one.section == "lungs"]
+    faults = [one.fault for one in found if one.section == "lungs"]
+    return [one for one in faults if linked or one is not Fault.OWN]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -98,7 +99,7 @@ def test_a_number_of_no_finding_is_marked_and_that_of_another_is_not() -> None:
 
 def test_a_ratio_may_be_told_in_percent() -> None:
     assert faults("Cardiothoracic ratio 52 %.", *PAIR) == []
-    assert faults("Cardiothoracic ratio 0.52, heart 14.3 cm.", *PAIR) == []
+    assert faults("Cardiothoracic ratio 0.52, heart 14.3 cm (detector plane).", *PAIR) == []
     assert faults("Cardiothoracic ratio 0.62.", *PAIR) == [Fault.NUMBER]
 
 
@@ -112,7 +113,10 @@ def test_missing_struck_and_named_findings() -> None:
     ]
     draft = draft.with_sentences("other", [Sentence("Small effusion."), Sentence("No effusion.")])
     found = check_report(draft, SUBJECT, {NODULE.id: NODULE}, [other])
-    assert [(one.fault, one.place, one.told) for one in found] == [(Fault.NAMED, 0, "Effusion")]
+    assert [(one.fault, one.place, one.told) for one in found] == [
+        (Fault.NAMED, 0, "Effusion"),
+        (Fault.OWN, 1, ""),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -298,3 +302,182 @@ def test_a_sentence_that_no_longer_speaks_of_its_finding_is_pointed_out(
     text: str, wanted: list[Fault]
 ) -> None:
     assert faults(text, NODULE) == wanted
+
+
+NOW = Measurement("Longer side", 42.2, "mm", "detector plane")
+THEN = replace(NOW, name="Longer side, prior", value=31.6, date="20230405")
+GROWN = tool_finding(
+    "Prior, marked box 1 (larger)",
+    measurements=(NOW, THEN),
+    rests_on=("Marked box",),
+    value=None,
+    units="",
+)
+PLANE = "(detector plane)"
+DE = "(Detektorebene)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Marked box: 42.2 mm {PLANE}, 31.6 mm {PLANE} on 2023-04-05.",
+        f"Marked box: 42.2 mm {PLANE}, 31.6 mm {PLANE} in 2023.",
+        f"Marked box larger since 2023-04-05, now 42.2 mm, before 31.6 mm (both {PLANE[1:-1]}).",
+        f"Marked box larger than on 2023-04-05: 42.2 mm {PLANE}.",
+        f"Marked box grown from 31.6 mm to 42.2 mm {PLANE}.",
+        f"On 2023-04-05: 31.6 mm {PLANE}, now 42.2 mm {PLANE}: the marked box is bigger.",
+        f"Marked box 31.6 mm {PLANE} on 2023-04-05, 42.2 mm {PLANE} on 2024-01-02, not stable.",
+        f"Marked box, 42.2 mm {PLANE}; was smaller on 2023-04-05, 31.6 mm {PLANE}.",
+        f"Marked box increased in size, 42 mm {PLANE} compared with 32 mm {PLANE} before.",
+        f"Marked box: 42,2 mm {DE}, 31,6 mm {DE} am 05.04.2023, größer.",
+        f"Marked box von 31,6 mm auf 42,2 mm {DE} gewachsen, keine Abnahme.",
+    ],
+)
+def test_true_sentences_on_a_change_are_not_marked(text: str) -> None:
+    assert faults(text, GROWN) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"Marked box: 31.6 mm {PLANE}, 42.2 mm {PLANE} on 2023-04-05.", ["42.2 mm"]),
+        (f"Marked box: 42.2 mm {PLANE}, 31.6 mm {PLANE} on 2022-04-05.", ["2022-04-05"]),
+        (f"Marked box: 42.2 mm {PLANE} since 2021.", ["2021"]),
+        (f"Marked box: 31.6 mm {PLANE}.", ["31.6 mm"]),
+        (f"Marked box, now 31.6 mm {PLANE}, before 42.2 mm {PLANE}.", ["31.6 mm", "42.2 mm"]),
+        (f"Marked box from 42.2 mm to 31.6 mm {PLANE}.", ["42.2 mm", "31.6 mm"]),
+        (f"2023-04-05: marked box, 31.6 mm {PLANE}; 2024-01-02: 31.6 mm {PLANE}.", ["31.6 mm"]),
+        (f"Marked box: 31,6 mm {DE}, 42,2 mm {DE} am 05.04.2023.", ["42,2 mm"]),
+        (f"Marked box: 42,2 mm {DE}, 31,6 mm {DE} am 05.04.2022.", ["05.04.2022"]),
+        (f"Marked box jetzt 31,6 mm {DE}, zuvor 42,2 mm {DE}.", ["31,6 mm", "42,2 mm"]),
+    ],
+)
+def test_figures_and_dates_of_two_studies_are_not_exchanged(text: str, told: list[str]) -> None:
+    draft = drafted(GROWN).with_sentences("comparison", [Sentence(text, (GROWN.id,))])
+    found = [one for one in check_report(draft, SUBJECT, {GROWN.id: GROWN}) if one.place >= 0]
+    assert {one.fault for one in found} == {Fault.NUMBER}
+    assert [one.told for one in found] == told
+
+
+HEART = f"143.0 mm {PLANE}"
+THORAX = f"275.0 mm {PLANE}"
+AXES = tool_finding(
+    measurements=(Measurement("Long axis", 12.0, "mm"), Measurement("Short axis", 8.0, "mm"))
+)
+LEFT = tool_finding("Left Nodule", value=8.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "findings", "wrong"),
+    [
+        (f"Cardiothoracic ratio 0.52, heart width {THORAX}, thorax width {HEART}.", PAIR, True),
+        (f"Heart {THORAX}, thorax {HEART}.", PAIR, True),
+        (f"Heart {HEART}, thorax {THORAX}.", PAIR, False),
+        (f"{HEART} heart width, {THORAX} thorax width.", PAIR, False),
+        (f"{THORAX} heart width, {HEART} thorax width.", PAIR, True),
+        (f"Heart width is half of {THORAX}, the thorax width.", PAIR, False),
+        (f"The cardiothoracic ratio is {HEART} to {THORAX}.", PAIR, False),
+        ("Herzbreite ca. 275,0 mm (Detektorebene), Quotient 0,52.", PAIR, True),
+        ("Thoraxbreite ca. 143,0 mm (Detektorebene), Quotient 0,52.", PAIR, True),
+        ("Right nodule, long axis 12 mm, short axis 8 mm.", (AXES,), False),
+        ("Right nodule, long axis 8 mm, short axis 12 mm.", (AXES,), True),
+        ("Right nodule of 12.3 mm and left nodule of 8 mm.", (NODULE, LEFT), False),
+        ("Right nodule of 8 mm and left nodule of 12.3 mm.", (NODULE, LEFT), True),
+    ],
+)
+def test_figures_of_two_names_are_not_exchanged(
+    text: str, findings: tuple[Finding, ...], wrong: bool
+) -> None:
+    language = "de" if "Quotient" in text else "en"
+    assert set(faults(text, *findings, language=language)) == ({Fault.NUMBER} if wrong else set())
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (f"Marked box is smaller, 42.2 mm {PLANE}, 31.6 mm {PLANE} on 2023-04-05.", "larger"),
+        (f"Unchanged since 2023-04-05, marked box 42.2 mm {PLANE}.", "larger"),
+        ("No change of the marked box.", "larger"),
+        ("Marked box: no growth.", "larger"),
+        ("Marked box kleiner.", "larger"),
+        ("Marked box ohne wesentliche Größenänderung.", "larger"),
+        ("Marked box nicht größer.", "larger"),
+        ("Marked box larger.", "unchanged"),
+        ("Marked box is not stable.", "unchanged"),
+        ("Marked box increased.", "smaller"),
+    ],
+)
+def test_another_change_than_was_found_is_marked(text: str, state: str) -> None:
+    assert Fault.CHANGE in faults(text, replace(GROWN, label=f"Prior, marked box 1 ({state})"))
+    assert Fault.CHANGE not in faults(text, replace(GROWN, label="Prior, marked box 1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio", "told"),
+    [
+        ("Heart enlarged, cardiothoracic ratio about 0.50.", 0.5, "enlarged"),
+        ("No cardiomegaly, cardiothoracic ratio 0.5.", 0.5, "No cardiomegaly"),
+        ("Cardiothoracic ratio above 0.50.", 0.5, "above 0.50"),
+        ("Cardiothoracic ratio > 50 %.", 0.5, "> 50 %"),
+        ("Heart size normal, cardiothoracic ratio 0.50.", 0.5, "size normal"),
+        ("Herz vergrößert, Herz-Thorax-Quotient 0,50.", 0.5, "vergrößert"),
+        ("Keine Kardiomegalie, Herz-Thorax-Quotient 0,50.", 0.5, "Keine Kardiomegalie"),
+        ("Herz-Thorax-Quotient über 0,50.", 0.5, "über 0,50"),
+        ("Cardiothoracic ratio 0.50, borderline.", 0.5, ""),
+        ("Whether the heart is enlarged cannot be decided, ratio 0.50.", 0.5, ""),
+        ("Heart enlarged, cardiothoracic ratio 0.45.", 0.45, "enlarged"),
+        ("Heart not enlarged, cardiothoracic ratio 0.45, below 0.50.", 0.45, ""),
+        ("Heart enlarged, cardiothoracic ratio 0.60, above 0.5.", 0.6, ""),
+        ("Heart not enlarged on AP, cardiothoracic ratio 0.60.", 0.6, ""),
+        ("Cardiothoracic ratio 0.60, below 0.50.", 0.6, "below 0.50"),
+    ],
+)
+def test_the_heart_is_not_called_enlarged_or_normal_against_its_ratio(
+    text: str, ratio: float, told: str
+) -> None:
+    pair = ratio_lines(1000 * ratio, 1000)
+    draft = drafted(*pair).with_sentences("heart", [Sentence(text, tuple(one.id for one in pair))])
+    found = check_report(draft, SUBJECT, {one.id: one for one in pair})
+    assert [one.told for one in found if one.fault is Fault.HEART] == ([told] if told else [])
+
+
+def test_a_ratio_that_the_tool_could_not_decide_is_undecided_farther_from_the_cutoff() -> None:
+    unsure = f"Heart width; cardiothoracic ratio about 0.54, {UNDECIDED} whether it is enlarged."
+    heart, thorax = ratio_lines(540, 1000)
+    text = "Cardiothoracic ratio 0.54, heart enlarged."
+    assert faults(text, heart, thorax) == []
+    assert faults(text, replace(heart, description=unsure), thorax) == [Fault.HEART]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (f"Heart width 143.0 mm, thorax width {THORAX}.", True),
+        ("Heart width 14.3 cm.", True),
+        ("Herzbreite 143,0 mm, Thoraxbreite 275,0 mm.", True),
+        (f"Heart width {HEART}.", False),
+        ("In the detector plane: heart width 143.0 mm, thorax width 275.0 mm.", False),
+        ("Heart width 143 mm, thorax width 275 mm, both in the detector plane.", False),
+        (f"Heart and thorax measure 143 and 275 mm {PLANE}.", False),
+        ("Herzbreite 143,0 mm in Detektorebene.", False),
+    ],
+)
+def test_a_length_in_the_detector_plane_keeps_its_note(text: str, wrong: bool) -> None:
+    assert set(faults(text, *PAIR)) == ({Fault.UNIT} if wrong else set())
+    patient = [replace(one, units="mm (patient)") for one in PAIR]
+    assert faults(text, *patient) == []
+
+
+def test_sentences_that_rest_on_no_finding_are_listed() -> None:
+    draft = drafted(NODULE)
+    assert check_report(draft, SUBJECT, {NODULE.id: NODULE}) == ()
+    for key, text in (
+        *(("clinical", "Cough."), ("technique", "Supine."), ("lungs", "No nodules or masses.")),
+        *(("pleura", "Small left pneumothorax."), ("comparison", "No change.")),
+    ):
+        section = draft.section(key)
+        if section is not None:
+            draft = draft.with_sentences(key, (*section.sentences, Sentence(text)))
+    found = [one for one in check_report(draft, SUBJECT, {}) if one.fault is Fault.OWN]
+    told = [draft.section(one.section).sentences[one.place].text for one in found]
+    assert told == ["No change.", "Small left pneumothorax.", "No nodules or masses."]

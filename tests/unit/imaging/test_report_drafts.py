@@ -296,7 +296,7 @@ def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:
 
 def test_an_earlier_study_that_is_opened_later_is_pointed_out() -> None:
     draft = drafted(tool_finding(), subject=replace(SUBJECT, priors=()))
-    draft = draft.with_sentences("impression", [Sentence("Mine.")])
+    draft = draft.with_sentences("impression", [Sentence("Nodule.", (tool_finding().id,))])
     accepted = {one.id: one for one in (tool_finding(),)}
     [check] = check_report(draft, SUBJECT, accepted)
     assert (check.fault, check.told) == (Fault.UNCOMPARED, "CT Thorax of 2023-04-05.")

@@ -129,6 +129,7 @@ def test_where_the_networks_own_looks_differ_by_more_the_cutoff_decides_nothing(
     looks = {"agreement": {"Heart": 0.8}, "ratio": 0.3}
     result = measure(bench, FakeHost(planted(spread=looks)))
     assert "too close to 0.5 to decide" in result.output["judgement"]
+    assert all("too close to 0.5 to decide" in one.description for one in result.findings)
     assert "too close to 0.5 to decide" in result.summary
     assert result.metadata["spread_of_looks"] == 0.3
 
