@@ -377,7 +377,6 @@ DENIED = """
     Herz verwerfen. Stopp!
     Herz übernehmen, oder lieber doch nicht
     Rundherd ablehnen, äh, annehmen
-    reject everything but keep the heart
     Rundherd akzeptiert?
     nodule false positive?
     it would be wrong to reject the nodule

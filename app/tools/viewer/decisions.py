@@ -121,6 +121,7 @@ _THINGS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Things that are taken for findings, and what a finding is drawn as."""
+_DISBELIEVED = re.compile(r".*\bglaube? ich nicht$")
 _DRAWN = frozenset("contour outline mask box kontur maske overlay".split())  # noqa: SIM905
 _NARROWS = frozenset(("only", "just", "nur"))
 _HARMLESS = ("mark as key", "plane ", "invert", "not inverted", "flip", "rotate")
@@ -354,6 +355,13 @@ def _is_reason(clause: str) -> bool:
         return False
     subject, predicate = _subject(clause), clause.removeprefix(_subject(clause))
     narrows = bool({*words} & _NARROWS)
+    if (
+        not _IS.search(clause)
+        and {*words[1:]} & _NOT
+        and "believe" not in words
+        and "buy" not in words
+    ):
+        return _DISBELIEVED.match(clause) is not None  # "accept the heart, lungs no"
     if (
         len(_IS.findall(clause)) > 1
         or (_has_side(subject) and not _names(subject))
