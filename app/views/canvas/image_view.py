@@ -344,11 +344,14 @@ class ImageView(QGraphicsView):
     def zoom_to(self, area: Area, margin: float = 0.0) -> None:
         """Show an area, as image (x0, y0, x1, y1), as large as fits.
 
-        `margin` is what is shown around it, as a fraction of its size; around a tiny area more.
+        `margin` is what is shown around it, as a fraction of its size; around a tiny area more, and
+        none beyond the size of the image, so that a large area is not shown smaller than it fits.
         """
         x0, y0, x1, y1 = area
+        sides = ((x1 - x0, self.image_size[0]), (y1 - y0, self.image_size[1]))
         across, down = (
-            (1 + 2 * margin) * max(b - a, MIN_PIXELS_ACROSS) for a, b in ((x0, x1), (y0, y1))
+            max(side, min((1 + 2 * margin) * max(side, MIN_PIXELS_ACROSS), whole))
+            for side, whole in sides
         )
         whole = QRectF((x0 + x1 - across) / 2, (y0 + y1 - down) / 2, across, down)
         self._fitted = False

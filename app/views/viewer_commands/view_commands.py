@@ -15,7 +15,7 @@ from app.imaging.findings import Finding
 from app.imaging.space.planes import XYZ, frame_plane
 from app.imaging.types import Content, Instance, Series, Study, Window
 from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAnswer
-from app.tools.finding_names import HERE, words_of
+from app.tools.finding_names import HERE, SELECTED, words_of
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import COMMANDS, REPEATED, TEXTS, UNDOING
 from app.views.canvas.canvas import Canvas
@@ -416,7 +416,8 @@ class ViewCommands:
 
     def _zoom_to(self, name: str) -> None:
         canvas = self._window.canvas
-        if name in HERE and canvas.clicked and canvas.frame is not None:
+        pointed = name in SELECTED and not self._workspace.annotations.selected
+        if (name in HERE or pointed) and canvas.clicked and canvas.frame is not None:
             (x, y), frame = canvas.clicked[-1], canvas.frame
             across, down = frame.columns * _AROUND, frame.rows * _AROUND
             canvas.zoom_to((x - across, y - down, x + across, y + down))
