@@ -5096,11 +5096,6 @@
             <translation>Herzbreite</translation>
         </message>
         <message>
-            <location filename="../../app/views/report/report_texts.py" />
-            <source>Heart: the text says “{told}”, the ratio is {true}</source>
-            <translation>Herz: Der Text sagt „{told}“, der Quotient ist {true}</translation>
-        </message>
-        <message>
             <location filename="../../app/views/canvas/heatmap_legend.py" />
             <source>Heatmap: {label}</source>
             <translation>Heatmap: {label}</translation>
@@ -10494,6 +10489,11 @@
             <location filename="../../app/views/canvas/colormaps.py" />
             <source>Rainbow</source>
             <translation>Regenbogen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/report/report_texts.py" />
+            <source>Ratio: the text says “{told}”, it is {true}</source>
+            <translation>Quotient: Der Text sagt „{told}“, er ist {true}</translation>
         </message>
         <message>
             <location filename="../../app/imaging/deidentify/copying.py" />

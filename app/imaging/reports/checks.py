@@ -50,7 +50,7 @@ class Fault(StrEnum):
     UNIT = "unit"
     NEGATION = "negation"
     CHANGE = "change"  # "smaller" of what a comparison found larger
-    HEART = "heart"  # calls the heart enlarged or not, against its ratio
+    RATIO = "ratio"  # called enlarged or normal, where the cardiothoracic ratio is not
     UNFOUNDED = "unfounded"  # a number that no finding has
     UNNAMED = "unnamed"  # tells neither the name nor a figure of its finding
     DENIED = "denied"  # rests on no finding, and says that an accepted one is not there
@@ -61,7 +61,7 @@ class Fault(StrEnum):
 
 
 BLOCKING = frozenset(
-    {Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.NEGATION, Fault.CHANGE, Fault.HEART}
+    {Fault.STRUCK, Fault.SIDE, Fault.NUMBER, Fault.UNIT, Fault.NEGATION, Fault.CHANGE, Fault.RATIO}
 )
 """What contradicts findings: such a report cannot be signed."""
 
@@ -680,7 +680,7 @@ def _heart(sentence: Sentence, found: Sequence[Finding]) -> Iterable[tuple[Fault
             if undecided or above != (ratio > _CUTOFF):
                 start = negation.start() - len(before) if negation else 0
                 told = text[match.start() + start : match.end()]
-                yield Fault.HEART, told, "" if undecided else f"{ratio:.2f}"
+                yield Fault.RATIO, told, "" if undecided else f"{ratio:.2f}"
                 return
 
 

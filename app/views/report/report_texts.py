@@ -19,7 +19,7 @@ _TOLD = {
     Fault.UNIT: translatable("Unit: the text says {told}, the finding is in {true}"),
     Fault.NEGATION: translatable('Negated by "{told}", though it was accepted'),
     Fault.CHANGE: translatable("Change: the text says “{told}”, the comparison found: {true}"),
-    Fault.HEART: translatable("Heart: the text says “{told}”, the ratio is {true}"),
+    Fault.RATIO: translatable("Ratio: the text says “{told}”, it is {true}"),
     Fault.UNFOUNDED: translatable("No finding has this number: {told}"),
     Fault.UNNAMED: translatable("Says nothing of what it rests on: {told}"),
     Fault.DENIED: translatable("Denies what was accepted: {told}"),
@@ -47,9 +47,9 @@ def check_text(check: Check) -> str:
         )
     elif check.fault is Fault.CHANGE:
         true = tr(_STATES[true])
-    elif check.fault is Fault.HEART:
+    elif check.fault is Fault.RATIO:
         true = true or tr("too close to 0.5 to decide")
-    quoted = check.fault in (Fault.CHANGE, Fault.HEART)
+    quoted = check.fault in (Fault.CHANGE, Fault.RATIO)
     return tr(_TOLD[check.fault]).format(told=told if quoted else tr(told), true=true)
 
 
