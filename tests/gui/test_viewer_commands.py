@@ -102,6 +102,7 @@ _WRONG = frozenset(
         "patient data off the picture please, I've got visitors",  # the names only
         "take me to the nod you will",  # not understood: the “nodule”, as it was heard
         "Erguss verwerfen, ist keienr",  # refused as unclear
+        "lösch alles raus, was die Software eingezeichnet hat",  # refused as unclear
         "alle Befunde hier löschen",  # refused as unclear: of the slice or of the study
         "exportier mir das linke Bild für die Vorlesung",  # asks for the file's attributes
     ]
