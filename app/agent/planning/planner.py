@@ -95,7 +95,7 @@ class Planner:
             read = self._interpret(question, scene)
             done = isinstance(read.plan, ToolPlan)
             return read if done else replace(read, plan=Reply("Nothing was changed."))
-        if any(map(scene.is_missing, spoken.names)):
+        if any(map(scene.is_missing, spoken.names)) and not spoken.decides:
             other = self._interpret(question, scene)
             if isinstance(other.plan, ToolPlan):
                 return other  # "remove the uneven background" is about no finding

@@ -131,7 +131,7 @@ _WHOLE = re.compile(
 )
 """Says once more that all are meant."""
 _OF_SHOWN = re.compile(r"\b(?:in|on) this (?:study|scan|film|series)\b")
-REQUEST = re.compile(
+_REQUEST = re.compile(
     r"^(?:tell me|show me|how (?:big|large|long|wide)|measure|compare|draft|write|summari[sz]e"
     r"|zeige? mir|sag mir"
     r"|wie gross|miss|vergleiche?|schreibe?|erstelle?)\b"
@@ -254,7 +254,7 @@ def _takes(
             return False  # "reject it, not this"
         so_far.reasons.append((clause, len(so_far.deciding) - 1))
         so_far.mentioned |= _names(_subject(clause))
-    elif REQUEST.match(clause) and so_far.deciding and not _UNSURE.search(clause):
+    elif _REQUEST.match(clause) and so_far.deciding and not _UNSURE.search(clause):
         return True
     else:
         others = read(clause)
@@ -265,6 +265,13 @@ def _takes(
         so_far.mentioned = _meant(others) | (set() if steps else so_far.mentioned)
         so_far.moved |= not so_far.deciding and any(map(_moves, others))
     return True
+
+
+def is_remark(text: str) -> bool:
+    """Return whether a folded text asks for nothing: a reason, a courtesy, "leave the rest"."""
+    return all(
+        _is_reason(one) or _COURTESY.match(one) or _REST.match(one) for one in _clauses(text)
+    )
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -326,7 +333,8 @@ def _continues(clause: str) -> bool:
     """Return whether a clause only names findings, for which another clause has the verb."""
     words = re.findall(r"[\w'-]+", _SIDE.sub(" left ", clause))
     known = all(word in _FREE - {"only", "nur", "just"} or word in known_words() for word in words)
-    return known and bool(_names(clause)) and not _WELL & {*words}
+    asks = re.match(r"(?:outline|box|mask|contour) (?:the|both|all|an?|my)\b", clause)
+    return known and bool(_names(clause)) and not (asks or _WELL & {*words})
 
 
 def _names(text: str) -> set[str]:

@@ -25,7 +25,7 @@ from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.text_classifier import folded, is_number, tokens
 from app.tools.viewer import intents
 from app.tools.viewer import tools as named
-from app.tools.viewer.decisions import REQUEST, VERB, is_plain
+from app.tools.viewer.decisions import VERB, is_plain, is_remark
 from app.tools.viewer.intents import NONE, Guess
 from app.tools.viewer.spoken import NUMBERS, corrected, in_digits, number_of, plain
 
@@ -511,8 +511,8 @@ def read(text: str) -> Spoken | None:
         return Spoken((), told=_NOW)
     if decisions and not _decides_plainly(small, said, found, decisions):
         return Spoken((), told=_UNDECIDED)
-    if decisions and found.rest and not REQUEST.search(found.rest):
-        found = replace(found, rest="")  # the reason of a decision
+    if decisions and found.rest and is_remark(folded(found.rest)):
+        found = replace(found, rest="")
     if _DENIED.search(said) and any(map(_loses, found.calls)):
         return Spoken(())
     unsure = re.search(_whole("<unsure>"), small)
