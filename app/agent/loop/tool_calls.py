@@ -445,10 +445,10 @@ class ToolCalls:
             ToolStarted, call_id=call.id, tool=call.name, arguments=arguments, own=ready.own
         )
         self.tell_plan()
-        if ready.tool is not None and ready.tool.spec.sequential:
-            # It may work on what the calls before it gave, in the window.
-            await self.emitter.delivered()
         try:
+            if ready.tool is not None and ready.tool.spec.sequential:
+                # It may work on what the calls before it gave, in the window.
+                await self.emitter.delivered()
             outcome = ready.outcome or await self._outcome(ready, patience)
         except asyncio.CancelledError:
             self._finish(ready, self._stopped(ready), started, time.monotonic() - clock)

@@ -1,4 +1,4 @@
-"""Whether a text decides on findings plainly: accepts, rejects or deletes just what it names.
+"""Checks that a text decides plainly on findings: accepts, rejects or deletes just what it names.
 
 Nobody looks at a finding that was decided by mistake. So each clause of such a text must be one of
 a few kinds, and each of its words be known: the decision itself, names that go on with it, a reason
@@ -52,7 +52,7 @@ _POLITE = re.compile(
     r"^(?:please |bitte )?(?:can|could) you |\b(?:kannst|koenntest) du\b"
     r"|^(?:i(?:'d| would)? (?:want|like) to|ich (?:moechte|will)) "
 )
-"""How a decision may begin, or be put as a request."""
+"""Words by which a decision is put as a request: "could you", "kannst du"."""
 _SIDE = re.compile(
     r"\b(?:on|in|at|auf) (?:the |der )?(?:left|right|linken|rechten|links|rechts)"
     r"(?: (?:hand )?(?:side|seite))?(?= (?:please|bitte|too|also|auch|ab|an)\b|$)"
@@ -61,9 +61,6 @@ _GROUP = re.compile(r"\b(?:all|every|each|everything|alle|alles|saemtliche\w*|bo
 _GROUP_OF = re.compile(
     r"\b(?:all|every|each|alle|both|beiden?)(?: of)?(?: (?:the|die|den))?(?: (?:left|right"
     r"|linken?|rechten?))? "
-)
-_THING = re.compile(
-    r"\b(?:findings?|marks?|box(?:es)?|masks?|outlines?|results?|befunde?n?|markierung(?:en)?|maske[n]?|kasten)\b"
 )
 _REFUSED = (
     re.compile(r"\bbin\b(?! (?:the|that|this|it|both|all|them)\b)"),  # German "I am"
@@ -125,7 +122,7 @@ _DISBELIEVED = re.compile(r".*\bglaube? ich nicht$")
 _DRAWN = frozenset("contour outline mask box kontur maske overlay".split())  # noqa: SIM905
 _NARROWS = frozenset(("only", "just", "nur"))
 _HARMLESS = ("mark as key", "plane ", "invert", "not inverted", "flip", "rotate")
-"""How commands begin that may stand beside a decision."""
+"""Beginnings of the commands that may stand beside a decision."""
 _WHOLE = re.compile(
     r"^(?:the whole lot|all of them|every (?:single )?one(?: of them)?|alle(?: davon)?)$"
 )
@@ -136,7 +133,7 @@ _REQUEST = re.compile(
     r"|zeige? mir|sag mir"
     r"|wie gross|miss|vergleiche?|schreibe?|erstelle?)\b"
 )
-"""How a request begins that may stand behind a decision."""
+"""Beginnings of a request that may stand behind a decision: "tell me how big the heart is"."""
 _UNSURE = re.compile(
     r"\b(?:first|later|yet|wait|maybe|perhaps|think|kidding|said|says|why|whether|if|who|before|erst|spaeter|vielleicht"
     r"|warum|ob|wenn|meint\w*|sagt\w*)\b"

@@ -329,7 +329,6 @@ _THE_REST = re.compile(
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
     r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
 )
-_IS = re.compile(r"\b(?:is|are|looks|seems|ist|sind|sieht)\b")
 _TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
 _WAYS = {
     "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfw(?:ae|ä)rts"
