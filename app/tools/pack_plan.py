@@ -458,11 +458,14 @@ class SpokenCall:
 
     Attributes:
         names: The findings that it takes for granted, as they are called.
+        question: The words for it, among others, if other packs may answer them too: a comparison,
+            or what is known of a finding that is not there.
     """
 
     tool: str
     arguments: dict[str, Any]
     names: tuple[str, ...] = ()
+    question: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,29 +95,33 @@ class Planner:
             read = self._interpret(question, scene)
             done = isinstance(read.plan, ToolPlan)
             return read if done else replace(read, plan=Reply("Nothing was changed."))
-        if any(map(scene.is_missing, spoken.names)) and not spoken.decides:
-            other = self._interpret(question, scene)
-            if isinstance(other.plan, ToolPlan):
-                return other  # "remove the uneven background" is about no finding
-        commands = self._commands(question, spoken, scene)
-        rest = question if spoken.shared else spoken.rest
-        if not rest:
-            return commands
-        other = self._interpret(rest, scene)
-        others = other.plan.steps if isinstance(other.plan, ToolPlan) else ()
-        if spoken.shared and others and all(step.skip for step in others):
+        spoken = _asking_others(spoken, scene)
+        rest = _shared(question, spoken) if spoken.shared else spoken.rest
+        other = self._interpret(rest, scene) if rest else None
+        first = [*other.plan.steps] if other and isinstance(other.plan, ToolPlan) else []
+        draws = any(not step.skip for step in first)
+        if any(map(scene.is_missing, spoken.names)) and not (spoken.decides or draws):
+            whole = self._interpret(question, scene)
+            if isinstance(whole.plan, ToolPlan):
+                return whole  # "remove the uneven background" is about no finding
+        commands = self._commands(question, spoken, scene, first)
+        if other is None or (spoken.shared and first and not draws):
             return commands
         return _joined(commands, other, said=spoken.rest)
 
-    def _commands(self, question: str, spoken: Spoken, scene: Scene) -> Intent:
-        """Return the intent of commands alone.
+    def _commands(
+        self, question: str, spoken: Spoken, scene: Scene, first: Sequence[Step]
+    ) -> Intent:
+        """Return the intent of commands alone, which come after the steps `first`.
 
-        What is to be zoomed to is outlined first if it is not there and a tool can do that.
+        What is to be zoomed to is outlined if it is not there and a tool can do that.
         """
-        names = (str(call.arguments.get("to") or "") for call in spoken.calls)
-        missing = next((name for name in names if name and scene.is_missing(name)), "")
-        outline = self._interpret(OUTLINE.format(name=missing), scene).plan if missing else None
-        steps = [*outline.steps] if isinstance(outline, ToolPlan) else []
+        names = dict.fromkeys(str(call.arguments.get("to") or "") for call in spoken.calls)
+        steps: list[Step] = []
+        for name in filter(scene.is_missing, filter(None, names)):
+            outline = self._interpret(OUTLINE.format(name=name), scene).plan
+            if isinstance(outline, ToolPlan) and not _does(outline, [*first, *steps]):
+                steps += outline.steps
         steps += [
             Step(call.tool, dict(call.arguments), scene.plans.rule(call.tool).why)
             for call in spoken.calls
@@ -242,6 +246,44 @@ def _spoken(question: str, scene: Scene) -> Spoken | None:
         if found is not None and all(call.tool in scene.tools for call in found.calls):
             return found
     return None
+
+
+def _shared(question: str, spoken: Spoken) -> str:
+    """Return what other packs are to answer of a question whose commands are theirs as well."""
+    theirs = [*filter(None, (call.question for call in spoken.calls if not call.names))]
+    return ". ".join([*theirs, *filter(None, [spoken.rest])]) if theirs else question
+
+
+def _asking_others(spoken: Spoken, scene: Scene) -> Spoken:
+    """Return the commands without those that tell of a finding which is not there, as questions.
+
+    "Measure the heart width, then zoom in" asks other packs, unless the width was measured.
+    """
+    asked = [
+        call for call in spoken.calls if call.question and any(map(scene.is_missing, call.names))
+    ]
+    left = tuple(call for call in spoken.calls if call not in asked)
+    if not asked or not left:
+        return spoken
+    rest = [*filter(None, [spoken.rest]), *(call.question for call in asked)]
+    return replace(spoken, calls=left, rest=". ".join(rest))
+
+
+def _does(plan: ToolPlan, steps: Sequence[Step]) -> bool:
+    """Return whether steps do all that a plan does: who outlines both lungs has the left one."""
+
+    def covers(step: Step, wanted: Step) -> bool:
+        said, asked = step.arguments, wanted.arguments
+        return (
+            (step.tool, step.skip, said.keys()) == (wanted.tool, wanted.skip, asked.keys())
+        ) and all(
+            set(value) <= set(said[name])
+            if isinstance(value, list) and isinstance(said[name], list)
+            else value == said[name]
+            for name, value in asked.items()
+        )
+
+    return all(any(covers(step, wanted) for step in steps) for wanted in plan.steps)
 
 
 def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:

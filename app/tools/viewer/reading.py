@@ -97,6 +97,17 @@ _AND = re.compile(
 _COMMA = re.compile(r"\s*,(?!\d)\s*")
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _ONE = re.compile(r"\b(?:it|them|ihn|es|sie)\b")
+_IT_OR_ON_IT = re.compile(
+    r"\b(?:(?P<on>darauf|drauf|da(?:hin)? rein|dorthin)|it|them|ihn|es|sie)\b"
+)
+_ASKED_FOR = re.compile(
+    r"\b(?:outlin|segment|contour|delineat|measur|trac(?:e|ing)\b|detect|locali[sz]|locate|find"
+    r"|look for|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b|mess(?:e|en)?\b"
+    r"|such|is there|are there|gibt es|enlarged|vergroessert)"
+)
+"""Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
+_ASKED_BEFORE = re.compile(r"(?P<question>[^?]+\?)\s+(?P<command>[^?]+)")
+"""A question, and a command behind it: "is the heart enlarged? zoom to it"."""
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
 _STUDY = re.compile(
     r"\b(?:prior|previous (?:film|study|one)|old (?:film|study|one)|voraufnahme|voruntersuchung)\b"
@@ -528,7 +539,9 @@ def read(text: str) -> Spoken | None:
         alone = all(_describes(call) and call.names for call in calls)
         return replace(found, calls=calls, sure=found.sure and not alone)
     asks = (
-        "?" in text and not _POLITE.match(small) and any("to" in c.arguments for c in found.calls)
+        text.endswith("?")
+        and not _POLITE.match(small)
+        and any("to" in c.arguments for c in found.calls)
     )
     return replace(found, sure=False) if asks or _ASKS_WHICH.match(small) else found
 
@@ -776,7 +789,7 @@ def _read_bare(text: str) -> Spoken | None:
     # What is left of the text is told rather than lost.
     fewer = len(learned.calls) < len(by_patterns.calls) and _names_are_known(by_patterns)
     has_less = fewer or all(one in by_patterns.calls for one in learned.calls)
-    return by_patterns if by_patterns.rest and has_less else learned
+    return by_patterns if by_patterns.rest and (has_less or not learned.sure) else learned
 
 
 def _excepted(text: str) -> Spoken | None:
@@ -1098,14 +1111,18 @@ def _by_patterns(text: str) -> Spoken | None:
         return Spoken((), "")
     calls: list[tuple[SpokenCall, ...]] = []
     rest: list[str] = []
+    asked = _ASKED_BEFORE.fullmatch(folded)
+    if asked is not None and _clause(asked["question"]) is None:
+        rest.append(asked["question"])
+        folded = asked["command"]
     for clause in _SPLIT.split(folded):
         if not _stripped(clause):
             continue
-        if (found := _clause(clause)) is not None:
+        if (found := _about_asked(clause, rest) or _part(clause)) is not None:
             calls.append(_of_what_was_named(_of_last_named(found, clause, calls), rest))
             continue
         by_commas = [part for part in _COMMA.split(clause) if part]
-        done = [_clause(part) for part in by_commas]
+        done = [_about_asked(part, rest) or _part(part) for part in by_commas]
         if len(by_commas) > 1 and all(done):
             for part, one in zip(by_commas, done, strict=True):
                 calls.append(_of_last_named(one or (), part, calls))
@@ -1114,7 +1131,8 @@ def _by_patterns(text: str) -> Spoken | None:
         each: list[tuple[SpokenCall, ...] | None] = []
         for part in parts:
             done = [*calls, *(one for one in each if one)]
-            found = _clause(part)
+            asked_for = [*rest, *(one for one, does in zip(parts, each, strict=False) if not does)]
+            found = _about_asked(part, asked_for) or _part(part)
             each.append(found and _of_last_named(found, part, done))
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]
@@ -1133,6 +1151,28 @@ def _by_patterns(text: str) -> Spoken | None:
         else:
             rest.append(clause)
     return _spoken(calls, rest, folded) if calls else None
+
+
+def _part(clause: str) -> tuple[SpokenCall, ...] | None:
+    """Return the commands of one clause of several, with its words where others may answer it."""
+    calls = _clause(clause)
+    if calls is None:
+        return None
+    asks = bool(_COMPARES.search(clause))
+    return tuple(replace(one, question=clause) if asks or _describes(one) else one for one in calls)
+
+
+def _about_asked(clause: str, asked: list[str]) -> tuple[SpokenCall, ...] | None:
+    """Return the commands of a clause about "it", which the clause before it asks tools for."""
+    said = _IT_OR_ON_IT.search(clause)
+    if said is None or not asked or not _ASKED_FOR.search(asked[-1]):
+        return None
+    names = _known_names(asked[-1])
+    if len(names) != 1:
+        return None
+    name = f"auf {names[0]}" if said["on"] else names[0]
+    found = _clause(f"{clause[: said.start()]}{name}{clause[said.end() :]}")
+    return found if found and any(one.names for one in found) else None
 
 
 def _is_declined(text: str) -> bool:
@@ -1163,7 +1203,7 @@ def _spoken(calls: list[tuple[SpokenCall, ...]], rest: list[str], text: str) -> 
     # "It is too dark, make it brighter" says it twice.
     twice = len(every) == 2 and "change" in every[0].arguments and _TOO.search(text)
     made = tuple(every[:1] if twice and every[0] == every[1] else every)
-    asks = "?" in text and not _POLITE.match(text)
+    asks = text.endswith("?") and not _POLITE.match(text)
     if asks and any(call.tool == named.FINDINGS and not _describes(call) for call in made):
         return None
     reports = any(call.arguments.get("command") == "panel report" for call in made)
@@ -1192,7 +1232,7 @@ def _of_what_was_named(calls: tuple[SpokenCall, ...], before: list[str]) -> tupl
             replace(call, arguments={**call.arguments, "which": which}, names=tuple(names))
             for call in calls
         )
-    if not before or meant != {"selected"}:
+    if not before or meant != {"selected"} or _ASKED_FOR.search(before[-1]):
         return calls
     name = _subject(before[-1])
     if not name or _STUDY.fullmatch(name):
@@ -1276,6 +1316,9 @@ def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
+        zooms = len(found) == 1 and found[0].arguments.keys() == {"to"}
+        if place and zooms and not other and _names_are_known(Spoken(found)):
+            return (replace(found[0], arguments={**found[0].arguments, **where}),)
         if [one.arguments for one in found] == [{"command": "full screen"}] and place:
             found = (SpokenCall(named.LAYOUT, {"layout": "maximised"}),)
         if found and all(map(_is_in_a_viewport, found)):

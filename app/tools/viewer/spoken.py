@@ -270,8 +270,13 @@ _SONO = re.compile(r"\bUS(?= (?:study|exam|scan|loop|images?)\b)")
 _WITH = re.compile(r"\bw/? (?=(?:the )?(?:prior|previous|old|last)\b)", re.IGNORECASE)
 
 
+_VERB_THEN = re.compile(r"(?P<and>\bund|,) (?P<verb>[a-zäöüß]+e?) (?:dann|danach)\b", re.IGNORECASE)
+"""As in "miss das Herz und zoome dann darauf"."""
+
+
 def plain(text: str) -> str:
     """Return a text with digits for numbers, and without turns of phrase that say nothing more."""
+    text = _VERB_THEN.sub(r"\g<and> dann \g<verb>", text)
     text = _HALVES.sub(lambda one: _HALF[one[0].casefold().replace(" ", "")], text)
     text = _SPOKEN_PAIR.sub(r"\g<said>\g<hundreds>\g<tens>", text)
     if found := _TO_VIEWPORT.fullmatch(text):

@@ -397,7 +397,10 @@ class ViewCommands:
 
     def _zoom(self, arguments: JsonDict, _context: ToolContext) -> None:
         if name := arguments.get("to"):
-            self._zoom_to(name)
+            if where := str(arguments.get("viewport", "")):
+                (frame, *_) = self._shown.frames(where)
+                self._workspace.layout.activate(frame.viewport)
+            self._zoom_to(name, stays=bool(where))
             return
         for frame in self._shown.frames(str(arguments.get("viewport", ""))):
             canvas, size = shown_canvas(frame), arguments.get("size", "")
@@ -414,7 +417,8 @@ class ViewCommands:
             else:
                 raise ToolRetry("say what to zoom to, a factor or a size")
 
-    def _zoom_to(self, name: str) -> None:
+    def _zoom_to(self, name: str, *, stays: bool = False) -> None:
+        """Zoom to findings of a name; if it `stays`, only to those of the image that is shown."""
         canvas = self._window.canvas
         pointed = name in SELECTED and not self._workspace.annotations.selected
         if (name in HERE or pointed) and canvas.clicked and canvas.frame is not None:
@@ -426,6 +430,8 @@ class ViewCommands:
         shown = self._workspace.viewport.frame
         here = [one for one in found if shown is not None and shown.shows(one.image)]
         chosen = here or found[:1]
+        if not here and stays:
+            raise ToolFailed(f"“{name}” is not on that image")
         if not here:
             self._workspace.show_image(chosen[0].image)
         bounds = [area for one in chosen if (area := bounds_of(one)) is not None]
