@@ -29,6 +29,7 @@ from app.wiring import Program
 from tests.unit.imaging.export_sets import source_files
 from tests.unit.imaging.report_cases import own_length, tool_finding
 
+FHIR = Path(__file__).parents[1] / "fhir"
 Export = Callable[..., bytes]
 
 
@@ -217,6 +218,51 @@ def test_the_diagnostic_report_is_valid_fhir(
     told(values["text"]["div"])
     assert "zebra" not in json.dumps(values).lower()
     assert checked.subject.identifier.value == "4711"
+
+
+@pytest.fixture(scope="module")
+def fhir_problems(tmp_path_factory: pytest.TempPathFactory) -> Callable[[object], list[str]]:
+    """Return a function that returns what Medplum's validator finds wrong in a FHIR resource.
+
+    It comes from npm, with HL7's own definitions of R4.
+    """
+    npm, folder = shutil.which("npm"), tmp_path_factory.mktemp("fhir")
+    if npm is None:
+        pytest.skip("npm is not installed, and the FHIR validator is a package of its registry")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(FHIR / name, folder)
+    command = [npm, "ci", "--no-audit", "--no-fund"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"npm cannot install the FHIR validator: {done.stderr[-200:]}")
+
+    def run(resource: object) -> list[str]:
+        file = folder / "resource.json"
+        file.write_text(json.dumps(resource))
+        command = ["node", str(FHIR / "validate.mjs"), str(file)]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert not done.stderr
+        return done.stdout.splitlines()
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
+def test_a_validator_of_fhir_finds_no_fault_in_the_diagnostic_report(
+    export: Export, name: str, fhir_problems: Callable[[object], list[str]]
+) -> None:
+    values = json.loads(export("diagnostic-report", name))
+    assert fhir_problems(values) == []
+    [_, first, *_] = values["contained"]
+    del first["code"]
+    [contained, alone] = fhir_problems({**values, "status": "preliminary"})
+    assert "code" in contained
+    assert "Observation.code: Missing required property" in alone
+    [wrong] = fhir_problems(
+        {"resourceType": "DiagnosticReport", "status": "x", "code": {"text": "y"}}
+    )
+    assert "“x” is none of" in wrong
 
 
 def test_without_an_accepted_finding_there_is_no_report(

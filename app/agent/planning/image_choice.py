@@ -63,6 +63,8 @@ _MANY = re.compile(
     rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{_NOUN}(?!\w)",
     re.IGNORECASE,
 )
+_ON_BOTH = re.compile(r"\b(?:on|in|for|auf|bei) (?:both|beiden)(?= *(?:$|[.,;?!]))", re.IGNORECASE)
+"""As in "outline the heart on both", with two images open."""
 _COUNTS = {"both": 2, "beide": 2, "two": 2, "zwei": 2, "three": 3, "drei": 3, "four": 4, "vier": 4}
 _SOME = ("several", "mehrere")
 _GROUPS_EACH = re.compile(
@@ -142,6 +144,8 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         compared = named_groups(blank, images)
         if compared:
             return ImageChoice(many=compared)
+        if len(images) == _COUNTS["both"] and (both := _ON_BOTH.search(blank)) is not None:
+            return ImageChoice((), both[0], ids_of(images))
         other = _MANY.search(blank)
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))

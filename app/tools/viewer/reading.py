@@ -1316,9 +1316,9 @@ def _placed(clause: str, said: re.Match[str]) -> tuple[SpokenCall, ...] | None:
     for other in ("viewport", "it", ""):
         whole = f"{clause[: said.start()]} {other} {clause[said.end() :]}"
         found = _called(" ".join(whole.split())) or ()
-        zooms = len(found) == 1 and found[0].arguments.keys() == {"to"}
+        zooms = all(one.arguments.keys() == {"to"} for one in found)
         if place and zooms and not other and _names_are_known(Spoken(found)):
-            return (replace(found[0], arguments={**found[0].arguments, **where}),)
+            return tuple(replace(one, arguments={**one.arguments, **where}) for one in found)
         if [one.arguments for one in found] == [{"command": "full screen"}] and place:
             found = (SpokenCall(named.LAYOUT, {"layout": "maximised"}),)
         if found and all(map(_is_in_a_viewport, found)):
