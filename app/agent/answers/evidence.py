@@ -198,7 +198,7 @@ _ABBREVIATION = re.compile(
 )
 """Text before a full stop that does not end a sentence: "e.g.", German ordinals ("der 7. Tag")."""
 _SENTENCE = re.compile(
-    r"(?<=[.!?])(?!(?<=\d\.)\*\*\d)(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)(?:[*_)\"”]*\s+[*_]*|[*_)\"”]+)(?=[^\s\[a-z])|\n+(?=\s*\S)"
+    r"(?<=[.!?])(?!(?<=\d\.)\*\*\d)(?P<cited>(?:\s?\[\d[^\[\]\n]{0,60}\])*)(?:[*_)\"”]*\s+[*_]*|[*_)\"”]+)(?=[^\s\[a-z]|\[[A-ZÄÖÜ])|\n+(?=\s*\S)"
 )
 _WRAPPED = re.compile(
     r"[^\n#|>][^\n|]{39,}(?<![.!?:;\s])[ \t]*\n[ \t]*(?:[a-zäöüß(]|\[\d|\d+(?![\d.)]))"

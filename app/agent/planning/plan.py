@@ -80,6 +80,17 @@ class Step:
         """Return the numbers, from 1, of the steps whose outputs this one takes."""
         return tuple(sorted({one.step for one in self.sources() if isinstance(one, Output)}))
 
+    def behind(self, number: int) -> Step:
+        """Return the step for a plan in which so many other steps come before all of its own."""
+
+        def moved(value: Any) -> Any:
+            if isinstance(value, list):
+                return [moved(item) for item in value]
+            return replace(value, step=value.step + number) if isinstance(value, Output) else value
+
+        arguments = {name: moved(value) for name, value in self.arguments.items()}
+        return replace(self, arguments=arguments, target=moved(self.target))
+
     def settable(self) -> dict[str, str | int | float]:
         """Return the arguments that a user may change: texts and numbers, no images or paths."""
         return {

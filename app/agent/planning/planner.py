@@ -107,7 +107,8 @@ class Planner:
         commands = self._commands(question, spoken, scene, first)
         if other is None or (spoken.shared and first and not draws):
             return commands
-        return _joined(commands, other, said=spoken.rest)
+        # What is accepted was seen before: nothing is drawn first that could be taken for it.
+        return _joined(commands, other, said=spoken.rest, commands_first=spoken.decides)
 
     def _commands(
         self, question: str, spoken: Spoken, scene: Scene, first: Sequence[Step]
@@ -116,12 +117,13 @@ class Planner:
 
         What is to be zoomed to is outlined if it is not there and a tool can do that.
         """
-        names = dict.fromkeys(str(call.arguments.get("to") or "") for call in spoken.calls)
+        calls = () if spoken.decides else spoken.calls
+        names = dict.fromkeys(str(call.arguments.get("to") or "") for call in calls)
         steps: list[Step] = []
         for name in filter(scene.is_missing, filter(None, names)):
             outline = self._interpret(OUTLINE.format(name=name), scene).plan
             if isinstance(outline, ToolPlan) and not _does(outline, [*first, *steps]):
-                steps += outline.steps
+                steps += [step.behind(len(steps)) for step in outline.steps]
         steps += [
             Step(call.tool, dict(call.arguments), scene.plans.rule(call.tool).why)
             for call in spoken.calls
@@ -286,14 +288,16 @@ def _does(plan: ToolPlan, steps: Sequence[Step]) -> bool:
     return all(any(covers(step, wanted) for step in steps) for wanted in plan.steps)
 
 
-def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:
-    """Return the intent of commands and what else is asked, which the tools do first."""
+def _joined(commands: Intent, rest: Intent, *, said: str, commands_first: bool) -> Intent:
+    """Return the intent of commands and what else is asked, which the tools usually do first."""
     done = commands.plan
     assert isinstance(done, ToolPlan)
     if isinstance(rest.plan, ToolPlan):
+        steps = (rest.plan.steps, done.steps)
+        first, then = steps[::-1] if commands_first else steps
         plan = replace(
             rest.plan,
-            steps=(*rest.plan.steps, *done.steps),
+            steps=(*first, *(step.behind(len(first)) for step in then)),
             topics=rest.plan.topics | done.topics,
         )
         wanted = tuple(dict.fromkeys((*rest.wanted, *commands.wanted)))

@@ -77,6 +77,8 @@ _REFUSED = (
 )
 """Forms that are no plain decisions though each of their words may be."""
 _NEHME = re.compile(r"\bnehm\w* (?:ich|wir)\b")
+_NIMM = re.compile(r"\b(?:nimm|nehmt)\b(.*) an$")
+"""As in "nimm ihn an", where "an" is no article."""
 _ARTICLE = re.compile(r"\b(?:den|die|das|alle|beide)\b")
 _ANY = re.compile(r"\b(?:an?|my|eine?n?|meine?n?)\b|(?<!this )(?<!that )\bone\b")
 _IS = re.compile(
@@ -308,7 +310,7 @@ def _is_known(clause: str) -> bool:
         return False  # "Rundherd nehme ich an" supposes one
     if not names and "agree" in clause and not re.search(r"\bfindings?\b|\bthis one\b", clause):
         return False
-    if not names and (_ANY.search(clause) or _has_side(clause)):
+    if not names and (_ANY.search(_NIMM.sub(r"\1", clause)) or _has_side(clause)):
         return False  # "delete a mask", "alle linken ablehnen"
     if names and _GROUP.search(clause) and not _groups_names(clause):
         return False  # "alle lehnen den Rundherd ab"

@@ -96,14 +96,13 @@ _AND = re.compile(
 )
 _COMMA = re.compile(r"\s*,(?!\d)\s*")
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
-_ONE = re.compile(r"\b(?:it|them|ihn|es|sie)\b")
 _IT_OR_ON_IT = re.compile(
     r"\b(?:(?P<on>darauf|drauf|da(?:hin)? rein|dorthin)|it|them|ihn|es|sie)\b"
 )
 _ASKED_FOR = re.compile(
     r"\b(?:outlin|segment|contour|delineat|measur|trac(?:e|ing)\b|detect|locali[sz]|locate|find"
-    r"|look for|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b|mess(?:e|en)?\b"
-    r"|such|is there|are there|gibt es|enlarged|vergroessert)"
+    r"|look for (?!\w+sel)|draw|umrand|umreiss|einzeichn|zeichne?\b|kontur|vermess|miss\b"
+    r"|mess(?:e|en)?\b|such|is there|are there|gibt es|enlarged|vergroessert)"
 )
 """Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
 _ASKED_BEFORE = re.compile(r"(?P<question>[^?]+\?)\s+(?P<command>[^?]+)")
@@ -789,7 +788,8 @@ def _read_bare(text: str) -> Spoken | None:
     # What is left of the text is told rather than lost.
     fewer = len(learned.calls) < len(by_patterns.calls) and _names_are_known(by_patterns)
     has_less = fewer or all(one in by_patterns.calls for one in learned.calls)
-    return by_patterns if by_patterns.rest and (has_less or not learned.sure) else learned
+    asks_tools = not learned.sure and _ASKED_FOR.search(by_patterns.rest) is not None
+    return by_patterns if by_patterns.rest and (has_less or asks_tools) else learned
 
 
 def _excepted(text: str) -> Spoken | None:
@@ -1256,12 +1256,14 @@ def _of_last_named(
         ),
         None,
     )
-    if last is None or not _ONE.search(clause):
+    if last is None or not _IT_OR_ON_IT.search(clause):
         return calls
     meant = " and ".join(last.names) or "all"
     return tuple(
         replace(one, arguments={**one.arguments, "which": meant}, names=last.names)
         if one.arguments.get("which") == "selected"
+        else replace(one, arguments={**one.arguments, "to": meant}, names=last.names)
+        if one.arguments.get("to") == "this" and last.names
         else one
         for one in calls
     )

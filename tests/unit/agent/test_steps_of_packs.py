@@ -1,0 +1,156 @@
+"""Commands to the viewer and what other packs do, in one question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from app.agent.planning import Planner, Scene, ToolPlan, schema_of
+from app.agent.planning.plan import OpenImage, Output, Step
+from app.tools import chest, general, viewer
+from app.tools.registry import Registry
+
+OUTLINE, RATIO, COMPARE = "chest_xray_segmentation", "cardiothoracic_ratio", "chest_xray_compare"
+LUNGS = ["Left Lung", "Right Lung"]
+
+
+@cache
+def registry() -> Registry:
+    """The packs that a radiograph is asked about."""
+    made = Registry()
+    for pack in (general, viewer, chest):
+        pack.register(made)
+    return made
+
+
+def film(number: int, date: str) -> Mapping[str, Any]:
+    """The note on an open radiograph."""
+    return {
+        "id": f"image-{number}",
+        "path": f"/open/{number}.dcm",
+        "kind": "dicom",
+        "content": "image",
+        "modality": "DX",
+        "view": "PA",
+        "rows": 1024,
+        "columns": 1024,
+        "frames": 1,
+        "date": date,
+    }
+
+
+def planned(text: str, *findings: str) -> list[tuple[str, dict[str, Any]]]:
+    """The tools that run for a question, and their arguments but the images."""
+    scene = Scene(
+        (film(1, "20240301"), film(2, "20220301")),
+        {tool.spec.name: schema_of(tool) for tool in registry().all()},
+        shown={"viewports": [{"number": 1}], "findings": [{"label": one} for one in findings]},
+    )
+    plan = Planner(registry().plans).interpret(text, scene).plan
+    assert isinstance(plan, ToolPlan), plan
+    assert not plan.notes
+    return [
+        (
+            step.tool,
+            {
+                name: value
+                for name, value in step.arguments.items()
+                if not isinstance(value, OpenImage)
+            },
+        )
+        for step in plan.steps
+    ]
+
+
+def heart_zoom() -> list[tuple[str, dict[str, Any]]]:
+    """The steps that outline the heart and zoom to it."""
+    return [(OUTLINE, {"organs": ["Heart"]}), ("viewer_zoom", {"to": "heart"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "measure the heart, then zoom to it",
+        "is the heart enlarged? zoom to it",
+        "measure the cardiothoracic ratio, then zoom to the heart",
+    ],
+)
+def test_what_is_measured_is_outlined_to_zoom_to_it(text: str) -> None:
+    assert planned(text) == [(RATIO, {}), *heart_zoom()]
+
+
+def test_a_finding_that_is_there_is_not_outlined_again() -> None:
+    assert planned("measure the heart, then zoom to it", "Heart") == [(RATIO, {}), heart_zoom()[1]]
+
+
+def test_german_verbs_before_dann_are_read() -> None:
+    steps = planned("miss das Herz und zoome dann darauf")
+    assert steps == [(RATIO, {}), heart_zoom()[0], ("viewer_zoom", {"to": "herz"})]
+
+
+def test_all_steps_of_a_long_plan_are_kept() -> None:
+    assert planned("outline the lungs, then go to 2x2, then invert and hide the lungs") == [
+        (OUTLINE, {"organs": LUNGS}),
+        ("viewer_layout", {"layout": "2x2"}),
+        ("viewer_command", {"command": "invert"}),
+        ("viewer_findings", {"action": "hide", "which": "lungs"}),
+    ]
+
+
+def test_it_is_what_was_outlined() -> None:
+    assert planned("outline the heart, then hide it") == [
+        (OUTLINE, {"organs": ["Heart"]}),
+        ("viewer_findings", {"action": "hide", "which": "heart"}),
+    ]
+
+
+def test_what_is_outlined_already_is_not_outlined_twice() -> None:
+    assert planned("outline the lungs, zoom to the left lung and invert") == [
+        (OUTLINE, {"organs": LUNGS}),
+        ("viewer_zoom", {"to": "left lung"}),
+        ("viewer_command", {"command": "invert"}),
+    ]
+
+
+def test_a_comparison_goes_with_other_steps() -> None:
+    assert planned(
+        "compare with the prior, invert the right one, zoom to the heart in the left one and "
+        "measure the cardiothoracic ratio"
+    ) == [
+        (COMPARE, {}),
+        (RATIO, {}),
+        (OUTLINE, {"organs": ["Heart"]}),
+        ("viewer_layout", {"layout": "prior"}),
+        ("viewer_command", {"command": "invert", "viewport": "right"}),
+        ("viewer_zoom", {"to": "heart", "viewport": "left"}),
+    ]
+
+
+def test_on_both_means_both_images() -> None:
+    assert planned("show the prior beside and outline the heart on both") == [
+        ("for_each_image", {"tool": OUTLINE, "arguments": {"organs": ["Heart"]}}),
+        ("viewer_layout", {"layout": "prior"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["accept the heart and measure the cardiothoracic ratio", "accept the heart, zoom to it"],
+)
+def test_nothing_is_drawn_before_it_is_accepted(text: str) -> None:
+    """What is accepted was seen before; where it isn't there, the viewer says so."""
+    first, *_ = planned(text)
+    assert first == ("viewer_findings", {"action": "accept", "which": "heart"})
+    assert OUTLINE not in [tool for tool, _ in planned(text)]
+
+
+def test_a_step_takes_the_output_of_the_same_step_when_others_come_before() -> None:
+    step = Step(
+        "b", {"path": Output(1, "made"), "more": [Output(2, "made"), 3]}, target=Output(1, "x")
+    )
+    assert step.behind(2).after() == (3, 4)
+    assert step.behind(2).target == Output(3, "x")
+    assert step.behind(0) == step
