@@ -50,7 +50,7 @@ EARLIER = re.compile(
     r"formerly|(?<!for )comparison|vor(?:aufnahme|bild|befund|bericht)\w*|damalig\w*|used to|"
     r"old(?:er)? (?:film|image|study|radiograph|x-?ray|examination|report|reading)|"
     r"(?:alte[nrms]?|ältere\w*) (?:aufnahme|bild|untersuchung|befund|bericht)|"
-    r"vorherig\w*|früher\w*|voruntersuchung\w*|damals)\b",
+    r"vorherig\w*|früher\w*|voruntersuchung\w*|vorbekannt\w*|damals)\b",
     re.IGNORECASE,
 )
 """Words of sentences that speak of an earlier image."""

@@ -339,6 +339,16 @@ _THE_REST = re.compile(
     r"(?:all )?(?:the rest|the others?|others|everything else|all else|the other ones"
     r"|den rest|alles andere|alles uebrige|die anderen|alle anderen)(?: (?:off|aus|ausblenden))?"
 )
+_REST_DECIDED = re.compile(
+    r"(?:(?P<head>.+?)(?:[,;.]| and| und| then| dann)+ )??(?:(?:please|bitte) )?"
+    r"(?:(?:(?P<accept>accept|confirm)|(?P<reject>reject|dismiss)) (?:all )?(?:the )?"
+    r"(?:rest|others|other (?:ones|findings)|remaining (?:ones|findings))"
+    r"|(?P<rest>(?:den|der) rest|(?:die|alle) (?:anderen|uebrigen)|alles andere) "
+    r"(?:(?P<annehmen>annehmen|akzeptieren|uebernehmen)|(?P<ablehnen>ablehnen|verwerfen))"
+    r"|(?:(?P<nimm>nimm|akzeptiere?)|(?P<lehne>lehne?|verwirf)) (?:den rest|(?:die|alle) "
+    r"(?:anderen|uebrigen)|alles andere)(?: (?P<particle>an|ab))?)(?: please| bitte)?[ .!]*"
+)
+"""As in "accept the nodule and reject the rest"."""
 _TIMES = {"twice": 2.0, "double": 2.0, "doppel": 2.0, "triple": 3.0, "half": 0.5, "halb": 0.5}
 _WAYS = {
     "head": r"\b(?:[ck]ranial\w*|superior\w*|(?:the|zum) (?:head|kopf)|headwards?|kopfw(?:ae|ä)rts"
@@ -511,6 +521,8 @@ def read(text: str) -> Spoken | None:
         text = text[topic.end() :]
     if _is_a_choice(folded(text)):
         return Spoken((), told=_WHICH)
+    if (decided := _rest_decided(text)) is not None:
+        return decided
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
@@ -708,6 +720,31 @@ def _without_the_rest(text: str) -> Spoken | None:
     if only in head.calls:
         return head
     return replace(head, calls=(*head.calls, only))
+
+
+def _rest_decided(text: str) -> Spoken | None:
+    """Return the decisions of "accept the nodule and reject the rest"; None for any other text.
+
+    The rest is what the decisions before it don't name; without any, all that is undecided.
+    """
+    said = _REST_DECIDED.fullmatch(folded(text).strip())
+    if said is None or said["particle"] not in {"nimm": ("an",), "lehne": ("ab", None)}.get(
+        said.lastgroup or "", (None, "an", "ab")
+    ):
+        return None
+    action = "accept" if said["accept"] or said["annehmen"] or said["nimm"] else "reject"
+    if not said["head"]:
+        return Spoken((SpokenCall(named.FINDINGS, {"action": action, "which": "undecided"}),))
+    head = read(said["head"])
+    decisions = [call for call in head.calls if _decides(call)] if head is not None else []
+    if head is None or head.rest or not decisions or not all(one.names for one in decisions):
+        return None
+    names = tuple(name for one in decisions for name in one.names)
+    if any(str(one.arguments["which"]).startswith("all") for one in decisions):
+        return None
+    which = f"undecided except {' and '.join(names)}"
+    rest = SpokenCall(named.FINDINGS, {"action": action, "which": which}, names)
+    return replace(head, calls=(*head.calls, rest))
 
 
 def _decides(call: SpokenCall) -> bool:
@@ -1256,7 +1293,8 @@ def _of_last_named(
         ),
         None,
     )
-    if last is None or not _IT_OR_ON_IT.search(clause):
+    about_it = _IT_OR_ON_IT.search(clause) or _stripped(clause) == "ausblenden"
+    if last is None or not about_it:
         return calls
     meant = " and ".join(last.names) or "all"
     return tuple(

@@ -190,7 +190,7 @@ class FindingsInput(ToolInput):
     which: str = Field(
         max_length=120,
         description=f'"all", "masks", "measurements", "heatmaps". {_NAME} Several: "A and B", '
-        '"all except A".',
+        '"all except A", "undecided except A".',
     )
 
 

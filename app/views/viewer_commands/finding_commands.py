@@ -50,7 +50,7 @@ UNDECIDED = "undecided"
 _ACROSS = 0.7  # cosine between an image's rows and the patient's left-right axis, at least
 _OFF_MIDDLE = 0.1  # of the width: farther from the middle column a finding lies on a side
 _MOST_DESCRIBED = 6
-_ALL_BUT = "all except "
+_ALL_BUT = re.compile(r"(all|undecided) except (.+)")
 _EVERY = re.compile(rf"(?:{'|'.join(_GROUPS)}|all \d+)", re.IGNORECASE)
 
 _AND = re.compile(r"\s*(?:,|&|\b(?:and|und)\b)+\s*")
@@ -132,10 +132,13 @@ class NamedFindings:
             found = [item.finding for item in every if group(item.finding)]
             if not found and wanted in named.BY_STATE:
                 raise ToolRetry(f"no finding on the shown images is {wanted}")
-        elif wanted.startswith(_ALL_BUT):
-            excepted = self.named(wanted.removeprefix(_ALL_BUT), several=True, exact=exact)
-            ids = {one.id for one in excepted}
-            return [item.finding for item in every if item.finding.id not in ids]
+        elif (but := _ALL_BUT.fullmatch(wanted)) is not None:
+            ids = {one.id for one in self.named(but[2], several=True, exact=exact)}
+            group = _GROUPS[but[1]]
+            left = [i.finding for i in every if i.finding.id not in ids and group(i.finding)]
+            if not left:
+                raise ToolRetry(f"there is nothing else on the shown images than “{but[2]}”")
+            return left
         elif counted := re.fullmatch(r"all (\d+)", wanted):
             if len(every) != int(counted[1]):
                 raise ToolRetry(f"there are {len(every)} findings on the shown images")
@@ -284,8 +287,8 @@ class FindingCommands:
         decides = arguments["action"] in DECIDING
         found = self._findings.named(which, several=True, exact=decides)
         if arguments["action"] not in ("show", "only", "hide"):
-            excepted = which.startswith(_ALL_BUT)
-            for name in _AND.split(which.removeprefix(_ALL_BUT)):
+            excepted = _ALL_BUT.fullmatch(which)
+            for name in _AND.split(excepted[2] if excepted else which):
                 each = self._findings.named(name, several=True) if name != which else found
                 one_is_meant = not (excepted or _EVERY.fullmatch(name) or _BOTH.search(name))
                 if len(each) > 1 and one_is_meant:

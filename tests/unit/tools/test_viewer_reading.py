@@ -36,6 +36,35 @@ def test_it_is_the_finding_that_was_named_before(text: str, which: str):
     assert call.arguments["which"] == which
 
 
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        ("reject the rest", [("reject", "undecided")]),
+        ("lehne den Rest ab", [("reject", "undecided")]),
+        (
+            "accept the nodule and reject the others",
+            [("accept", "nodule"), ("reject", "undecided except nodule")],
+        ),
+        (
+            "nimm den Rundherd an, den Rest ablehnen",
+            [("accept", "rundherd"), ("reject", "undecided except rundherd")],
+        ),
+        (
+            "accept the heart and both lungs and reject the rest",
+            [
+                ("accept", "heart and both lungs"),
+                ("reject", "undecided except heart and both lungs"),
+            ],
+        ),
+    ],
+)
+def test_the_rest_is_what_is_undecided_and_was_not_named(text: str, decided: list[tuple[str, str]]):
+    spoken = read(text)
+    assert spoken is not None
+    said = [(call.arguments["action"], call.arguments["which"]) for call in spoken.calls]
+    assert said == decided
+
+
 def test_the_same_said_twice_is_done_once():
     spoken = read("this is too dark, brighten it up a bit")
     assert spoken is not None
