@@ -105,12 +105,12 @@ _WRONG = frozenset(
         "lösch alles raus, was die Software eingezeichnet hat",  # refused as unclear
         "alle Befunde hier löschen",  # refused as unclear: of the slice or of the study
         "exportier mir das linke Bild für die Vorlesung",  # asks for the file's attributes
-        "go to the nodule, make it a key image and print it",  # it went to the nodule before it asks
-        "Lungenfenster, zum Rundherd und dann drucken",  # it went to the nodule before it asks
+        "go to the nodule, make it a key image and print it",  # goes there before it asks
+        "Lungenfenster, zum Rundherd und dann drucken",  # goes there before it asks
         "Seitenleisten weg und die Texte auch",  # the panels only
         "geh auf Bild 40 und stell auf 10 Bilder pro Sekunde",  # plays it from there
         "undo the last two steps and zoom in",  # right, but the zoom is a step again
-        "die letzten zwei Schritte rückgängig und dann Knochenfenster",  # right, but counted as above
+        "die letzten zwei Schritte rückgängig und dann Knochenfenster",  # right, as above
         "blende den Lungenflügel aus",  # hides both
     ]
 )

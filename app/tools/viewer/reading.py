@@ -728,9 +728,11 @@ def _rest_decided(text: str) -> Spoken | None:
     The rest is what the decisions before it don't name; without any, all that is undecided.
     """
     said = _REST_DECIDED.fullmatch(folded(text).strip())
-    if said is None or said["particle"] not in {"nimm": ("an",), "lehne": ("ab", None)}.get(
-        said.lastgroup or "", (None, "an", "ab")
-    ):
+    if said is None:
+        return None
+    particles = {"nimm": ("an",), "lehne": ("ab", "bitte ab")}
+    verb = "nimm" if (said["nimm"] or "").startswith("nimm") else (said["lehne"] or "")[:5]
+    if said["particle"] not in particles.get(verb, (None,)):
         return None
     action = "accept" if said["accept"] or said["annehmen"] or said["nimm"] else "reject"
     if not said["head"]:
