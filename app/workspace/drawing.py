@@ -55,7 +55,7 @@ TEXT = "text"
 CTR = "cardiothoracic"
 """Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
-SET_BY_COMMAND = frozenset(("viewer_mark", "viewer_measure"))
+SET_BY_COMMAND = frozenset(("viewer_mark", "viewer_measure", "viewer_place"))
 """The assistant's tools that draw where the user says: each mark is a thing of its own."""
 
 POINTS = {
