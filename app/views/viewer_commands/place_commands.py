@@ -150,7 +150,7 @@ class PlaceCommands:
             for item in self._workspace.annotations.all()
             if frame.shows(item.finding.image)
             and item.finding.state is not State.REJECTED
-            and not (drawing.is_mark(item.finding) and item.finding.geometry == box)
+            and not drawing.is_mark(item.finding)
             and _touches(item.finding, box)
         ]
         found = f"Drawn in the region: {names_of(there)}." if there else _NOTHING_DRAWN
