@@ -161,6 +161,13 @@ def is_measurement(finding: Finding) -> bool:
     return by_hand(finding) and not is_mark(finding) and finding.provenance.tool not in TEXTS
 
 
+def is_arrow(finding: Finding) -> bool:
+    """Return whether a finding is an arrow, drawn by the user or by the assistant's commands."""
+    by_command = finding.provenance.tool in ("viewer_mark", "viewer_place")
+    by_user = by_hand(finding) and finding.provenance.tool == ARROW
+    return isinstance(finding.geometry, Polyline) and (by_user or by_command)
+
+
 def is_region(finding: Finding) -> bool:
     """Return whether the user drew a finding as a region."""
     return by_hand(finding) and finding.provenance.tool in REGIONS

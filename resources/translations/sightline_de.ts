@@ -15934,8 +15934,8 @@
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />
-            <source>Work on a region</source>
-            <translation>Bereich bearbeiten</translation>
+            <source>Work at a place</source>
+            <translation>An einer Stelle arbeiten</translation>
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />

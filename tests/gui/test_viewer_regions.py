@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication
 from app.agent.events import ToolStarted
 from app.imaging.findings import Box, Ellipse, Finding, Point, Polyline
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.finding_items import ArrowItem
 from app.views.chat.dock import ChatDock
 from app.workspace import drawing
 from tests.gui.canvas_scene import move
@@ -359,6 +360,7 @@ def test_an_arrow_points_at_the_place_that_was_clicked(room: Room, text: str):
     room.ask(text)
     (made,) = made_by_assistant(room)
     assert drawing.points_of(made)[0] == pytest.approx((260, 240), abs=1.5)
+    assert any(isinstance(item, ArrowItem) for item in room.window.canvas.annotation_items())
     assert look(room).steps == 1
     assert room.window.canvas.drawing_tool.tool == ""
     room.workspace.commands.undo()

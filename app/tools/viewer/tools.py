@@ -358,7 +358,7 @@ TOOLS = (
     ),
     viewer_tool(
         PLACE,
-        "Work on a region",
+        "Work at a place",
         "square-dashed",
         "Tells values, size or findings of the region that the user attached to the question, or "
         "of the place clicked last; zooms there, or draws there.",
