@@ -16,6 +16,7 @@ from app.tools.finding_names import HERE, SELECTED
 from app.tools.pack_plan import Spoken, SpokenCall
 from app.tools.text_classifier import folded
 from app.tools.viewer import tools as named
+from app.tools.viewer.commands import ASKED
 
 _LINE = re.compile(
     r"[^\W\d_]+: x (?P<x0>\d{1,6}) [^\W\d_]+ (?P<x1>\d{1,6}), y (?P<y0>\d{1,6}) [^\W\d_]+ "
@@ -159,7 +160,7 @@ def at_regions(found: Spoken | None, words: str, regions: Sequence[str]) -> Spok
         label = {k: v for k, v in call.arguments.items() if k == "label"}
         if action:
             calls += [_at_place(action, one, **label) for one in regions]
-        elif call.tool in _IN_VIEW and _POINTS.search(text) and len(regions) == 1:
+        elif _is_of_a_view(call) and _POINTS.search(text) and len(regions) == 1:
             calls.append(replace(call, arguments={"viewport": regions[0], **call.arguments}))
         else:
             calls.append(call)
@@ -196,6 +197,11 @@ def _action(call: SpokenCall, text: str) -> str | None:
     if said["action"] != "describe":
         return None
     return "measure" if _SIZE.search(text) else "findings"
+
+
+def _is_of_a_view(call: SpokenCall) -> bool:
+    """Return whether a call changes one viewport, and neither closes nor writes anything."""
+    return call.tool in _IN_VIEW and call.arguments.get("command") not in ASKED
 
 
 def _decides(call: SpokenCall) -> bool:

@@ -112,6 +112,12 @@ def test_what_is_named_is_not_the_region(text: str, arguments: dict[str, Any]):
     assert call.arguments == arguments
 
 
+def test_a_command_on_this_image_is_for_the_viewport_of_the_region_but_not_to_close_it():
+    (call,) = calls("invert this")
+    assert call.arguments == {"command": "invert", "viewport": ENGLISH}
+    assert all("viewport" not in one.arguments for one in calls("close this study"))
+
+
 def test_what_else_is_asked_is_asked_of_the_image_of_the_region():
     found = read(f"zoom here. Is there a nodule here?\n\n{ENGLISH}")
     assert found is not None
