@@ -480,6 +480,8 @@ class Spoken:
         perhaps: A command in plain words that may be meant, where there are no calls; the user is
             asked.
         told: Where there are no calls: why nothing is done.
+        beside: Whether the calls only tell something beside what other packs answer to `rest`.
+            Where none answers it they are made if `sure`, and alone.
     """
 
     calls: tuple[SpokenCall, ...]
@@ -488,6 +490,7 @@ class Spoken:
     sure: bool = True
     perhaps: str = ""
     told: str = ""
+    beside: bool = False
 
     @property
     def names(self) -> list[str]:

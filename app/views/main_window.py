@@ -406,7 +406,8 @@ class MainWindow(QMainWindow):
         chat.attachments.is_open = self._is_open
         chat.file_wanted.connect(self._attach_files)
         chat.image_closed.connect(self._tell_closed_image)
-        chat.region_wanted.connect(lambda: self.actions_.mark_box.trigger())
+        box = self.actions_.mark_box  # triggered once more it would be put away
+        chat.region_wanted.connect(lambda: None if box.isChecked() else box.trigger())
 
     def _attach_files(self) -> None:
         """Ask for files, open them as always, and name them in the next question."""

@@ -55,7 +55,7 @@ TEXT = "text"
 CTR = "cardiothoracic"
 """Cardiothoracic ratio by hand: the heart's width, then the thorax's."""
 
-SET_BY_COMMAND = frozenset(("viewer_mark", "viewer_measure"))
+SET_BY_COMMAND = frozenset(("viewer_mark", "viewer_measure", "viewer_place"))
 """The assistant's tools that draw where the user says: each mark is a thing of its own."""
 
 POINTS = {
@@ -159,6 +159,13 @@ def is_mark(finding: Finding) -> bool:
 def is_measurement(finding: Finding) -> bool:
     """Return whether the user drew a finding to measure something; boxes count as marks."""
     return by_hand(finding) and not is_mark(finding) and finding.provenance.tool not in TEXTS
+
+
+def is_arrow(finding: Finding) -> bool:
+    """Return whether a finding is an arrow, drawn by the user or by the assistant's commands."""
+    by_command = finding.provenance.tool in ("viewer_mark", "viewer_place")
+    by_user = by_hand(finding) and finding.provenance.tool == ARROW
+    return isinstance(finding.geometry, Polyline) and (by_user or by_command)
 
 
 def is_region(finding: Finding) -> bool:

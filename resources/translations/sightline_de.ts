@@ -589,6 +589,11 @@
             <translation>[ und ], Umschalt + Rad</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/place_commands.py" />
+            <source>a colour image has no values to average</source>
+            <translation>ein Farbbild hat keine Werte, die sich mitteln lassen</translation>
+        </message>
+        <message>
             <location filename="../../app/imaging/formats/picture_file.py" />
             <source>a compressed (gzip) file</source>
             <translation>eine komprimierte Datei (gzip)</translation>
@@ -8641,6 +8646,11 @@
             <translation>Kein Pixel des Bereichs hat einen Wert</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/place_commands.py" />
+            <source>no pixel of the region has a value</source>
+            <translation>kein Pixel des Bereichs hat einen Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/settings/model_page.py" />
             <source>No pixels are sent.</source>
             <translation>Es werden keine Pixel gesendet.</translation>
@@ -13717,6 +13727,11 @@
             <translation>Die Bilder werden gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewer_commands/place_commands.py" />
+            <source>the pixel that you clicked has no value</source>
+            <translation>das angeklickte Pixel hat keinen Wert</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>the place of this image in the patient is not known</source>
             <translation>die Lage dieses Bildes im Patienten ist nicht bekannt</translation>
@@ -15916,6 +15931,11 @@
             <location filename="../../app/views/pictures/export_dialog.py" />
             <source>Without names, texts and overlays that files draw on the image are left out too, and labels with the patient's name or ID.</source>
             <translation>Ohne Namen werden auch Texte und Overlays weggelassen, die Dateien auf das Bild zeichnen, sowie Beschriftungen mit Name oder ID des Patienten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/viewer/tools.py" />
+            <source>Work at a place</source>
+            <translation>An einer Stelle arbeiten</translation>
         </message>
         <message>
             <location filename="../../app/tools/viewer/tools.py" />

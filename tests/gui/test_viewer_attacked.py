@@ -26,6 +26,8 @@ from tests.gui.viewer_support import WaitUntil
 
 pytestmark = pytest.mark.gui
 
+THEIRS = "Region: x 5 to 90, y 5 to 90 px of other.dcm"
+"""A region that a model makes up, of a file that it was told of."""
 BY_NAME = {tool.spec.name: tool for tool in TOOLS}
 
 
@@ -226,6 +228,12 @@ def test_another_patients_study_is_neither_changed_nor_told_of(room: Room, tmp_p
         ("viewer_zoom", {"factor": 3, "viewport": "right"}),
         ("viewer_findings", {"action": "delete", "which": "all"}),
         ("viewer_mark", {"points": [(5, 5)]}),
+        ("viewer_place", {"action": "value"}),
+        *(
+            ("viewer_place", {"action": action, "region": THEIRS})
+            for action in ("statistics", "findings", "zoom", "box")
+        ),
+        ("viewer_window", {"center": 100, "width": 100, "viewport": THEIRS}),
     ):
         answer = model.call(tool, **given)
         assert isinstance(answer, ToolFailed), tool

@@ -77,7 +77,7 @@ class Planner:
         if spoken is None:
             return self._interpret(question, scene)
         there = bool(spoken.names) and all(map(scene.has, spoken.names))
-        if spoken.perhaps or not (spoken.sure or there):
+        if spoken.perhaps or not (spoken.sure or there or spoken.beside):
             read = self._interpret(question, scene)
             # An answer of others counts, unless it only says that the viewer was not understood,
             # or that none of its tools suits the image.
@@ -105,6 +105,9 @@ class Planner:
             if isinstance(whole.plan, ToolPlan):
                 return whole  # "remove the uneven background" is about no finding
         commands = self._commands(question, spoken, scene, first)
+        if spoken.beside:
+            asked = other or self._interpret(spoken.rest, scene)
+            return _beside(commands, asked, sure=spoken.sure)
         if other is None or (spoken.shared and first and not draws):
             return commands
         # What is accepted was seen before: nothing is drawn first that could be taken for it.
@@ -306,9 +309,31 @@ def _joined(commands: Intent, rest: Intent, *, said: str, commands_first: bool) 
         return replace(whole, viewer="")
     told = ""
     if said:
-        told = rest.plan.text if isinstance(rest.plan, Reply) else _NOT_READ.format(text=said)
+        words = said.partition("\n\n")[0]  # without what the window adds below a question
+        told = rest.plan.text if isinstance(rest.plan, Reply) else _NOT_READ.format(text=words)
     notes = (*done.notes, told) if told else done.notes
     return replace(commands, certain=not said, plan=replace(done, notes=notes))
+
+
+def _beside(commands: Intent, others: Intent, *, sure: bool) -> Intent:
+    """Return the intent of what others answer, with commands that only tell something beside it.
+
+    The commands take no part in whether the question is answered.
+    """
+    done = commands.plan
+    assert isinstance(done, ToolPlan)
+    question = commands.question
+    if not isinstance(others.plan, ToolPlan):
+        alone = replace(commands, wanted=(), certain=False)
+        return alone if sure and commands.scene.shown else replace(others, question=question)
+    if not commands.scene.shown:
+        return replace(others, question=question)
+    plan = replace(
+        others.plan,
+        steps=(*others.plan.steps, *(step.behind(len(others.plan.steps)) for step in done.steps)),
+        topics=others.plan.topics | done.topics,
+    )
+    return replace(others, question=question, viewer="", plan=plan)
 
 
 def schema_of(tool: Tool) -> ToolSchema:

@@ -21,6 +21,7 @@ _WHY = {
     named.CINE: "plays or stops the cine",
     named.MEASURE: "measures the length",
     named.MARK: "marks the place",
+    named.PLACE: "looks at the place",
     named.FINDINGS: "works on the findings",
     named.COMMAND: "does what the menu does",
 }

@@ -27,6 +27,7 @@ from app.tools.viewer import intents
 from app.tools.viewer import tools as named
 from app.tools.viewer.decisions import VERB, is_plain, is_remark
 from app.tools.viewer.intents import NONE, Guess
+from app.tools.viewer.places import at_click, at_regions, without_regions
 from app.tools.viewer.spoken import NUMBERS, corrected, in_digits, number_of, plain
 
 _LONGEST = 240
@@ -94,6 +95,7 @@ _AND = re.compile(
     r"\s*(?:,(?!\d)\s*(?:and|und|but|aber)?\b|(?<!\d),|\b(?:and|und|but|aber)\b|&|\+(?!\d))"
     r"(?: zwar\b)?\s*"
 )
+_QUESTIONS = re.compile(r"\s*(?:[?!;.](?!\d)|,(?!\d)|\b(?:and|und)\b)+\s*")
 _COMMA = re.compile(r"\s*,(?!\d)\s*")
 _IT = re.compile(r"\b(?:it|them|this one|that one|ihn|es|sie)\b", re.IGNORECASE)
 _IT_OR_ON_IT = re.compile(
@@ -504,8 +506,39 @@ def is_of_view(text: str) -> bool:
 def read(text: str) -> Spoken | None:
     """Return the commands in a text, and what else it says; None if it has no command.
 
-    There are no calls if all that it says is not to give one: "don't invert it".
+    There are no calls if all that it says is not to give one: "don't invert it". A region that is
+    attached to the question is what "here" and "this" mean in it.
     """
+    words, regions = without_regions(text)
+    found = _read_words(words)
+    if not regions:
+        return at_click(found, words)
+    return at_regions(_read_of_region(found, words), words, regions)
+
+
+def _read_of_region(found: Spoken | None, words: str) -> Spoken | None:
+    """Return what was read, with what is only said of a place: "what is the mean HU?"."""
+    left = folded(words if found is None or found.perhaps else found.rest)
+    for parts in ([left], [part for part in _QUESTIONS.split(left) if part.strip()]):
+        places = [_of_place(part) for part in parts]
+        if left and any(places):
+            each = [one or _clause(part) for one, part in zip(places, parts, strict=True)]
+            calls = tuple(call for one in each for call in one or ())
+            rest = " and ".join(part for part, one in zip(parts, each, strict=True) if not one)
+            return Spoken(((found.calls if found else ()) + calls), rest)
+    return found
+
+
+def _of_place(clause: str) -> tuple[SpokenCall, ...] | None:
+    """Return the commands of a clause if it says what to do or tell at a place, without saying it.
+
+    "What is the mean HU?"
+    """
+    found = _clause(f"{_stripped(clause)} here")
+    return found if found and all(one.tool == named.PLACE for one in found) else None
+
+
+def _read_words(text: str) -> Spoken | None:
     if len(text) > _LONGEST:
         return None
     text = _LINES.sub("; ", _BULLET.sub("", text.strip()))
@@ -696,7 +729,7 @@ def _corrected_by_user(text: str) -> str:
     numbers = [*re.finditer(r"\d+", head)]
     if numbers and re.fullmatch(r"\d+", tail.strip(" .!")):
         return head[: numbers[-1].start()] + tail + head[numbers[-1].end() :]
-    instead = read(tail)
+    instead = _read_words(tail)
     return tail if instead is not None and instead.calls and not instead.rest else text
 
 
@@ -709,7 +742,7 @@ def _without_the_rest(text: str) -> Spoken | None:
     before = clauses[: clauses.index(rest[0])]
     if len(before) + 1 != len(clauses):
         return None
-    head = read(", ".join(before)) if before else Spoken(())
+    head = _read_words(", ".join(before)) if before else Spoken(())
     if head is None or head.rest or (before and not head.calls):
         return None
     names = tuple(name for call in head.calls for name in call.names)

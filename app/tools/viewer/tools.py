@@ -34,6 +34,7 @@ ZOOM = "viewer_zoom"
 CINE = "viewer_cine"
 MEASURE = "viewer_measure"
 MARK = "viewer_mark"
+PLACE = "viewer_place"
 FINDINGS = "viewer_findings"
 COMMAND = "viewer_command"
 
@@ -42,9 +43,11 @@ _Mm = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 XY = tuple[_Mm, _Mm]
 _Name = Annotated[str, Field(max_length=120)]
 
+_LINE = 400
+"""Characters of the longest line that names a region."""
 _VIEWPORT = Field(
     default="",
-    max_length=40,
+    max_length=_LINE,
     description='The viewport: its number from 1, "left", "top right" and so on, "prior", '
     '"current" or "all"; empty for the active one.',
 )
@@ -176,6 +179,33 @@ class MarkInput(ToolInput):
         "", description="Without points: the first place that the user pointed at, not the last."
     )
     label: str = Field("", max_length=80, description="Its name.")
+
+
+class PlaceInput(ToolInput):
+    """What to do with the region that is attached to the question, or the place clicked last."""
+
+    action: Literal[
+        "value",
+        "statistics",
+        "measure",
+        "findings",
+        "zoom",
+        "center",
+        "point",
+        "box",
+        "ellipse",
+        "arrow",
+    ] = Field(
+        description='"value" of the pixel; "statistics" of the values in the region; "measure" its '
+        'width and height; "findings" that lie in it; the last four draw that there.'
+    )
+    region: str = Field(
+        "",
+        max_length=_LINE,
+        description="The line below the question that names the region, word for word; empty for "
+        "the place that the user clicked last.",
+    )
+    label: str = Field("", max_length=80, description="The name of what is drawn.")
 
 
 class FindingsInput(ToolInput):
@@ -325,6 +355,14 @@ TOOLS = (
         "crosshair",
         "Draws a point, box or arrow on the shown image.",
         MarkInput,
+    ),
+    viewer_tool(
+        PLACE,
+        "Work at a place",
+        "square-dashed",
+        "Tells values, size or findings of the region that the user attached to the question, or "
+        "of the place clicked last; zooms there, or draws there.",
+        PlaceInput,
     ),
     viewer_tool(
         FINDINGS,

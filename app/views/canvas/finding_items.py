@@ -445,7 +445,7 @@ ITEMS: dict[type[Geometry], type[AnnotationItem]] = {
 
 def item_kind(finding: Finding) -> type[AnnotationItem]:
     """Return the kind of item that draws a finding."""
-    if drawing.by_hand(finding) and finding.provenance.tool == drawing.ARROW:
+    if drawing.is_arrow(finding):
         return ArrowItem
     if drawing.by_hand(finding) and finding.provenance.tool == drawing.TEXT:
         return TextItem

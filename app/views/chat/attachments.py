@@ -111,8 +111,14 @@ class Attachments(QWidget):
         instance = self._workspace.instance_of(finding.image.sop_instance_uid)
         if not isinstance(shape, Box) or instance is None:
             return ""
+        # The first and last pixels: its edges lie between pixels, so that rounding could go either
+        # way. `app.tools.viewer.places` reads the line.
         place = tr("Region: x {x0:.0f} to {x1:.0f}, y {y0:.0f} to {y1:.0f} px of {name}").format(
-            x0=shape.x0, x1=shape.x1, y0=shape.y0, y1=shape.y1, name=instance.path.name
+            x0=shape.x0 + 0.5,
+            x1=shape.x1 - 0.5,
+            y0=shape.y0 + 0.5,
+            y1=shape.y1 - 0.5,
+            name=instance.path.name,
         )
         frame = finding.image.frame
         if instance.frames > 1:

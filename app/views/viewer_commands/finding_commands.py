@@ -29,6 +29,7 @@ from app.views import wording
 from app.views.canvas.canvas import Canvas
 from app.views.translation import tr
 from app.views.viewer_commands.shown import MOST_FINDINGS, ShownState, shown_canvas
+from app.views.viewports.viewport_frame import ViewportFrame
 from app.workspace import drawing, editing
 from app.workspace.annotations import Command
 from app.workspace.viewport import REFORMAT
@@ -194,7 +195,7 @@ class FindingCommands:
         if points[0] == points[1]:
             raise ToolRetry("both ends are the same point")
         drawn = drawing.draw(drawing.RULER, frame, points)
-        finding = _made(drawn, named.MEASURE, context, drawn.label)
+        finding = made_by(drawn, named.MEASURE, context, drawn.label)
         ends = [one for one in given if isinstance(one, str)]
         between = f" ({' to '.join(ends)}, from centre to centre)" if len(ends) == 2 else ""
         said = f"{wording.chip_text(finding)}{between}."
@@ -240,27 +241,16 @@ class FindingCommands:
         if len(points) < needed:
             # A place was not pointed at: the user is to do it, with the tool for it.
             name = {"point": "mark a point", "box": "mark a box", "arrow": "draw an arrow"}[shape]
-            action = self._window.actions_.shortcuts_.actions[COMMANDS[name]]
-            action.trigger()
-            text = action.text().replace("&", "").rstrip("…")
-            return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": name})
+            return in_hand(self._window, name)
         _check_inside(points, frame.columns, frame.rows)
         tool = {"point": drawing.POINT, "box": drawing.BOX, "arrow": drawing.ARROW}[shape]
         drawn = drawing.draw(tool, frame, points[:needed])
-        label = " ".join(str(arguments.get("label", "")).split()) or drawn.label
-        label = label[:1].upper() + label[1:]
-        finding = _made(drawn, named.MARK, context, label)
+        label = label_of(arguments, drawn)
+        finding = made_by(drawn, named.MARK, context, label)
         return ViewerAnswer(f"Marked: {label}.", {"label": label}, (finding,))
 
     def _acquired_canvas(self) -> Canvas:
-        canvas = shown_canvas(self._window.viewports.active)
-        assert canvas.picture is not None
-        if canvas.picture.job.instance.kind == REFORMAT:
-            raise ToolFailed(
-                "this is a section, on which the assistant does not draw",
-                remedy="Show the images as acquired.",
-            )
-        return canvas
+        return acquired_canvas(self._window.viewports.active)
 
     def _last_points(self, canvas: Canvas) -> list[XY]:
         """Return the last two points that the user marked, or else clicked, on the shown frame."""
@@ -341,7 +331,7 @@ class FindingCommands:
             "delete": tr("Delete {names}?"),
             "propose": tr("Set {names} back to proposed?"),
         }[arguments["action"]]
-        names = _names(found)
+        names = names_of(found)
         if len(found) > 1:
             names = tr("{count} findings: {names}").format(count=len(found), names=names)
         return asked.format(names=names), {**arguments, "ids": [one.id for one in found]}
@@ -396,7 +386,7 @@ class FindingCommands:
             annotations.decide([one.id for one in found], state)
         labels = list(dict.fromkeys(wording.label_text(one) for one in found))
         output = {"action": action, "findings": labels[:MOST_FINDINGS]}
-        return ViewerAnswer(f"{_DONE[action]}: {_names(found)}.", output)
+        return ViewerAnswer(f"{_DONE[action]}: {names_of(found)}.", output)
 
     def _described(self, found: Sequence[Finding]) -> str:
         """Return what is known of findings: state, maker and size, a sentence for each."""
@@ -452,7 +442,7 @@ _DONE = {
 _STATES = {"accept": State.ACCEPTED, "reject": State.REJECTED, "propose": State.PROPOSED}
 
 
-def _names(findings: Iterable[Finding]) -> str:
+def names_of(findings: Iterable[Finding]) -> str:
     """Return the labels of findings, at most six of them."""
     labels = list(dict.fromkeys(wording.label_text(one) for one in findings))
     return ", ".join(labels[:6]) + (f" +{len(labels) - 6}" if len(labels) > 6 else "")
@@ -477,7 +467,37 @@ def _check_inside(points: Iterable[tuple[float, float]], columns: int, rows: int
             raise ToolRetry(f"the point ({x:g}, {y:g}) is outside the image")
 
 
-def _made(drawn: Finding, tool: str, context: ToolContext, label: str) -> Finding:
+def acquired_canvas(viewport: ViewportFrame) -> Canvas:
+    """Return a viewport's canvas, which shows an image as it was acquired.
+
+    Raises:
+        ToolFailed: It shows none, or a section of a volume.
+    """
+    canvas = shown_canvas(viewport)
+    assert canvas.picture is not None
+    if canvas.picture.job.instance.kind == REFORMAT:
+        raise ToolFailed(
+            "this is a section, on which the assistant does not draw",
+            remedy="Show the images as acquired.",
+        )
+    return canvas
+
+
+def in_hand(window: MainWindow, command: str) -> ViewerAnswer:
+    """Let the user draw, with the tool of a command of the menus in hand."""
+    action = window.actions_.shortcuts_.actions[COMMANDS[command]]
+    action.trigger()
+    text = action.text().replace("&", "").rstrip("…")
+    return ViewerAnswer(f"“{text}” is in hand: draw on the image.", {"done": command})
+
+
+def label_of(arguments: JsonDict, drawn: Finding) -> str:
+    """Return the label that a command gives to what it draws; by default, the drawing's own."""
+    label = " ".join(str(arguments.get("label", "")).split()) or drawn.label
+    return label[:1].upper() + label[1:]
+
+
+def made_by(drawn: Finding, tool: str, context: ToolContext, label: str) -> Finding:
     """Return a drawing as a tool's finding: proposed, and by whom."""
     made = Provenance(tool, "1.0.0", "", "", context.run_id, context.call_id)
     return replace(drawn, provenance=made, state=State.PROPOSED, label=label)

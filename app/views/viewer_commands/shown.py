@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 
 from app.imaging.findings import Finding
-from app.imaging.types import Plane, Study
+from app.imaging.types import ImageRef, Plane, Study
 from app.tools.api import JsonDict, ToolFailed, ToolRetry, ViewPicture
+from app.tools.viewer.places import Region, region_in
 from app.views import wording
 from app.views.canvas import corner_text
 from app.views.canvas.annotated_render import Look
 from app.views.canvas.canvas import Canvas
 from app.views.pictures.picture_source import PictureSource, source_of
 from app.views.viewports.viewport_frame import ViewportFrame
+from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.viewport import Viewport
 
@@ -49,6 +51,8 @@ class ShownState:
             ToolRetry: There is none.
         """
         area, screen = self._window.viewports, self._workspace.layout.screen
+        if (region := region_in(where)) is not None:
+            return [self.of_region(region)]
         if where in ("", "active"):
             return [area.active]
         if where == "all":
@@ -75,6 +79,44 @@ class ShownState:
             f"there is no viewport “{where}”",
             remedy="There is only one viewport." if count == 1 else f"There are {count}.",
         )
+
+    def of_region(self, region: Region) -> ViewportFrame:
+        """Return the viewport that shows a region's image, the active one before others.
+
+        Raises:
+            ToolRetry: None does, or images of the same name do.
+        """
+        area, layout = self._window.viewports, self._workspace.layout
+        visible = [area.frame_of(one) for one in layout.visible]
+        every = sorted(visible, key=lambda one: one is not area.active)
+        drawn = [
+            item.finding.image
+            for item in self._workspace.annotations.all()
+            if item.finding.geometry == region.box
+            and drawing.is_mark(item.finding)
+            and self._is_of(region, item.finding.image)
+        ]
+        shown = [(one, one.canvas.frame) for one in every if one.canvas.frame is not None]
+        for ref in reversed(drawn):
+            if found := next((one for one, frame in shown if frame.shows(ref)), None):
+                return found
+        # The box itself may be gone by now.
+        alike = [] if drawn else [(o, f.ref) for o, f in shown if self._is_of(region, f.ref)]
+        if len({ref for _, ref in alike}) > 1:
+            raise ToolRetry(
+                f"several images are called “{region.image}”",
+                remedy="Attach the region again.",
+            )
+        if not alike:
+            raise ToolRetry(
+                "the image of the region is not shown any more",
+                remedy=f"Show “{region.image}”, then ask again.",
+            )
+        return alike[0][0]
+
+    def _is_of(self, region: Region, ref: ImageRef) -> bool:
+        image = self._workspace.instance_of(ref.sop_instance_uid)
+        return image is not None and region.is_of(image.path.name, ref.frame, image.frames)
 
     def _of_time(self, when: str) -> list[ViewportFrame]:
         """Return the viewports that show the study that is read ("current"), or another one.

@@ -22,10 +22,12 @@ from app.tools.api import JsonDict, ToolContext, ToolFailed, ToolRetry, ViewerAn
 from app.tools.viewer import reading
 from app.tools.viewer import tools as named
 from app.tools.viewer.commands import ASKED, CLOSING, UNDOING
+from app.tools.viewer.places import region_in
 from app.views.background import gui_calls
 from app.views.canvas.corner_text import Detail
 from app.views.translation import tr
 from app.views.viewer_commands.finding_commands import FindingCommands, NamedFindings
+from app.views.viewer_commands.place_commands import PlaceCommands
 from app.views.viewer_commands.shown import ShownState, Told
 from app.views.viewer_commands.view_commands import Area, ViewCommands
 from app.workspace.annotations import Command
@@ -100,7 +102,8 @@ class ViewerCommands(QObject):
         findings = NamedFindings(window, self.shown)
         self._findings = FindingCommands(window, self.shown, findings)
         self._views = ViewCommands(window, self.shown, findings, self._when_shown)
-        self._do = {**self._views.by_name, **self._findings.by_name}
+        places = PlaceCommands(window, self.shown)
+        self._do = {**self._views.by_name, **self._findings.by_name, **places.by_name}
         gui_calls()  # made here, on the GUI thread
         QTimer.singleShot(_WARM_MS, self, _warm)
 
@@ -237,11 +240,14 @@ class ViewerCommands(QObject):
         """
         if command == named.STATE or not (mine := self._mine(context)):
             return
+        where = str(arguments.get("region") or arguments.get("viewport", ""))
         try:
-            frames = self.shown.frames(str(arguments.get("viewport", "")))
+            frames = self.shown.frames(where)
         except ToolRetry:  # the command says so, or makes the viewport
             frames = self.shown.frames("")
         touched = {self.shown.study_uid(frame.viewport) for frame in frames} - {""}
+        if region_in(where) is not None and context.model is None:
+            return  # the user's own words name the image; rules copy them
         shown = self._studies_shown()
         if not touched <= mine or (not touched and shown and not shown & mine):
             raise ToolFailed(
