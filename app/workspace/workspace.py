@@ -529,7 +529,7 @@ class Workspace:
         from app.tools.images import OpenImage
 
         images: list[OpenImage] = []
-        drawn, made = self._drawn(), self._made()
+        drawn, made, by_hand = self._drawn(), self._made(), self._by_hand()
         seen: dict[int, tuple[Instance, Viewport]] = {}  # by identity
         for viewport in (self.viewport, *self.layout.viewports):
             if (acquired := viewport.acquired) is not None:
@@ -549,6 +549,7 @@ class Workspace:
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
                     made.get(item.sop_instance_uid, ()),
                     found[0] if found else None,
+                    by_hand.get(item.sop_instance_uid, ()),
                 )
             )
         rest = (item for item in self._images() if id(item) not in seen)
@@ -556,8 +557,14 @@ class Workspace:
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
             known = made.get(item.sop_instance_uid, ())
             series = self.studies.series_of(item)
+            every = by_hand.get(item.sop_instance_uid, ())
             images.append(
-                OpenImage(name, item, 0, None, False, marks, findings=known, series=series)
+                OpenImage(
+                    *(name, item, 0, None, False, marks),
+                    findings=known,
+                    series=series,
+                    marks=every,
+                )
             )
         return tuple(images)
 
@@ -572,6 +579,18 @@ class Workspace:
             known = self.scales.is_of(item.finding.image)
             if item.visible and known and drawing.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
+                found[uid] = (*found.get(uid, ()), item.finding)
+        return found
+
+    def _by_hand(self) -> dict[str, tuple[Finding, ...]]:
+        """Return all that the user drew, by the SOP Instance UID of the acquired image."""
+        found: dict[str, tuple[Finding, ...]] = {}
+        for item in self.annotations.all():
+            image = self.instance_of(item.finding.image.sop_instance_uid)
+            if image is None or not drawing.by_hand(item.finding):
+                continue
+            if image.kind == REFORMAT or self.scales.is_of(item.finding.image):
+                uid = self._acquired_of(image).sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
 
