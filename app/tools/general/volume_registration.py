@@ -9,7 +9,6 @@ results are apart says how much they can be trusted.
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -35,6 +34,7 @@ _WINDOW_MM = 15.0  # cubes in which the two are correlated
 _SMOOTH_MM = 3.0
 _CT_RANGE = (-1000.0, 600.0)
 _SEED = 20
+_OUTSIDE = -1e9  # value of what an image does not show
 _TURN, _SHIFT = (0.05, -0.05, 0.05), (6.0, -5.0, 4.0)  # radians and mm
 
 
@@ -295,15 +295,17 @@ def _on_grid(image: Any, grid: Any, matrix: Matrix, interpolator: int, outside: 
 
 def _laid_on(image: Any, grid: Any, matrix: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the values of an image on a grid, and where it has any."""
-    values = _array(_on_grid(image, grid, matrix, sitk.sitkLinear, math.nan)).copy()
-    known = np.isfinite(values)
+    values = _array(_on_grid(image, grid, matrix, sitk.sitkLinear, _OUTSIDE)).copy()
+    known = values > _OUTSIDE / 2
     values[~known] = 0
     return values, known
 
 
 def _likeness(fixed: _Side, moving: _Side, matrix: Matrix) -> tuple[float, float]:
     """Return the median squared local correlation of the two, and the share that both show."""
-    smooth = [sitk.SmoothingRecursiveGaussian(side.image, _SMOOTH_MM) for side in (fixed, moving)]
+    smooth = [
+        sitk.SmoothingRecursiveGaussian(side.image, [_SMOOTH_MM] * 3) for side in (fixed, moving)
+    ]
     theirs, known = _laid_on(smooth[1], smooth[0], matrix)
     here = _array(fixed.body) > 0
     both = here & known
