@@ -265,7 +265,7 @@ PLAN = PackPlan(
         QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
         QuestionKind(
             "volume change",
-            _words("CHANGE"),
+            _words("GROWTH"),
             tools=(_COMPARE,),
             only_for=_SCANS,
             greedy=True,
