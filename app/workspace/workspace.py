@@ -15,6 +15,7 @@ from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
 from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.workspace import calibration, drawing
+from app.workspace.alignments import Alignments
 from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.key_marks import KeyMarks
@@ -81,6 +82,7 @@ class Workspace:
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
         self.key_marks = KeyMarks(self.commands)
+        self.alignments = Alignments()
         self.scales = MarkScales(
             self.annotations, self.studies, self.instance_of, self.study_uid_of
         )
@@ -507,6 +509,7 @@ class Workspace:
             if self.studies.study_of(source) is None:
                 del self._reformats[uid]
         self.scales.forget({one.uid for one in closed})
+        self.alignments.forget({one.uid for one in closed})
         self.closed.emit(tuple(closed))
 
     def _study_in(self, viewport: Viewport) -> Study | None:
@@ -665,6 +668,8 @@ class Workspace:
         if tool == COMPUTE and output:
             image = self.acquired if about is None else self.instance_of(about) if about else None
             self.diagnosis.take(output, self._study_key_of(image) if image or about else None)
+        for one in artifacts:
+            self._align(one)
         panes = [self._pane(tool, one, about) for one in artifacts if one.role == "show"]
         new = [pane for pane in panes if self.panes.of_picture(pane.path) is None]
         for pane in panes:
@@ -680,6 +685,17 @@ class Workspace:
                     self.panes.close(pane)
 
             self.commands.push(Command(self.title_of(tool), show, close), performed=True)
+
+    def _align(self, artifact: Artifact) -> None:
+        """Take over a registration of two series, by which viewports are linked."""
+        matrix, prior = artifact.options.get("to_prior"), artifact.options.get("prior")
+        if not matrix or artifact.source is None:
+            return
+        current, other = (
+            self.instance_of(uid) for uid in (artifact.source.sop_instance_uid, str(prior))
+        )
+        if current is not None and other is not None:
+            self.alignments.add(current, other, matrix)
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
         """Show a picture, table or plot in a pane beside the image that it was made from."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
@@ -550,14 +551,14 @@ def _hang(made: _Comparison, context: ToolContext) -> None:
         return
     if len(set(series)) < 2:
         prior_pair.hang_beside(now, then, context)
-    elif set(wanted) <= set(series):
-        prior_pair.show_in(
-            [
-                (str(series.index(key) + 1), ref)
-                for key, ref in zip(wanted, (now, then), strict=True)
-            ],
-            context,
-        )
+    elif not set(wanted) <= set(series):
+        return  # the user has something else beside
+    else:
+        places = [str(series.index(key) + 1) for key in wanted]
+        prior_pair.show_in(list(zip(places, (now, then), strict=True)), context)
+    if made.paired and context.viewer is not None:
+        with suppress(ToolFailed, ToolRetry):
+            context.viewer.do("viewer_command", {"command": "link scrolling"}, context)
 
 
 def _result(
