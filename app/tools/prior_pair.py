@@ -69,18 +69,17 @@ def check_patient(
     second: tuple[Instance, ImageRef],
     context: ToolContext,
     *,
-    what: str,
     remedy: str,
 ) -> list[str]:
     """Return doubts of identity, asking the user; raise ToolFailed for two patients.
 
     Where the files name two patients, no yes helps: a wrong pair shows a change that nobody has.
-    `what` is what the images are called ("films"), `remedy` what to open instead.
+    `remedy` says what to open instead.
     """
     if are_different_patients(first[0], second[0]):
         raise ToolFailed(
             "the files name different patients (Patient ID, name, birth date or sex differ): such "
-            f"{what} are never compared",
+            "images are never compared",
             remedy="If they are of one patient, have the patient data of the files corrected.",
         )
     if is_same_identity(identity_of(first[0]), identity_of(second[0])):

@@ -115,6 +115,8 @@ def test_without_marks_it_is_shown_and_said_how_to_make_them(room: Room, questio
     room.ask(question)
     assert room.failed == []
     german = question.startswith("ist")
-    assert ("keine Markierung" if german else "no mark on either series") in room.said
+    assert (
+        "Auf keiner der beiden Serien ist eine Markierung" if german else "no mark on either series"
+    ) in room.said
     assert len(room.workspace.layout.screen.viewports) == 2
     assert room.workspace.annotations.all() == ()

@@ -155,7 +155,7 @@ class ChestXRayCompare:
         if named[0].ref == named[1].ref:
             raise ToolRetry("both names refer to the same image", remedy=_REMEDY)
         first, second = ((one.instance, one.ref) for one in named)
-        warnings = prior_pair.check_patient(first, second, context, what="films", remedy=_REMEDY)
+        warnings = prior_pair.check_patient(first, second, context, remedy=_REMEDY)
         swapped, order = prior_pair.wrong_order(named[0].instance, named[1].instance)
         if swapped:
             named.reverse()

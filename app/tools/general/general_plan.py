@@ -12,7 +12,7 @@ import numpy as np
 from app.paths import shipped_table
 from app.tools.api import REPEATING_TOOL
 from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
-from app.tools.general.volume_compare import MODALITIES
+from app.tools.general.volume_wording import MODALITIES, prior_open
 from app.tools.general.volume_wording import WORDING as VOLUME_WORDING
 from app.tools.pack_plan import (
     Accepts,
@@ -334,6 +334,7 @@ PLAN = PackPlan(
     ),
     targets=_TARGETS,
     unanswered=_unanswered,
+    not_looked_for=prior_open,
     wordings=WORDINGS,
     suggestions=("When was this image taken, and what is its pixel spacing?",),
     suggested_for=Accepts(kinds=("dicom",)),

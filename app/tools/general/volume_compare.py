@@ -50,10 +50,10 @@ from app.tools.api import (
 from app.tools.files import plain
 from app.tools.general import volume_marks
 from app.tools.general.volume_marks import Mark, Points, Row
+from app.tools.general.volume_wording import MODALITIES
 from app.tools.result_wording import one_line
 from app.user_files import write_atomic
 
-MODALITIES = ("CT", "MR")
 TOLERANCE_MM = 15.0
 LEAST_SIMILARITY = 0.4
 """Similarity (see `volume_registration.Fit`) below which two volumes are not taken for one place.
@@ -156,7 +156,7 @@ class VolumeCompare:
         names, warnings = _names(args, context)
         shown = [context.images.resolve(name) for name in names]
         first, second = ((one.instance, one.ref) for one in shown)
-        warnings += prior_pair.check_patient(first, second, context, what="series", remedy=_REMEDY)
+        warnings += prior_pair.check_patient(first, second, context, remedy=_REMEDY)
         swapped, order = prior_pair.wrong_order(shown[0].instance, shown[1].instance)
         if swapped:
             names.reverse()
@@ -201,8 +201,10 @@ def _names(args: VolumeCompareInput, context: ToolContext) -> tuple[list[str], l
         if len(ids) >= _LEAST_SLICES or every[ids[0]].frames >= _LEAST_SLICES
     )
     if now is None or not ranked:
-        why = f"no earlier {modality} series of this patient is open"
-        raise ToolFailed(why, remedy="Open the prior as well.")
+        raise ToolFailed(
+            f"no earlier {modality} series of this patient is open",
+            remedy="Open the prior as well.",
+        )
     chosen = ranked[0][1]
     day = prior_pair.study_day(every[chosen])
     if day is not None and day > now:  # the prior is what is looked at
@@ -272,8 +274,10 @@ def _scan(name: str, context: ToolContext) -> Scan:
         )
     count, tall = volume.voxels.shape[0], float(np.linalg.norm(affine[:3, 2]))
     if count < _LEAST_SLICES or count * tall < _LEAST_MM:
-        why = f"{name} has {count} slices over {count * tall:.0f} mm: too few to be registered"
-        raise ToolFailed(why, remedy=_REMEDY)
+        raise ToolFailed(
+            f"{name} has {count} slices over {count * tall:.0f} mm: too few to be registered",
+            remedy=_REMEDY,
+        )
     instances = context.images.instances()
     own = {key: one for key, one in instances.items() if _series(one) == _series(snapshot.instance)}
     if snapshot.instance.frames > 1:

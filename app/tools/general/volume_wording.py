@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
+from app.tools.result_wording import (
+    AnswerContext,
+    Data,
+    ResultWording,
+    Sentence,
+    cited,
+    number,
+    one_line,
+)
 
+MODALITIES = ("CT", "MR")
+_TOOL = "volume_compare"
 _MARK = (
     "To have something compared, measure or outline it on both series, or accept a finding on "
     "each, and ask again."
@@ -24,12 +34,16 @@ def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
     laid: Data = told.get("registration") or {}
     lines = [[Sentence(_lead(told, "**"))]]
     if not laid.get("accepted"):
+        lines.append([Sentence("Nothing is paired.", cites=False)])
         return lines
     fit = [Sentence(_fit(laid))]
+    counts: Data = told.get("marks") or {}
+    proposed = counts.get("proposed")
     rows: Sequence[Data] = told.get("rows") or ()
     if not rows:
-        counts: Data = told.get("marks") or {}
-        return [*lines, [Sentence(_no_marks(counts)), Sentence(_MARK, cites=False)], fit]
+        lines.append([Sentence("There is no mark on either series, so no change can be told.")])
+        lines += [[Sentence(_proposed(proposed))]] if proposed else []
+        return [*lines, [Sentence(_MARK, cites=False)], fit]
     dates: Data = told.get("dates") or {}
     head = ("", f"before ({dates.get('prior')})", f"now ({dates.get('current')})", "change")
     cells = [head, ("---",) * 4, *map(_cells, rows)]
@@ -46,7 +60,7 @@ def _answer(told: Data, targets: frozenset[str]) -> list[list[Sentence]]:
         lines.append([Sentence(text, cites=False)])
     if outside := [one_line(str(one)) for one in told.get("outside") or ()]:
         lines.append([Sentence(f"- Beyond what the other series shows: {'; '.join(outside)}.")])
-    if proposed := (told.get("marks") or {}).get("proposed"):
+    if proposed:
         lines.append([Sentence(f"- {_proposed(proposed)}")])
     text = "- The changes are sums of what is marked, with the error of marking in them."
     lines.append([Sentence(text, cites=False)])
@@ -64,6 +78,8 @@ def _lead(told: Data, bold: str) -> str:
     if not laid.get("accepted"):
         why = one_line(str(laid.get("why") or "")).rstrip(".")
         return f"{bold}Not compared with {when}:{bold} {why}."
+    if not told.get("rows"):
+        return f"{bold}Registered with {when}.{bold}"
     pairs = len(told.get("pairs") or ())
     only = [len(told.get(key) or ()) for key in ("only_in_the_current", "only_in_the_prior")]
     what = f"{pairs} pair{'' if pairs == 1 else 's'} of marks"
@@ -76,13 +92,6 @@ def _fit(laid: Data) -> str:
         f"{number(laid.get('shift_mm'), 1)} mm, turn {number(laid.get('rotation_degrees'), 1)} "
         f"degrees, there and back within {number(laid.get('two_way_mm'), 1)} mm."
     )
-
-
-def _no_marks(counts: Data) -> str:
-    text = "There is no mark on either series, so no change can be told."
-    if proposed := counts.get("proposed"):
-        text += f" {_proposed(proposed)}"
-    return text
 
 
 def _proposed(count: int) -> str:
@@ -107,7 +116,9 @@ def _row(row: Data) -> str:
 
 def _cells(row: Data) -> tuple[str, str, str, str]:
     name = f"{one_line(str(row['mark']))}, {row['what']}".replace("|", "/")
-    return name, _figure(row, "prior"), _figure(row, "current"), _change(row)
+    return name, *(
+        one or "–" for one in (_figure(row, "prior"), _figure(row, "current"), _change(row))
+    )
 
 
 def _figure(row: Data, key: str) -> str:
@@ -129,8 +140,27 @@ def _change(row: Data) -> str:
     return text if percent is None else f"{text} ({percent:+.1f} %)"
 
 
+def prior_open(answer: AnswerContext) -> list[str]:
+    """Return a sentence on the latest earlier scan of surely the same patient that is open."""
+    shown = answer.images[0] if answer.images else {}
+    modality = shown.get("modality")
+    if _TOOL in answer.ran or modality not in MODALITIES:
+        return []
+    days = [
+        int(note["days_before_current"])
+        for note in answer.images[1:]
+        if note.get("days_before_current") and note.get("modality") == modality
+    ]
+    if not days:
+        return []
+    return [
+        f"Change: an earlier {modality} of this patient is open ({min(days):,} days before). Ask "
+        "“Compare with the prior” to have it registered and the marks compared."
+    ]
+
+
 WORDING = ResultWording(
-    "volume_compare",
+    _TOOL,
     "Change",
     _lines,
     kinds=frozenset({"volume change"}),
