@@ -86,8 +86,7 @@ def _plane(image: Instance) -> FramePlane:
 def test_a_question_registers_pairs_tables_and_links(room: Room):
     show(room, "2024", 18)
     draw(room, "2024", PLACE, 15)
-    x, y, z = at(MOVED, PLACE).tolist()
-    draw(room, "2023", (x, y, z), 10)
+    draw(room, "2023", at(MOVED, PLACE), 10)
     room.ask("compare with the prior")
     assert room.failed == []
     assert "365 days earlier" in room.said
@@ -105,8 +104,7 @@ def test_a_question_registers_pairs_tables_and_links(room: Room):
     room.settle()
     planes = [_plane(one.acquired) for one in (left, right) if one.acquired]
     middle = planes[0].point((NOW.size[0] - 1) / 2, (NOW.size[1] - 1) / 2)
-    x, y, z = at(MOVED, middle).tolist()
-    assert abs(planes[1].pixel((x, y, z))[2]) <= THEN.spacing[2] / 2 + 1
+    assert abs(planes[1].pixel(at(MOVED, middle))[2]) <= THEN.spacing[2] / 2 + 1
 
 
 @pytest.mark.parametrize("question", ["has it grown?", "ist der Herd gewachsen?"])

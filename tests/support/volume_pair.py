@@ -37,9 +37,10 @@ def rigid(degrees: Sequence[float], shift: Sequence[float]) -> Array:
     return matrix
 
 
-def at(matrix: Array, point: Sequence[float]) -> Array:
+def at(matrix: Array, point: Sequence[float]) -> tuple[float, float, float]:
     """Where a point lies after a [4, 4] matrix."""
-    return matrix[:3, :3] @ np.array(point) + matrix[:3, 3]
+    x, y, z = (matrix @ (*point, 1.0))[:3].tolist()
+    return x, y, z
 
 
 def trunk(points: Array, spheres: Sequence[Sphere] = ()) -> Array:

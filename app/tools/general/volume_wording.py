@@ -116,9 +116,8 @@ def _row(row: Data) -> str:
 
 def _cells(row: Data) -> tuple[str, str, str, str]:
     name = f"{one_line(str(row['mark']))}, {row['what']}".replace("|", "/")
-    return name, *(
-        one or "–" for one in (_figure(row, "prior"), _figure(row, "current"), _change(row))
-    )
+    before, now = (_figure(row, key) or "–" for key in ("prior", "current"))
+    return name, before, now, _change(row) or "–"
 
 
 def _figure(row: Data, key: str) -> str:

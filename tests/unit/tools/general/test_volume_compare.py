@@ -6,6 +6,7 @@ series, and how long it is there, follows from its formula alone.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.agent.llm.base import Text
+from app.agent.loop.agent_loop import AgentLoop
 from app.imaging.decode import Decoder
 from app.imaging.findings import (
     Ellipse,
@@ -29,11 +32,18 @@ from app.imaging.findings import (
     State,
     new_id,
 )
+from app.imaging.space.planes import instance_plane
+from app.imaging.types import FramePlane, ImageRef
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult
 from app.tools.general import volume_marks, volume_registration
 from app.tools.general.volume_compare import VolumeCompare, VolumeCompareInput
+from app.tools.general.volume_wording import prior_open
 from app.tools.images import OpenImage, RunImages
+from app.tools.registry import load_packs
+from app.tools.result_wording import AnswerContext
 from app.workspace.studies import instances_of
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
+from tests.support.scripted_model import ScriptedModel, Turn, call
 from tests.support.volume_pair import (
     CORONAL,
     Array,
@@ -93,7 +103,7 @@ class Pair:
         """Draw a mark on a slice (from 0) of a series; by hand, or by a `tool`."""
         image = self.paths(name)[number]
         ref = self.decoder.frame(image.instance, 0).result(60).ref
-        hand = {Polyline: "ruler", Ellipse: "ellipse", Mask: "brush"}[type(shape)]
+        hand = "ruler" if isinstance(shape, Polyline) else "ellipse"
         made = Provenance(tool or hand, "1", "", "", "earlier" if tool else "", "call")
         state = State.PROPOSED if tool else State.ACCEPTED
         found = Finding(new_id(), ref, shape, label, None, "", made, state=state)
@@ -118,7 +128,7 @@ class Pair:
             CancelToken(),
             lambda _fraction, _text: None,
         )
-        given = {"image_path": self.paths("now")[20].id} | arguments
+        given: dict[str, Any] = {"image_path": self.paths("now")[20].id} | arguments
         return VolumeCompare().run(VolumeCompareInput(**given), context)
 
 
@@ -176,7 +186,7 @@ def matrix_of(result: ToolResult) -> Array:
 def greatest_error(found: Array, true: Array) -> float:
     """mm between where two matrices take the corners of a box of the body."""
     corners = [(x, y, z) for x in (-70, 70) for y in (-50, 50) for z in (-70, 70)]
-    return max(float(np.linalg.norm(at(found, one) - at(true, one))) for one in corners)
+    return max(math.dist(at(found, one), at(true, one)) for one in corners)
 
 
 PRIORS = {
@@ -261,7 +271,7 @@ def test_paired_marks_are_shown_on_both_studies_where_the_sphere_lies(
             if one.instance.sop_instance_uid == found.image.sop_instance_uid
         ]
         assert image.instance.path.parent.name == ("now" if label.startswith("Prior") else "then")
-        plane = volume_compare_plane(image)
+        plane = plane_of(image)
         middle = np.mean(volume_marks.outline_of(found.geometry), axis=0)
         there = np.array(plane.point(float(middle[0]), float(middle[1])))
         step = float(image.instance.get("SliceThickness"))
@@ -270,9 +280,7 @@ def test_paired_marks_are_shown_on_both_studies_where_the_sphere_lies(
     assert (then.value, then.units, then.date) == (pytest.approx(10.0, abs=0.01), "mm", "20230131")
 
 
-def volume_compare_plane(image: OpenImage) -> Any:
-    from app.imaging.space.planes import instance_plane
-
+def plane_of(image: OpenImage) -> FramePlane:
     plane = instance_plane(image.instance)
     assert plane is not None
     return plane
@@ -380,8 +388,6 @@ def test_the_order_follows_the_dates_whichever_is_shown(decoder: Decoder, tmp_pa
 
 
 def line(x: float, y: float, z: float, label: str = "Length") -> volume_marks.Mark:
-    from app.imaging.types import FramePlane, ImageRef
-
     plane = FramePlane((0, 0, z), (1, 0, 0), (0, 1, 0), (1, 1))
     made = Provenance("ruler", "", "", "", "", "")
     shape = Polyline(((x - 2, y), (x + 2, y)))
@@ -412,3 +418,65 @@ def test_lengths_in_planes_that_cross_are_not_compared():
     (row,) = volume_marks.rows_of("Length 1", now, then, turned)
     assert (row.change, row.comparable) == (None, False)
     assert "40 degrees apart" in row.why
+
+
+# What is said of it
+
+
+TOLD: dict[str, Any] = {
+    "registration": {"accepted": True, "why": "", "similarity": 0.93, "two_way_mm": 0.4},
+    "pairs": [{"mark": "Nodule 1", "current": "Nodule", "prior": "Nodule", "apart_mm": 0.7}],
+    "rows": [
+        {
+            "mark": "Nodule 1",
+            "what": "Long axis",
+            "unit": "mm",
+            "current": 15.2,
+            "prior": 10.1,
+            "change": 5.1,
+            "percent": 50.5,
+            "comparable": True,
+            "why": "",
+        }
+    ],
+    "measurements": {
+        "Nodule 1": {
+            "Long_axis_current_mm": 15.2,
+            "Long_axis_prior_mm": 10.1,
+            "Long_axis_change_mm": 5.1,
+            "Long_axis_change_percent": 50.5,
+        }
+    },
+    "days_between": 365,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("The long axis of nodule 1 was 10.1 mm [1] and is 15.2 mm [1].", ""),
+        ("Nodule 1: long axis +5.1 mm (50.5 %) in 365 days [1].", ""),
+        ("The long axis of nodule 1 is 18.3 mm [1].", "18.3 mm [check:"),
+        ("The long axis of nodule 1 changed by 80 % [1].", "80 % [check:"),
+    ],
+)
+def test_the_numbers_of_a_model_s_answer_are_checked_against_it(
+    tmp_path: Path, text: str, marked: str
+):
+    tool = FakeTool("volume_compare", ImageInput, ok("Registered with the prior series.", TOLD))
+    note = {"id": "image-1", "path": "/a/1.dcm", "kind": "dicom", "modality": "CT"}
+    turns: list[Turn] = [[call("volume_compare", image_path="image-1")], [Text(text)]]
+    asked = request(tmp_path, "Has it grown?", notes=(note,))
+    loop = AgentLoop(ScriptedModel(*turns), FakeRegistry(tool), plans=load_packs([]).plans)
+    answer = asyncio.run(collect(loop, asked))[-1].answer
+    assert marked in answer
+    assert ("[check:" in answer) == bool(marked)
+
+
+def test_an_open_prior_scan_is_told_of_where_none_was_compared():
+    now = {"id": "image-1", "modality": "CT"}
+    then = {"id": "image-2", "modality": "CT", "days_before_current": 365}
+    told = AnswerContext(frozenset(), frozenset(), frozenset(), images=(now, then))
+    assert "365 days before" in prior_open(told)[0]
+    assert prior_open(replace(told, ran=frozenset({"volume_compare"}))) == []
+    assert prior_open(replace(told, images=(now, {**then, "modality": "MR"}))) == []
