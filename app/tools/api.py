@@ -286,6 +286,10 @@ class ImageVolume:
         slices: For each z, the name and the frame with which `Images.resolve` finds it; () if the
             slices were resampled to an even distance.
         warnings: What the user should know, e.g. that slices were resampled.
+        affine: [4, 4] matrix from (column, row, slice, 1) to patient coordinates in mm (LPS); None
+            if the voxels lie in no patient.
+        step_mm: Distance in mm between neighbouring images as they were acquired; None if it is
+            unknown or varies.
     """
 
     voxels: NDArray[Any]
@@ -293,6 +297,8 @@ class ImageVolume:
     rescale: Rescale
     slices: tuple[tuple[str, int], ...] = ()
     warnings: tuple[str, ...] = ()
+    affine: NDArray[np.float64] | None = None
+    step_mm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +410,16 @@ class Images(Protocol):
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """Return the ids of the open images of each group, by the group's name; {} for none."""
+        ...
+
+    def marks(self, name: str) -> tuple[tuple[str, Finding], ...]:
+        """Return the marks on the series of an image, each with the id of the image it lies on.
+
+        These are what a person drew or measured there, and tools' findings in any state.
+
+        Raises:
+            ToolRetry: There is no such image.
+        """
         ...
 
     def accepted_findings(self) -> tuple[Finding, ...]:

@@ -71,6 +71,7 @@ class OpenImage:
         findings: Findings of tools on any of its frames, with what the user made of them.
         place: (number of the image in its series, from 1; number of images in that series), or
             (0, 0) if unknown.
+        marks: All that the user drew on any of its frames or on sections through it.
         series: The series that it belongs to; None for the open images with its UID of a series.
     """
 
@@ -83,6 +84,7 @@ class OpenImage:
     place: tuple[int, int] = (0, 0)
     findings: tuple[Finding, ...] = ()
     series: Series | None = None
+    marks: tuple[Finding, ...] = ()
 
 
 def _axes(axes: Axes | None) -> dict[str, Any]:
@@ -262,6 +264,19 @@ class RunImages:
             return groups.NONE
         return self.grouping.members.get(lexical(instance.path), groups.NONE)
 
+    def marks(self, name: str) -> tuple[tuple[str, Finding], ...]:
+        """Return the marks on the series of an image; see `app.tools.api.Images`."""
+        image = self._find(name)
+        if image is None:
+            raise ToolRetry("that image is not open", remedy=self._offer())
+        own = {one.sop_instance_uid for one in self._series_of(image).instances}
+        return tuple(
+            (one.id, mark)
+            for one in self._opened
+            if one.instance.sop_instance_uid in own
+            for mark in (*one.marks, *one.findings)
+        )
+
     def accepted_findings(self) -> tuple[Finding, ...]:
         """Return tools' findings on the shown study that a person has accepted or edited.
 
@@ -342,6 +357,8 @@ class RunImages:
             volume.template.rescale,
             self._slice_names(source, volume),
             volume.warnings,
+            volume.affine,
+            z if volume.slices else None,
         )
 
     def _depths(

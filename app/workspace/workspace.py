@@ -15,6 +15,7 @@ from app.imaging.layers import Layer, layers_for, may_be_same_patient
 from app.imaging.pixels.windows import has_own_scale
 from app.imaging.types import Content, Frame, ImageRef, Instance, ScanResult, Series, Study, Window
 from app.workspace import calibration, drawing
+from app.workspace.alignments import Alignments
 from app.workspace.annotations import Annotations, Command, CommandStack
 from app.workspace.diagnosis import OpenDiagnosis
 from app.workspace.key_marks import KeyMarks
@@ -81,6 +82,7 @@ class Workspace:
         self.commands = CommandStack()
         self.annotations = Annotations(self.commands, labels)
         self.key_marks = KeyMarks(self.commands)
+        self.alignments = Alignments()
         self.scales = MarkScales(
             self.annotations, self.studies, self.instance_of, self.study_uid_of
         )
@@ -507,6 +509,7 @@ class Workspace:
             if self.studies.study_of(source) is None:
                 del self._reformats[uid]
         self.scales.forget({one.uid for one in closed})
+        self.alignments.forget({one.uid for one in closed})
         self.closed.emit(tuple(closed))
 
     def _study_in(self, viewport: Viewport) -> Study | None:
@@ -529,7 +532,7 @@ class Workspace:
         from app.tools.images import OpenImage
 
         images: list[OpenImage] = []
-        drawn, made = self._drawn(), self._made()
+        drawn, made, by_hand = self._drawn(), self._made(), self._by_hand()
         seen: dict[int, tuple[Instance, Viewport]] = {}  # by identity
         for viewport in (self.viewport, *self.layout.viewports):
             if (acquired := viewport.acquired) is not None:
@@ -549,6 +552,7 @@ class Workspace:
                     (found[1] + 1, len(found[0].instances)) if found else (0, 0),
                     made.get(item.sop_instance_uid, ()),
                     found[0] if found else None,
+                    by_hand.get(item.sop_instance_uid, ()),
                 )
             )
         rest = (item for item in self._images() if id(item) not in seen)
@@ -556,8 +560,14 @@ class Workspace:
             name, marks = f"image-{len(images) + 1}", drawn.get(item.sop_instance_uid, ())
             known = made.get(item.sop_instance_uid, ())
             series = self.studies.series_of(item)
+            every = by_hand.get(item.sop_instance_uid, ())
             images.append(
-                OpenImage(name, item, 0, None, False, marks, findings=known, series=series)
+                OpenImage(
+                    *(name, item, 0, None, False, marks),
+                    findings=known,
+                    series=series,
+                    marks=every,
+                )
             )
         return tuple(images)
 
@@ -572,6 +582,18 @@ class Workspace:
             known = self.scales.is_of(item.finding.image)
             if item.visible and known and drawing.is_mark(item.finding):
                 uid = item.finding.image.sop_instance_uid
+                found[uid] = (*found.get(uid, ()), item.finding)
+        return found
+
+    def _by_hand(self) -> dict[str, tuple[Finding, ...]]:
+        """Return all that the user drew, by the SOP Instance UID of the acquired image."""
+        found: dict[str, tuple[Finding, ...]] = {}
+        for item in self.annotations.all():
+            image = self.instance_of(item.finding.image.sop_instance_uid)
+            if image is None or not drawing.by_hand(item.finding):
+                continue
+            if image.kind == REFORMAT or self.scales.is_of(item.finding.image):
+                uid = self._acquired_of(image).sop_instance_uid
                 found[uid] = (*found.get(uid, ()), item.finding)
         return found
 
@@ -646,6 +668,8 @@ class Workspace:
         if tool == COMPUTE and output:
             image = self.acquired if about is None else self.instance_of(about) if about else None
             self.diagnosis.take(output, self._study_key_of(image) if image or about else None)
+        for one in artifacts:
+            self._align(one)
         panes = [self._pane(tool, one, about) for one in artifacts if one.role == "show"]
         new = [pane for pane in panes if self.panes.of_picture(pane.path) is None]
         for pane in panes:
@@ -661,6 +685,17 @@ class Workspace:
                     self.panes.close(pane)
 
             self.commands.push(Command(self.title_of(tool), show, close), performed=True)
+
+    def _align(self, artifact: Artifact) -> None:
+        """Take over a registration of two series, by which viewports are linked."""
+        matrix, prior = artifact.options.get("to_prior"), artifact.options.get("prior")
+        if not matrix or artifact.source is None:
+            return
+        current, other = (
+            self.instance_of(uid) for uid in (artifact.source.sop_instance_uid, str(prior))
+        )
+        if current is not None and other is not None:
+            self.alignments.add(current, other, matrix)
 
     def open_artifact(self, tool: str, artifact: Artifact) -> None:
         """Show a picture, table or plot in a pane beside the image that it was made from."""

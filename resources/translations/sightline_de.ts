@@ -2396,6 +2396,7 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/result_wording.py" />
+            <location filename="../../app/tools/general/volume_wording.py" />
             <location filename="../../app/views/canvas/drawing_tool.py" />
             <source>Change</source>
             <translation>Veränderung</translation>
@@ -2554,6 +2555,11 @@
             <location filename="../../app/views/audit/audit_window.py" />
             <source>Checking every line…</source>
             <translation>Alle Zeilen werden geprüft…</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/volume_registration.py" />
+            <source>Checking the registration</source>
+            <translation>Die Registrierung wird geprüft</translation>
         </message>
         <message>
             <location filename="../../app/views/report/report_panel.py" />
@@ -3022,13 +3028,13 @@
         </message>
         <message>
             <location filename="../../app/tools/chest/compare.py" />
-            <source>Compare these two images?</source>
-            <translation>Diese beiden Bilder vergleichen?</translation>
-        </message>
-        <message>
-            <location filename="../../app/tools/chest/compare.py" />
             <source>Compare with a prior</source>
             <translation>Mit Voraufnahme vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>Compare with a prior scan</source>
+            <translation>Mit einer Voruntersuchung vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
@@ -5303,8 +5309,8 @@
             <translation>Kennungen</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/compare.py" />
             <location filename="../../app/tools/chest/expert.py" />
+            <location filename="../../app/tools/prior_pair.py" />
             <source>If they are of one patient, have the patient data of the files corrected.</source>
             <translation>Sind sie von einem Patienten, lassen Sie die Patientendaten der Dateien berichtigen.</translation>
         </message>
@@ -7511,6 +7517,11 @@
             <translation>Über die Position verknüpft</translation>
         </message>
         <message>
+            <location filename="../../app/views/viewports/linking.py" />
+            <source>Linked by registration</source>
+            <translation>Durch Registrierung verknüpft</translation>
+        </message>
+        <message>
             <location filename="../../app/views/viewports/viewport_bar.py" />
             <source>Linked to the other viewports</source>
             <translation>Mit den anderen Viewports verknüpft</translation>
@@ -8476,6 +8487,11 @@
             <translation>Noch keine früheren Gespräche</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>no earlier {0} series of this patient is open</source>
+            <translation>keine frühere {0}-Serie dieses Patienten ist geöffnet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/diagnosis/diagnosis_texts.py" />
             <source>No final diagnosis yet.</source>
             <translation>Noch keine abschließende Diagnose.</translation>
@@ -9276,6 +9292,11 @@
             <translation>Ein Viewport</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>only a CT or MR can be compared by this</source>
+            <translation>nur ein CT oder MR lässt sich hiermit vergleichen</translation>
+        </message>
+        <message>
             <location filename="../../app/records/matching.py" />
             <source>Only a number agrees that others may have, too; the name does not.</source>
             <translation>Nur eine Nummer stimmt überein, die auch andere haben können; der Name nicht.</translation>
@@ -9563,6 +9584,7 @@
             <translation>Modelle öffnen</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
             <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>Open the prior as well.</source>
             <translation>Öffnen Sie auch die Voraufnahme.</translation>
@@ -10137,6 +10159,11 @@
             <translation>Bereiten Sie weniger auf einmal auf.</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_registration.py" />
+            <source>Preparing the volumes</source>
+            <translation>Die Volumen werden vorbereitet</translation>
+        </message>
+        <message>
             <location filename="../../app/views/canvas/plane_switch.py" />
             <source>Preparing {plane} sections: {done} of {total} images</source>
             <translation>Schnitte werden vorbereitet ({plane}): {done} von {total} Bildern</translation>
@@ -10623,6 +10650,11 @@
             <translation>Der Bericht wird gelesen…</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>Reading the series</source>
+            <translation>Die Serien werden gelesen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/record/dicom_folder.py" />
             <source>Reading {0} DICOM headers</source>
             <translation>{0} DICOM-Köpfe werden gelesen</translation>
@@ -10787,6 +10819,11 @@
             <location filename="../../app/views/record/record_sections.py" />
             <source>registered</source>
             <translation>angemeldet</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/volume_registration.py" />
+            <source>Registering the volumes</source>
+            <translation>Die Volumen werden registriert</translation>
         </message>
         <message>
             <location filename="../../app/views/review_menu.py" />
@@ -13182,8 +13219,8 @@
             <translation>Das Fenster der Datei ({window}) zeigt {share}% der Pixel in {greys} von 256 Graustufen.</translation>
         </message>
         <message>
-            <location filename="../../app/tools/chest/compare.py" />
-            <source>the files name different patients (Patient ID, name, birth date or sex differ): such films are never compared</source>
+            <location filename="../../app/tools/prior_pair.py" />
+            <source>the files name different patients (Patient ID, name, birth date or sex differ): such images are never compared</source>
             <translation>die Dateien nennen verschiedene Patienten (Patienten-ID, Name, Geburtsdatum oder Geschlecht weichen ab): Solche Aufnahmen werden nie verglichen</translation>
         </message>
         <message>
@@ -16241,6 +16278,11 @@
             <translation>{0} um {1}°: Jede Schicht ist gegen die vorige verschoben</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>{0} cannot be compared: {1}</source>
+            <translation>{0} lässt sich nicht vergleichen: {1}</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/models/downloads.py" />
             <source>{0} cannot be downloaded: its card has no address</source>
             <translation>{0} kann nicht heruntergeladen werden: Seine Karte hat keine Adresse</translation>
@@ -16312,6 +16354,11 @@
             <translation>{0} antwortete nicht innerhalb von {1}</translation>
         </message>
         <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>{0} does not say where it lies in the patient, or how far its pixels are apart: nothing on it can be compared in mm</source>
+            <translation>{0} sagt nicht, wo es im Patienten liegt oder wie weit seine Pixel auseinanderliegen: Nichts darauf lässt sich in mm vergleichen</translation>
+        </message>
+        <message>
             <location filename="../../app/tools/mcp/session.py" />
             <source>{0} ended before it answered</source>
             <translation>{0} endete, bevor eine Antwort kam</translation>
@@ -16356,6 +16403,11 @@
             <location filename="../../app/tools/models/sources.py" />
             <source>{0} has not enough space: {1} GB are needed</source>
             <translation>{0} hat nicht genug Platz: {1} GB werden gebraucht</translation>
+        </message>
+        <message>
+            <location filename="../../app/tools/general/volume_compare.py" />
+            <source>{0} has {1} slices over {2} mm: too few to be registered</source>
+            <translation>{0} hat {1} Schichten über {2} mm: zu wenige für eine Registrierung</translation>
         </message>
         <message>
             <location filename="../../app/records/record_index.py" />
@@ -17060,6 +17112,11 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
             <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>“{0}” has no place on the image</source>
             <translation>„{0}“ hat keinen Ort auf dem Bild</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/viewer_commands/view_commands.py" />
+            <source>“{0}” is not on that image</source>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

@@ -179,6 +179,10 @@ class NoImages:
     def accepted_findings(self) -> tuple[Finding, ...]:
         return ()
 
+    def marks(self, name: str) -> tuple[tuple[str, Finding], ...]:
+        """Return no marks."""
+        return ()
+
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Return no groups."""
         return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
@@ -24,7 +23,7 @@ from app.imaging.findings import (
     State,
 )
 from app.imaging.space.geometry import edge_letters
-from app.imaging.studies.catalogue import Identity, are_different_patients, identity_of
+from app.tools import prior_pair
 from app.tools.api import (
     Artifact,
     ImageSnapshot,
@@ -53,12 +52,6 @@ from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 from app.tools.result_wording import one_line
 
-_ANONYMOUS_IDS = re.compile(
-    r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
-    r"de-?identified|redacted)$"
-)
-"""PatientID values, in lower case, that anonymising programs write for every patient."""
-_PATIENT = "Compare these two images?"
 _REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
 
 
@@ -161,8 +154,9 @@ class ChestXRayCompare:
         names = [args.image_path, args.prior_path]
         if named[0].ref == named[1].ref:
             raise ToolRetry("both names refer to the same image", remedy=_REMEDY)
-        warnings = _same_patient(named[0], named[1], context)
-        swapped, order = _order(named[0], named[1])
+        first, second = ((one.instance, one.ref) for one in named)
+        warnings = prior_pair.check_patient(first, second, context, remedy=_REMEDY)
+        swapped, order = prior_pair.wrong_order(named[0].instance, named[1].instance)
         if swapped:
             named.reverse()
             names.reverse()
@@ -183,7 +177,8 @@ class ChestXRayCompare:
             [f"the films could not be aligned: {alignment.problem}"] if alignment.problem else [],
         )
         boxes, findings = _paired_regions(current, prior, alignment, context)
-        _hang_beside(current.snapshot, prior.snapshot, context)
+        if len(set(prior_pair.shown_images(context))) < 2:
+            prior_pair.hang_beside(current.snapshot.ref, prior.snapshot.ref, context)
         return _result(
             context, current, prior, alignment, [*rows, *boxes], findings, swapped, warnings
         )
@@ -220,49 +215,6 @@ def _part_context(context: ToolContext, start: float, end: float, what: str) -> 
         context.progress(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
 
     return replace(context, progress=report_share)
-
-
-def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
-    """Return doubts of identity, asking the user; raise ToolFailed for two patients.
-
-    Where the files name two patients, no yes helps: a wrong pair shows a change that nobody has.
-    """
-    one, other = identity_of(first.instance), identity_of(second.instance)
-    if are_different_patients(first.instance, second.instance):
-        raise ToolFailed(
-            "the files name different patients (Patient ID, name, birth date or sex differ): such "
-            "films are never compared",
-            remedy="If they are of one patient, have the patient data of the files corrected.",
-        )
-    if _same_identity(one, other):
-        return []
-    doubt = "the files do not say whether both images are of the same patient"
-    detail = f"{doubt[0].upper()}{doubt[1:]}. Only images of one patient can be compared."
-    # Consent is remembered by image, but it must not cover another prior of the same image.
-    prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
-    both = replace(first.ref, pixel_sha256=" ".join((first.ref.pixel_sha256, *prior)))
-    if not context.confirm(_PATIENT, detail, image=both):
-        raise ToolFailed(doubt, remedy=_REMEDY)
-    context.cancel.check()
-    return [f"compared at your request, although {doubt}"]
-
-
-def _same_identity(one: Identity, other: Identity) -> bool:
-    """Return whether identities without a conflict match beyond anonymisers' dummy values."""
-    ids = {one.patient_id, other.patient_id}
-    if all(ids) and not any(_ANONYMOUS_IDS.match(patient_id) for patient_id in ids):
-        return True
-    return bool(one.birth and other.birth and one.names and other.names)
-
-
-def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str]]:
-    """Return whether the two images were named in the wrong order, and warnings about the order."""
-    newer = comparison.is_newer(prior.instance, current.instance)
-    if newer is None:
-        return False, ["the files do not say which is older: the order is as you named them"]
-    if newer:
-        return True, ["the image named as the prior is the newer one: they were swapped"]
-    return False, []
 
 
 def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
@@ -493,23 +445,6 @@ def _told(sides: Sequence[Region | None]) -> tuple[str, str]:
     return name, " and ".join(dict.fromkeys(side.made for side in known))
 
 
-def _hang_beside(current: ImageSnapshot, prior: ImageSnapshot, context: ToolContext) -> None:
-    """Hang the two films side by side, where the window shows but one image."""
-    if context.viewer is None:
-        return
-    viewports = context.viewer.state().get("viewports")
-    shown = viewports if isinstance(viewports, list) else []
-    if len({str(one.get("image")) for one in shown if isinstance(one, dict)} - {"", "None"}) > 1:
-        return
-    try:
-        context.viewer.do("viewer_layout", {"layout": "1x2"}, context)
-        for side, film in (("left", current), ("right", prior)):
-            wanted = {"what": film.ref.sop_instance_uid, "viewport": side}
-            context.viewer.do("viewer_show", wanted, context)
-    except (ToolFailed, ToolRetry):  # the comparison stands without it
-        return
-
-
 def _result(
     context: ToolContext,
     current: ComparedImage,
@@ -536,7 +471,7 @@ def _result(
         "rows": [asdict(row) for row in rows],
         "registered_image_path": None if picture is None else str(picture),
         "registration": alignment.figures,
-        "days_between": comparison.days_between(current.snapshot.instance, prior.snapshot.instance),
+        "days_between": prior_pair.days_between(current.snapshot.instance, prior.snapshot.instance),
     }
     metadata = {
         "image_path": current.name,

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.types import Instance, Spacing
+from app.imaging.types import Spacing
 from app.tools.chest import ctr_geometry
 from app.tools.chest.ctr_geometry import HEART, LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.mask_figures import area_cm2
@@ -37,8 +36,6 @@ MARK_ERROR, MARK_ERROR_MM = 0.2, 5.0
 The limits for a target lesion's growth in RECIST 1.1 (Eisenhauer 2009): 20 %, and at least 5 mm.
 """
 OPERATING_POINT = 0.5
-
-_TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +94,6 @@ class Row:
     basis: str = ""
 
 
-def days_between(current: Instance, prior: Instance) -> int | None:
-    """Return the number of days from the prior to the current image, by StudyDate.
-
-    Returns:
-        Negative if the prior image is the newer one; None if a date is missing or invalid.
-    """
-    first, second = _date(prior), _date(current)
-    return None if first is None or second is None else (second - first).days
-
-
-def is_newer(prior: Instance, current: Instance) -> bool | None:
-    """Return True if `prior` was taken after `current`; None if the files do not tell."""
-    days = days_between(current, prior)
-    if days is None:
-        return None
-    if days != 0:
-        return days < 0
-    for name in _TIMES:
-        then, now = prior.get(name), current.get(name)
-        if then and now and then != now:
-            return then > now
-    return None
-
-
 def change_table(
     current: XRay,
     prior: XRay,
@@ -155,14 +128,6 @@ def length_reasons(current: XRay, prior: XRay, degrees: float, scale: float | No
         *_turn_reasons(degrees),
         *_scale_reasons(scale),
     ]
-
-
-def _date(instance: Instance) -> date | None:
-    digits = "".join(char for char in instance.get("StudyDate") if char.isdecimal())
-    try:
-        return date(int(digits[:4]), int(digits[4:6]), int(digits[6:8]))
-    except ValueError:
-        return None
 
 
 def _view_reasons(current: XRay, prior: XRay, *, strict: bool) -> list[str]:

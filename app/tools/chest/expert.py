@@ -35,7 +35,6 @@ from app.tools.chest.boxes import (
     rounded_corners,
     whole_image,
 )
-from app.tools.chest.comparison import is_newer
 from app.tools.chest.model_pictures import ModelInput
 from app.tools.chest.model_results import (
     NOTE,
@@ -51,6 +50,7 @@ from app.tools.chest.model_results import (
 from app.tools.chest.question_answering import multi_image_warnings
 from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
+from app.tools.prior_pair import is_newer
 
 MODEL = "chexagent-2-3b"
 MOST_IMAGES = 2

@@ -64,6 +64,10 @@ FREE_ALONE = WORDS["FREE_ALONE"]
 _SHOW = "image_visualizer"
 _GENERATOR = "chest_xray_generator"
 _COMPARE = "chest_xray_compare"
+_NO_SCAN = Accepts(
+    modalities=("CR", "DX", "RG", "XR", "RF", "MG", "US", "XA", "NM", "PT", "IO", "PX", "OT", "SC")
+)
+"""Images whose comparison is told of here; a CT or MR is compared by the general pack."""
 _MEDSAM2 = "medsam2_segment"
 
 _CHEST = Accepts(
@@ -155,6 +159,7 @@ _KINDS = (
         tools=(_COMPARE,),
         unless=(*words.ELSEWHERE, *models.NOT_COMPARED),
         greedy=True,
+        only_for=_NO_SCAN,
     ),
     QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), greedy=True),
     QuestionKind(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from app.imaging.studies.catalogue import are_different_patients
 from app.tools.api import ImageSnapshot, ToolContext, ToolResult
 from app.tools.chest import image_suitability
-from app.tools.chest.comparison import is_newer
 from app.tools.chest.model_pictures import ModelInput, model_pixels
 from app.tools.chest.model_results import (
     NOTE,
@@ -24,6 +23,7 @@ from app.tools.chest.model_results import (
 )
 from app.tools.files import plain
 from app.tools.models.store import InstalledModel
+from app.tools.prior_pair import is_newer
 
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000

@@ -1,4 +1,4 @@
-"""The general pack of tools: DICOM conversion, display of images, one tool on many images."""
+"""The general pack of tools: DICOM conversion, display, one tool on many images, priors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from app.tools.general.dicom_processor import DicomProcessor
 from app.tools.general.for_each_image import ForEachImage
 from app.tools.general.general_plan import PLAN
 from app.tools.general.image_visualizer import ImageVisualizer
+from app.tools.general.volume_compare import VolumeCompare
 
 
 def register(registry: Registrar) -> None:
@@ -14,4 +15,5 @@ def register(registry: Registrar) -> None:
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
     registry.register(ForEachImage())
+    registry.register(VolumeCompare())
     registry.plan(PLAN)

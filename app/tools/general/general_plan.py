@@ -12,6 +12,8 @@ import numpy as np
 from app.paths import shipped_table
 from app.tools.api import REPEATING_TOOL
 from app.tools.general.for_each_image import WORDING as FOR_EACH_WORDING
+from app.tools.general.volume_wording import MODALITIES, prior_open
+from app.tools.general.volume_wording import WORDING as VOLUME_WORDING
 from app.tools.pack_plan import (
     Accepts,
     Feed,
@@ -169,11 +171,14 @@ WORDINGS = (
         aside=True,
     ),
     ResultWording("image_visualizer", "Display", _shown, aside=True),
+    VOLUME_WORDING,
 )
 
 
 _DICOM = "dicom_processor"
 _SHOW = "image_visualizer"
+_COMPARE = "volume_compare"
+_SCANS = Accepts(kinds=("dicom",), modalities=MODALITIES, what="a CT or MR series")
 
 _TEXTS = word_lists("general")
 
@@ -258,6 +263,13 @@ PLAN = PackPlan(
             "recolour", _words("RECOLOUR"), tools=(_SHOW,), unless=_words("OF_THE_WINDOW")
         ),
         QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
+        QuestionKind(
+            "volume change",
+            _words("GROWTH"),
+            tools=(_COMPARE,),
+            only_for=_SCANS,
+            greedy=True,
+        ),
     ),
     tools=(
         ToolRule(
@@ -306,6 +318,12 @@ PLAN = PackPlan(
         ),
         ToolRule(REPEATING_TOOL, why="runs a tool on each image"),
         ToolRule(
+            _COMPARE,
+            why="registers the prior scan and compares the marks",
+            leave_out=("compar*", "vergleich*"),
+            accepts=_SCANS,
+        ),
+        ToolRule(
             _SHOW,
             why="shows the picture",
             leave_out=("show*", "visuali*", "display*", "anzeig*", "zeig*"),
@@ -316,6 +334,7 @@ PLAN = PackPlan(
     ),
     targets=_TARGETS,
     unanswered=_unanswered,
+    not_looked_for=prior_open,
     wordings=WORDINGS,
     suggestions=("When was this image taken, and what is its pixel spacing?",),
     suggested_for=Accepts(kinds=("dicom",)),

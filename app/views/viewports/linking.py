@@ -32,6 +32,7 @@ PARALLEL = 0.9
 """Cosine between the normals of two planes from which their slices are scrolled together."""
 
 BY_POSITION = translatable("Linked by position")
+BY_REGISTRATION = translatable("Linked by registration")
 BY_NUMBER = translatable("Linked by image number: no common position")
 
 
@@ -69,6 +70,7 @@ class ViewportLinks(QObject):
         area.frame_made.connect(self._take)
         workspace.layout.active_changed.connect(self._draw)
         workspace.layout.changed.connect(self._layout_changed)
+        workspace.alignments.changed.connect(self._aligned)
 
     def _take(self, frame: ViewportFrame) -> None:
         viewport, canvas = frame.viewport, frame.canvas
@@ -136,9 +138,13 @@ class ViewportLinks(QObject):
         for frame in self._area.frames:
             others = list(self._others(frame)) if self.scroll else []
             plane = _plane_of(frame)
-            near = [one for one in others if plane is not None and _same_space(one, frame)]
-            parallel = any(plane is not None and _are_parallel(plane, one) for one in near)
-            text = BY_POSITION if parallel else BY_NUMBER if len(near) < len(others) else ""
+            near = [one for one in others if plane is not None and self._is_near(frame, one)]
+            parallel = [
+                one for one in near if plane is not None and self._are_parallel(frame, plane, one)
+            ]
+            registered = any(not _same_space(frame, one) for one in parallel)
+            by_place = BY_REGISTRATION if registered else BY_POSITION
+            text = by_place if parallel else BY_NUMBER if len(near) < len(others) else ""
             frame.canvas.set_link_text(tr(text))
             linked = frame.viewport not in self.left_out
             frame.bar.show_state(linked=linked, maximised=layout.maximised)
@@ -176,14 +182,43 @@ class ViewportLinks(QObject):
         for other in self._others(frame):
             if other.canvas.scroller.playing:
                 continue  # it goes on by itself
-            if plane is not None and _same_space(frame, other):
-                if _are_parallel(plane, other):
-                    point = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)
+            point = None
+            if plane is not None:
+                middle = plane.point((instance.columns - 1) / 2, (instance.rows - 1) / 2)
+                point = self._place_in(frame, other, middle)
+            if plane is not None and point is not None:
+                if self._are_parallel(frame, plane, other):
                     self._go(other, partial(other.planes.look_at, point))
             elif step:
                 scroller = other.canvas.scroller
                 place = scroller.place[0] + step
                 self._go(other, partial(scroller.to, max(0, min(place, scroller.place[1] - 1))))
+
+    def _place_in(self, frame: ViewportFrame, other: ViewportFrame, place: XYZ) -> XYZ | None:
+        """Return where a place (mm) of one viewport lies in another; None without one space."""
+        one, its = frame.viewport.acquired, other.viewport.acquired
+        if one is None or its is None:
+            return None
+        moved = self._workspace.alignments.moved(one, its, place)
+        return moved or (place if _same_space(frame, other) else None)
+
+    def _is_near(self, frame: ViewportFrame, other: ViewportFrame) -> bool:
+        return self._place_in(frame, other, (0.0, 0.0, 0.0)) is not None
+
+    def _are_parallel(self, frame: ViewportFrame, plane: FramePlane, other: ViewportFrame) -> bool:
+        theirs = _plane_of(other)
+        ends = [self._place_in(frame, other, place) for place in ((0.0, 0.0, 0.0), plane.normal)]
+        if theirs is None or ends[0] is None or ends[1] is None:
+            return False
+        normal = [b - a for a, b in zip(ends[0], ends[1], strict=True)]
+        return abs(sum(a * b for a, b in zip(normal, theirs.normal, strict=True))) >= PARALLEL
+
+    def _aligned(self) -> None:
+        """Follow the active viewport once two series are registered."""
+        if self.scroll:
+            self._follow_scroll(self._area.active, 0)
+        self._draw()
+        self._tell()
 
     def _go(self, frame: ViewportFrame, go: Callable[[], object]) -> None:
         """Move a linked viewport once its awaited frame has come: asked faster, it shows none."""
@@ -278,9 +313,10 @@ class ViewportLinks(QObject):
         assert self._pointed is not None
         source, place = self._pointed
         out = {source.viewport, frame.viewport} & self.left_out
-        if frame is source or out or not _same_space(source, frame):
+        moved = None if frame is source or out else self._place_in(source, frame, place)
+        if moved is None:
             return None
-        x, y, away = plane.pixel(place)
+        x, y, away = plane.pixel(moved)
         columns, rows = frame.canvas.image_size
         inside = -0.5 <= x <= columns - 0.5 and -0.5 <= y <= rows - 0.5
         return QPointF(x, y) if inside and abs(away) <= _reach(frame) else None
@@ -292,8 +328,8 @@ class ViewportLinks(QObject):
         self._pointed = (frame, place) if place is not None else None
         if place is not None:
             for other in self._others(frame):
-                if _same_space(frame, other):
-                    self._go(other, partial(other.planes.look_at, place))
+                if (there := self._place_in(frame, other, place)) is not None:
+                    self._go(other, partial(other.planes.look_at, there))
         self._draw()
 
 
@@ -340,14 +376,6 @@ def _same_space(one: ViewportFrame, other: ViewportFrame) -> bool:
     """Return whether positions in two viewports are those of one patient in one space."""
     a, b = one.viewport.acquired, other.viewport.acquired
     return a is not None and b is not None and same_space(a, b)
-
-
-def _are_parallel(plane: FramePlane, other: ViewportFrame) -> bool:
-    theirs = _plane_of(other)
-    if theirs is None:
-        return False
-    cosine = sum(a * b for a, b in zip(plane.normal, theirs.normal, strict=True))
-    return abs(cosine) >= PARALLEL
 
 
 def _same_modality(one: Instance, other: Instance) -> bool:
