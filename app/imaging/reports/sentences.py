@@ -165,13 +165,23 @@ def figure(value: float, units: str) -> str:
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+def rounded(one: Measurement) -> float:
+    """Return a value as the report's text rounds it, for the files that hold it as a number."""
+    return float(figure(one.value, one.units))
+
+
+def basis_of(one: Measurement) -> str:
+    """Return the plane that a length is told with ("detector plane"); "" for one in the patient."""
+    return "" if one.rests_on in _IN_PATIENT else one.rests_on
+
+
 def value_text(one: Measurement, language: str) -> str:
     """Return a figure with its units and what it rests on, e.g. "143.2 mm (detector plane)"."""
     shown = figure(one.value, one.units).replace(".", text("decimal", language))
     units = "" if one.units in ("ratio", "objects") else one.units
     shown += units if units in ("°", "") else f" {units}"
-    if one.rests_on and one.rests_on not in _IN_PATIENT:
-        shown += f" ({name_in(language, one.rests_on)})"
+    if basis := basis_of(one):
+        shown += f" ({name_in(language, basis)})"
     return shown
 
 
