@@ -219,8 +219,11 @@ def test_files_round_as_the_text_and_name_the_plane_of_lengths(
         for one in finding["component"]
     }
     assert figures == {
-        **{"Cardiothoracic ratio": 0.52, "Heart width": 143.2, "Thorax width": 275.0},
-        **{"Longer side": 21.0, "Longer side, prior 2023-04-05": 16.0},
+        "Cardiothoracic ratio": 0.52,
+        "Heart width": 143.2,
+        "Thorax width": 275.0,
+        "Longer side": 21.0,
+        "Longer side, prior 2023-04-05": 16.0,
     }
     made_sr = validated(written("report-sr"), tmp_path)
     said: dict[str, list[str]] = {}

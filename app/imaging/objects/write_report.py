@@ -14,6 +14,7 @@ from pydicom.uid import EncapsulatedPDFStorage
 
 from app.imaging.exports import SR as MARKS
 from app.imaging.exports import DicomExport
+from app.imaging.findings import Measurement
 from app.imaging.objects.write_sr import (
     document,
     observers,
@@ -21,7 +22,6 @@ from app.imaging.objects.write_sr import (
     reference,
     unit_code,
 )
-from app.imaging.findings import Measurement
 from app.imaging.objects.writing import Sources, made_file, private_code, sources_of
 from app.imaging.reports.report_draft import Section, Sentence
 from app.imaging.reports.sentences import Statement, basis_of, rounded, statements, text
