@@ -5334,6 +5334,11 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Image {number}</source>
+            <translation>Bild {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -7133,7 +7138,6 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
-            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -11869,6 +11873,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Show all {count}</source>
+            <translation>Alle {count} zeigen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
