@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from app.agent.image_reference import image_reference, resource_of, unsuitable_image
 from app.agent.llm.base import ToolSchema
@@ -244,14 +244,32 @@ def _spoken(question: str, scene: Scene) -> Spoken | None:
     return None
 
 
+def _covers(one: Step, other: Step) -> bool:
+    """Return whether a step does all that another one would do: outline both lungs, or the left."""
+
+    def has(name: str, value: Any) -> bool:
+        own = one.arguments.get(name)
+        if isinstance(own, list) and isinstance(value, list):
+            return all(item in own for item in cast("list[Any]", value))
+        return own == value
+
+    return (
+        one.tool == other.tool
+        and not one.skip
+        and all(has(name, value) for name, value in other.arguments.items())
+    )
+
+
 def _joined(commands: Intent, rest: Intent, *, said: str) -> Intent:
     """Return the intent of commands and what else is asked, which the tools do first."""
     done = commands.plan
     assert isinstance(done, ToolPlan)
     if isinstance(rest.plan, ToolPlan):
+        asked = rest.plan.steps
+        more = (step for step in done.steps if not any(_covers(one, step) for one in asked))
         plan = replace(
             rest.plan,
-            steps=(*rest.plan.steps, *done.steps),
+            steps=(*asked, *more),
             topics=rest.plan.topics | done.topics,
         )
         wanted = tuple(dict.fromkeys((*rest.wanted, *commands.wanted)))
