@@ -138,7 +138,9 @@ def _beside(name: str, finding_id: str, findings: Sequence[Finding]) -> tuple[st
 
 
 def _is_ratio(name: str, finding: Finding) -> bool:
-    return f" {_plain(finding.ratio)}".endswith(f" {_plain(name)}")
+    """Return whether a number is the ratio of a finding's line, or about it: "ratio spread"."""
+    ratio, said = _plain(finding.ratio).split(), _plain(name).split()
+    return bool(ratio and said) and (ratio[-len(said) :] == said or ratio[-1] == said[0])
 
 
 def _plain(text: str) -> str:
