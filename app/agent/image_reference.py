@@ -29,17 +29,66 @@ what is sent to a remote model.
 """
 
 
-def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Return the name of an image's file, or the image's id if the name has unusual characters.
+_ID = re.compile(r"(?<![\w/\\.-])image-(\d+)(?![\w-]|\.\w)")
+_RADIOGRAPHS = ("CR", "DX", "RG", "XR", "DR")
 
-    The id is added to the name if another image in `notes` has the same file name.
+
+def with_image_names(text: str, notes: Sequence[Mapping[str, Any]], *, german: bool = False) -> str:
+    """Return a text with what a user calls the open images in place of their ids."""
+    if _ID.search(text) is None:
+        return text
+    known = {str(note.get("id")): note for note in notes}
+
+    def called(found: re.Match[str]) -> str:
+        name = _called(known.get(found[0]) or {"id": found[0]})
+        return name.replace("image", "Bild", 1) if german else name
+
+    return _ID.sub(called, text)
+
+
+def title_of(note: Mapping[str, Any]) -> str:
+    """Return what an image is: "Chest radiograph, PA, 2024-03-01"; "" if it has no modality."""
+    modality = str(note.get("modality") or "").strip()
+    if not modality:
+        return ""
+    kind = "radiograph" if modality.upper() in _RADIOGRAPHS else modality
+    part = " ".join(str(note.get("body_part") or "").split()).lower()
+    named = f"{part} {kind}" if part else kind
+    return ", ".join((named[:1].upper() + named[1:], *_view_and_date(note)))
+
+
+def _view_and_date(note: Mapping[str, Any]) -> list[str]:
+    values = (str(note.get(key) or "").strip() for key in ("view", "study_date"))
+    return [value for value in values if value]
+
+
+def _called(note: Mapping[str, Any]) -> str:
+    """Return an image's number, modality, view and date: "image 2 (CR, PA, 2024-03-01)"."""
+    number, told = _numbered(note) or "the open image", _described(note)
+    return f"{number} ({', '.join(told)})" if told else number
+
+
+def _described(note: Mapping[str, Any]) -> list[str]:
+    modality = str(note.get("modality") or "").strip()
+    return [modality, *_view_and_date(note)] if modality else []
+
+
+def _numbered(note: Mapping[str, Any]) -> str:
+    """Return "image 2" for the id "image-2", as a question may name it, too."""
+    return _ID.sub(r"image \1", str(note.get("id") or ""))
+
+
+def name_of(note: Mapping[str, Any], notes: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the name of an image's file, or what else a user calls it if that is unusual.
+
+    The image's number is added to the name if another image in `notes` has the same file name.
     """
-    own = str(note.get("id") or "")
+    number = _numbered(note)
     name = _file(note)
     if not name or not _PLAIN.fullmatch(name):
-        return own or "the open image"
+        return _called(note)
     alike = any(_file(other) == name and other.get("id") != note.get("id") for other in notes)
-    return f"{name} ({own})" if alike and own else name
+    return f"{name} ({number})" if alike and number else name
 
 
 def names_of(notes: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -50,10 +99,12 @@ def names_of(notes: Sequence[Mapping[str, Any]]) -> list[str]:
     return [name_of(note, alike[_file(note)][:2]) for note in notes]
 
 
-def named_with_id(note: Mapping[str, Any]) -> str:
-    """Return "NAME (ID)" of an image, for a text that asks the user which image is meant."""
-    own, name = str(note.get("id") or ""), name_of(note)
-    return name if name == own or not own else f"{name} ({own})"
+def named_with_number(note: Mapping[str, Any]) -> str:
+    """Return "NAME (image 2, CR, PA)", for a text that asks the user which image is meant."""
+    name, number = name_of(note), _numbered(note)
+    if name.startswith(number):
+        return name
+    return f"{name} ({', '.join([number, *_described(note)])})"
 
 
 def _file(note: Mapping[str, Any]) -> str:

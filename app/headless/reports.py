@@ -91,8 +91,7 @@ def report_file(given: ReportOfImages) -> bytes:
         from app.views.report.report_pdf import report_pdf
         from app.views.report.report_pictures import all_drawn, pictures_of
 
-        known = {one.sop_instance_uid: one for one in images}
-        pictures = pictures_of(report.findings, known.get)
+        pictures = pictures_of(report.findings, studies.with_uid)
         return report_pdf(report, all_drawn(pictures, decoder, report.language))
 
     def write(job: ReportExport) -> bytes:

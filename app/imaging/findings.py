@@ -141,6 +141,17 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRegion:
+    """A region of one of two compared images, by its box (x0, y0, x1, y1) in that image's pixels.
+
+    The edges are those of `Box`.
+    """
+
+    image: ImageRef
+    box: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """The origin of a finding: tool, model, run, tool call and time of creation (ISO 8601, UTC)."""
 
@@ -170,6 +181,8 @@ class Finding:
         ratio: Name of the value that results if this line's length is divided by that of the other
             line in its group, e.g. "Cardiothoracic ratio"; "" for none.
         rests_on: Labels of the outlines on the same image from which this finding was computed.
+        compared: Where a comparison of two images found it: the region on its own image, if it is
+            marked there, and that on the other one.
         measurements: All values of a mark, `value` among them, for lists, tables and DICOM.
         state: What a person has made of a tool's finding; marks drawn by a person are accepted.
         reviewer: Who set the state; "" while proposed.
@@ -195,6 +208,7 @@ class Finding:
     group: str = ""
     ratio: str = ""
     rests_on: tuple[str, ...] = ()
+    compared: tuple[ComparedRegion, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     state: State = State.PROPOSED
     reviewer: str = ""

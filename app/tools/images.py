@@ -193,6 +193,13 @@ class FrameSource(Protocol):
         ...
 
 
+def _study_date(instance: Instance) -> dict[str, str]:
+    try:
+        return {"study_date": date.fromisoformat(instance.get("StudyDate")[:8]).isoformat()}
+    except ValueError:
+        return {}
+
+
 def _earlier(current: Instance, other: Instance) -> dict[str, int]:
     """Return how many days before the current image another one of surely the same patient is."""
     sexes = {one.get("PatientSex").strip() for one in (current, other)} - {""}
@@ -555,6 +562,7 @@ class RunImages:
                 "content": image.instance.content.value,
                 "modality": image.instance.get("Modality"),
                 "view": projections.projection_name(image.instance),
+                **({} if remote else _study_date(image.instance)),
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,

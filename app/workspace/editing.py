@@ -266,6 +266,7 @@ def _by_hand(finding: Finding, frame: Frame, shape: Geometry, plane: FramePlane 
         group="",
         ratio="",
         rests_on=(),
+        compared=(),
         plane=plane,
     )
     made = drawing.with_shape(made, frame, shape)

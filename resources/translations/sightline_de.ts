@@ -5345,6 +5345,11 @@
             <translation>Bildtexte: alle, ohne Namen, keine</translation>
         </message>
         <message>
+            <location filename="../../app/views/chat/consent.py" />
+            <source>Image {number}</source>
+            <translation>Bild {number}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/browser/findings_list.py" />
             <location filename="../../app/views/documents/report_document.py" />
             <source>image {number}</source>
@@ -7144,7 +7149,6 @@
         </message>
         <message>
             <location filename="../../app/views/canvas/corner_text.py" />
-            <location filename="../../app/views/report/report_panel.py" />
             <source>Key image</source>
             <translation>Schlüsselbild</translation>
         </message>
@@ -11916,6 +11920,11 @@
             <location filename="../../app/views/browser/findings_filter.py" />
             <source>Show all findings again</source>
             <translation>Alle Befunde wieder zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat/crops.py" />
+            <source>Show all {count}</source>
+            <translation>Alle {count} zeigen</translation>
         </message>
         <message>
             <location filename="../../app/tools/microscopy/analysis_visualizer.py" />
@@ -17116,7 +17125,7 @@ Läuft auf diesem Computer; nichts verlässt ihn. Zum Ändern klicken.</translat
         <message>
             <location filename="../../app/views/viewer_commands/view_commands.py" />
             <source>“{0}” is not on that image</source>
-            <translation type="unfinished" />
+            <translation>„{0}“ ist nicht auf diesem Bild</translation>
         </message>
         <message>
             <location filename="../../app/views/preset_dialog.py" />

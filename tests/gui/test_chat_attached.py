@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QToolButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QToolButton
 
 from app.agent.events import RunFinished, ToolFinished, ToolStarted
 from app.agent.sessions import Thread
@@ -123,6 +123,31 @@ def test_a_finding_that_is_cited_by_its_item_is_shown_too(
     wait_until(lambda: chat.conversation.runs[-1].ended and chat.is_idle())
     crops = chat.conversation.runs[-1].answers[-1].findChildren(PictureButton)
     assert [crop.accessibleName() for crop in crops] == ["Show Thing 1 on the image"]
+
+
+def test_of_many_cited_findings_all_can_be_shown(window: MainWindow, wait_until: WaitUntil):
+    runner, chat, frame = answered_by_hand(window), dock(window), window.canvas.frame
+    assert frame is not None
+    chat.submit("What is bright?")
+    wait_until(lambda: runner.asked and chat.conversation.runs[-1].run_id)
+    boxes = [Box(20 * n, 20, 20 * n + 12, 40) for n in range(6)]
+    found = [finding(frame.ref, box, f"Thing {n}", id=f"f{n}") for n, box in enumerate(boxes)]
+    runner.say(ToolStarted, call_id="c1", tool="t", arguments={})
+    runner.say(
+        ToolFinished, call_id="c1", tool="t", status="ok", summary="s", findings=found, evidence=1
+    )
+    runner.say(RunFinished, answer="Six [1.1, 1.2, 1.3, 1.4, 1.5, 1.6].", cited=[1])
+    wait_until(lambda: chat.conversation.runs[-1].ended and chat.is_idle())
+    view = chat.conversation.runs[-1].answers[-1]
+    assert len(view.findChildren(PictureButton)) == 4
+    [more] = [one for one in view.findChildren(QPushButton) if one.text() == "Show all 6"]
+    chat.conversation.reveal(more)
+    wait_until(more.isVisible)
+    QTest.mouseClick(more, LEFT)
+    names = [crop.accessibleName() for crop in view.findChildren(PictureButton)]
+    assert names == [f"Show Thing {n} on the image" for n in range(6)]
+    wait_until(lambda: not [one for one in view.findChildren(QPushButton) if "all" in one.text()])
+    wait_until(lambda: all(crop.image for crop in view.findChildren(PictureButton)))
 
 
 @pytest.mark.parametrize("good", [True, False])

@@ -114,8 +114,8 @@ def test_the_pictures_are_the_files_that_would_be_sent(
         rows, columns = np.indices((300, 400))
         assert np.array_equal(raw, (rows * int(item.picture.image_id[-1]) + columns) % 256)
         assert widget.risk.text() == RISK
-        assert widget.button.accessibleName() == f"{item.picture.image_id} as it would be sent: " \
-            "enlarge"  # fmt: skip
+        name = f"Image {item.picture.image_id[-1]}"
+        assert widget.button.accessibleName() == f"{name} as it would be sent: enlarge"
 
 
 @pytest.mark.parametrize("key", [False, True])

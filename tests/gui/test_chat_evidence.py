@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from PySide6.QtGui import QHelpEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
+from app.agent.answers.items import items_of
 from app.agent.events import RunFinished, TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Finding
 from app.views.chat.tool_card import ToolCard
@@ -113,6 +115,32 @@ def test_a_click_leads_to_the_card_and_selects_what_the_tool_found(chat: Chat, w
     click_link(view, wait_until, "[1]")
     assert chat.workspace.annotations.selected == lung.id, "a result without findings selects none"
     assert focused_in(card(chat, 1))
+
+
+def test_a_ratio_leads_to_both_of_its_lines(chat: Chat, wait_until: Wait):
+    open_image(chat.workspace)
+    heart = replace(finding("Heart width"), group="g", ratio="Cardiothoracic ratio")
+    thorax = replace(finding("Thorax width"), group="g")
+    lines = [heart, thorax]
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c1", tool="cardiothoracic_ratio", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c1",
+        tool="cardiothoracic_ratio",
+        status="ok",
+        summary="s",
+        findings=lines,
+        evidence=1,
+        items=items_of(lines, {"ratio": 0.5}),
+    )
+    view = answer(chat, wait_until, "The ratio is 0.50 [1.3].", 1)
+    assert chat.dock.leads_to("result:1.3", heart.id)
+    assert chat.dock.leads_to("result:1.3", thorax.id)
+    assert not chat.dock.leads_to("result:1.1", thorax.id)
+    for one in (heart, thorax, heart):
+        click_link(view, wait_until, "1.3")
+        wait_until(lambda key=one.id: chat.workspace.annotations.selected == key)
 
 
 def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_until: Wait):

@@ -15,13 +15,22 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QLabel, QMessageBox
 
 from app.errors import SightlineError
-from app.imaging.findings import Box, Measurement, Polyline, Provenance, State
+from app.imaging.findings import (
+    Box,
+    ComparedRegion,
+    Measurement,
+    Polygon,
+    Polyline,
+    Provenance,
+    State,
+)
 from app.imaging.reports.checks import Fault
 from app.imaging.reports.report_draft import Sentence
 from app.imaging.reports.written_report import report_text
 from app.paths import data_dir
 from app.views.command_palette import commands_of
 from app.views.main_window import MainWindow
+from app.views.report.report_pictures import pictures_of
 from app.views.report.section_editor import SectionEditor
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
@@ -163,6 +172,42 @@ def test_a_click_on_a_sentence_shows_its_finding_and_the_finding_its_sentence(ro
     assert len(room.editor(key).extraSelections()) == 1
     room.click(room.panel.pictures[1])
     assert room.annotations.selected in ("nodule", "effusion")
+
+
+def test_a_compared_finding_is_pictured_now_and_before(room: Room) -> None:
+    """Each film has its own region drawn, and its date beside it."""
+    now, before = (frame(uid).ref for uid in ("2.1", "3.1"))
+    for ref, date, uid in ((now, "20240131", "s2"), (before, "20230405", "s3")):
+        image = instance(ref.sop_instance_uid, StudyDate=date)
+        room.workspace.add(found(replace(study(image, uid=uid), date=date)))
+    corners = (10.5, 10.5, 30.5, 30.5), (12.5, 12.5, 22.5, 22.5)
+    sizes = (
+        Measurement("Longer side", 20.0, "px"),
+        Measurement("Longer side, prior", 10.0, "px", date="20230405"),
+    )
+    pair = finding(
+        *(now, Polygon(((13, 13), (23, 13), (23, 23), (13, 23))), "Prior, left nodule 1 (larger)"),
+        id="pair",
+        measurements=sizes,
+        rests_on=("Left nodule",),
+        compared=(ComparedRegion(now, corners[0]), ComparedRegion(before, corners[1])),
+    )
+    room.annotations.add([pair])
+    room.annotations.decide(["pair"], State.ACCEPTED)
+    room.workspace.show_image(now)
+    room.settle()
+    shown = pictures_of(room.report.cited(), room.workspace.studies.with_uid)
+    assert [one.title("en") for one in shown] == [
+        "Left nodule, 2024-01-31",
+        "Left nodule, 2023-04-05",
+    ]
+    drawn_on = [[one.finding.geometry for one in picture.annotations] for picture in shown]
+    assert drawn_on == [[pair.geometry, Box(*corners[0])], [Box(*corners[1])]]
+    names = [one.accessibleName() for one in room.panel.pictures]
+    assert names == [f"Show {one.title('en')} on its image" for one in shown]
+    assert room.text("impression") == "Left nodule: 20 px, 10 px on 2023-04-05."
+    room.click(room.panel.pictures[1])
+    assert room.workspace.acquired.sop_instance_uid == "3.1"
 
 
 def test_typing_is_kept_checked_and_undone(room: Room) -> None:

@@ -23,11 +23,11 @@ from app.headless.common import open_program
 from app.headless.export import ExportRequest
 from app.headless.export import _subject as subject_of_request
 from app.headless.reports import report_file
-from app.imaging.findings import Finding, State
+from app.imaging.findings import Finding, Measurement, State
 from app.imaging.reading.image_entries import read_frame
 from app.wiring import Program
 from tests.unit.imaging.export_sets import source_files
-from tests.unit.imaging.report_cases import own_length, tool_finding
+from tests.unit.imaging.report_cases import own_length, ratio_lines, tool_finding
 
 FHIR = Path(__file__).parents[1] / "fhir"
 Export = Callable[..., bytes]
@@ -183,7 +183,7 @@ def test_the_structured_report_refers_to_the_image(
     ]
     first = findings.ContentSequence[0]
     kinds = {one.ValueType: one for one in first.ContentSequence}
-    assert float(kinds["NUM"].MeasuredValueSequence[0].NumericValue) == 12.34
+    assert str(kinds["NUM"].MeasuredValueSequence[0].NumericValue) == "12.3"
     [reference] = kinds["IMAGE"].ReferencedSOPSequence
     assert reference.ReferencedSOPInstanceUID == source.SOPInstanceUID
     if shutil.which("dsrdump"):
@@ -192,7 +192,65 @@ def test_the_structured_report_refers_to_the_image(
         )
         assert done.returncode == 0
         assert b"Zebra" not in done.stdout
-        assert b'(,,"Length")="23.04"' in done.stdout
+        assert b'(,,"Length")="23.0"' in done.stdout
+
+
+def test_files_round_as_the_text_and_name_the_plane_of_lengths(
+    made: tuple[Path, Path], program: Program, tmp_path: Path
+) -> None:
+    folder, _ = made
+    ref = read_frame(sorted(folder.iterdir())[1], 0).ref
+    now = Measurement("Longer side", 21.043, "mm", "detector plane")
+    then = replace(now, name="Longer side, prior", value=16.026, date="20230405")
+    pair = tool_finding("Prior, mass 1 (larger)", image=ref, measurements=(now, then))
+    lines = [replace(one, image=ref) for one in ratio_lines(143.24, 275.0)]
+    file = tmp_path / "findings.json"
+    findings = [*lines, replace(pair, rests_on=("Mass",))]
+    file.write_text(json.dumps([finding_json(one, tmp_path) for one in findings]))
+
+    def written(form: str) -> bytes:
+        request = ExportRequest(folder, form, Path("none"), file, proposed=False)
+        return report_file(subject_of_request(program, request).report)
+
+    text = written("report-text").decode()
+    values = json.loads(written("diagnostic-report"))
+    figures = {
+        one["code"]["text"]: one["valueQuantity"]["value"]
+        for finding in values["contained"][1:]
+        for one in finding["component"]
+    }
+    assert figures == {
+        "Cardiothoracic ratio": 0.52,
+        "Heart width": 143.2,
+        "Thorax width": 275.0,
+        "Longer side": 21.0,
+        "Longer side, prior 2023-04-05": 16.0,
+    }
+    made_sr = validated(written("report-sr"), tmp_path)
+    said: dict[str, list[str]] = {}
+    for item in made_sr.iterall():
+        for number in item.value if item.VR == "SQ" else ():
+            if number.get("ValueType") == "NUM":
+                name = number.ConceptNameCodeSequence[0].CodeMeaning
+                value = str(number.MeasuredValueSequence[0].NumericValue)
+                more = number.get("ContentSequence", ())
+                told = [
+                    str(one.Date)
+                    if one.ValueType == "DATE"
+                    else one.ConceptCodeSequence[0].CodeMeaning
+                    for one in more
+                ]
+                said[name] = [value, *told]
+    plane = "detector plane"
+    assert said == {
+        "Cardiothoracic ratio": ["0.52"],
+        "Heart width": ["143.2", plane],
+        "Thorax width": ["275.0", plane],
+        "Longer side": ["21.0", plane],
+        "Longer side, prior": ["16.0", plane, "20230405"],
+    }
+    for value in ("0.52", f"143.2 mm ({plane})", f"16.0 mm ({plane}) on 2023-04-05"):
+        assert value in text
 
 
 @pytest.mark.parametrize("name", ["", "Dr Jane Roe"])
@@ -210,7 +268,7 @@ def test_the_diagnostic_report_is_valid_fhir(
     assert series["uid"] == source.SeriesInstanceUID
     assert series["instance"][0]["uid"] == source.SOPInstanceUID
     figures = {one["code"]["text"]: one["valueQuantity"]["value"] for one in findings}
-    assert figures == {"Right Nodule": 12.34, "Effusion": 12.34, "Length": 23.04}
+    assert figures == {"Right Nodule": 12.3, "Effusion": 12.3, "Length": 23.0}
     ids = {one["reference"] for one in values["result"]}
     assert ids == {f"#{one['id']}" for one in findings}
     assert set(values["conclusion"].split("\n")) == {"Right Nodule.", "Effusion."}

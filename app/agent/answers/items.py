@@ -61,6 +61,7 @@ class Item:
     Attributes:
         text: What it is, for models and people: "Heart, mask", "ratio 0.503".
         finding: Id of the finding that it is, or that its number belongs to; "" for none.
+        others: Ids of the other findings that its number belongs to: the second line of a ratio.
         entry: Id of the record's entry that it is; "" for none.
         name: Name of its number, in words; "" if it has none.
         value: Its number, None for none.
@@ -73,6 +74,12 @@ class Item:
     name: str = ""
     value: float | None = None
     unit: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Ids of all findings that it is or belongs to."""
+        return (self.finding, *self.others) if self.finding else ()
 
 
 def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Item]:
@@ -84,7 +91,9 @@ def items_of(findings: Sequence[Finding], output: Mapping[str, Any]) -> list[Ite
             break
         name, unit = name_and_unit(path)
         text = f"{name} {value:.6g} {unit}".rstrip()
-        values.append(Item(text, _measured(name, findings[:MOST]), "", name, float(value), unit))
+        own = _measured(name, findings[:MOST])
+        others = _beside(name, own, findings[:MOST])
+        values.append(Item(text, own, "", name, float(value), unit, others))
     entries = dict.fromkeys(_entries(output))
     return [*found, *values, *(Item(one, entry=one) for one in [*entries][:MOST])]
 
@@ -114,10 +123,24 @@ def _measured(name: str, findings: Sequence[Finding]) -> str:
         (len(label), one.id)
         for one in findings
         if (label := _plain(one.label))
-        and (f" {plain} ".startswith(f" {label} ") or f" {_plain(one.ratio)}".endswith(f" {plain}"))
+        and (f" {plain} ".startswith(f" {label} ") or _is_ratio(name, one))
     ]
     longest = [key for length, key in fitting if length == max(fitting)[0]]
     return longest[0] if len(longest) == 1 else ""
+
+
+def _beside(name: str, finding_id: str, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the other findings of a ratio's group: its number belongs to both of its lines."""
+    own = next((one for one in findings if one.id == finding_id), None)
+    if own is None or not own.group or not _is_ratio(name, own):
+        return ()
+    return tuple(one.id for one in findings if one.group == own.group and one is not own)
+
+
+def _is_ratio(name: str, finding: Finding) -> bool:
+    """Return whether a number is the ratio of a finding's line, or about it: "ratio spread"."""
+    ratio, said = _plain(finding.ratio).split(), _plain(name).split()
+    return bool(ratio and said) and (ratio[-len(said) :] == said or ratio[-1] == said[0])
 
 
 def _plain(text: str) -> str:
@@ -181,11 +204,26 @@ def cited_ids(sentence: str, message_items: Mapping[str, str], most: int = 4) ->
         if (words ^ said) >= _SIDES:
             continue
         for figure, decimals in figures:
-            near = abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
+            near = _is_near(value, figure, decimals)
             if near and len(words & said) > shared.get((figure, decimals), 0):
                 ids[figure, decimals], shared[figure, decimals] = key, len(words & said)
     found = sorted(set((ids or labels).values()), key=lambda one: int(one.partition(".")[2]))
     return ", ".join(found) if len(found) <= most else ""
+
+
+def untold(sentence: str, texts: Iterable[str]) -> list[str]:
+    """Return the numbers of a sentence that stand in none of the items' texts."""
+    values = [value for text in texts if (value := _parted(text)[1]) is not None]
+    return [
+        digits
+        for digits in _figures(sentence)
+        if not any(_is_near(v, float(digits), len(digits.partition(".")[2])) for v in values)
+    ]
+
+
+def _is_near(value: float, figure: float, decimals: int) -> bool:
+    """Return whether a number, with its decimals, is a value or its rounding; signs aside."""
+    return abs(abs(value) - figure) <= 0.5 * 10.0**-decimals * 1.0001
 
 
 _SIDES = {"left", "right"}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.answers.evidence import cite
-from app.agent.answers.items import cited_ids
+from app.agent.answers.items import MOST, cited_ids, untold
 from app.agent.messages import Message, for_people
 from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
@@ -383,12 +383,17 @@ def direct_answer(
 def written(sentences: Sequence[Sentence], result: Message, remarks: set[str]) -> str:
     """Return sentences joined to one line; those with `Sentence.cites` cite a result.
 
-    A sentence cites the items of the result that it tells, or else the result as a whole. One that
-    cites nothing is a general remark, left out if it is among `remarks`, to which it is added.
+    A sentence cites the items of the result that it tells, or else the result as a whole; both
+    where the result has more numbers than items. One that cites nothing is a general remark, left
+    out if it is among `remarks`, to which it is added.
     """
 
     def evidence(text: str) -> int | str:
-        return cited_ids(text, result.data.get("items") or {}) or result.evidence
+        items: Mapping[str, str] = result.data.get("items") or {}
+        ids = cited_ids(text, items)
+        if ids and len(items) >= MOST and untold(text, (items[key] for key in ids.split(", "))):
+            return f"{ids}, {result.evidence}"
+        return ids or result.evidence
 
     told = [one for one in sentences if one.cites or one.text not in remarks]
     remarks.update(one.text for one in told if not one.cites and one.text.endswith("."))

@@ -35,6 +35,7 @@ from app.agent.enforcement.director import Director
 from app.agent.enforcement.plan_checklist import PlanState
 from app.agent.enforcement.update_plan_tool import UpdatePlan
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.image_reference import with_image_names
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, ToolSchema, model_info
 from app.agent.loop.audit_trail import AuditTrail
 from app.agent.loop.available_tools import (
@@ -149,7 +150,11 @@ class AgentLoop:
 
         The last event is always the only terminal one: run_finished, run_failed or run_cancelled.
         """
-        emitter = Emitter(request.run_id, self._recorder(request))
+        emitter = Emitter(
+            request.run_id,
+            self._recorder(request),
+            lambda text: with_image_names(text, request.image_notes),
+        )
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())
         loop = asyncio.get_running_loop()

@@ -14,6 +14,7 @@ from typing import Any
 
 from app.agent.events import (
     TERMINAL,
+    ApprovalRequested,
     Noted,
     RunCancelled,
     RunEvent,
@@ -24,6 +25,13 @@ from app.agent.events import (
 )
 
 PROGRESS_INTERVAL_S = 0.05
+_SHOWN: dict[Callable[..., RunEvent], tuple[str, ...]] = {
+    ApprovalRequested: ("title", "detail"),
+    Noted: ("text",),
+    RunFailed: ("error", "remedy"),
+    ToolFinished: ("error", "refused"),
+}
+"""The texts of events that tools and rules write for models, too, and users are shown."""
 
 
 def utc_now() -> str:
@@ -35,12 +43,19 @@ class Emitter:
     """Numbers, records and queues the events of a run. Call its methods only on the loop's thread.
 
     `record` is called with each event before the event is queued. It must not raise; it returns why
-    the audit log is incomplete, or "" or None if the log is complete.
+    the audit log is incomplete, or "" or None if the log is complete. `for_people` returns a text
+    as users are told it.
     """
 
-    def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        record: Callable[[RunEvent], str | None] | None = None,
+        for_people: Callable[[str], str] = str,
+    ) -> None:
         self._run_id = run_id
         self._record = record
+        self._for_people = for_people
         self.unaudited = ""
         """Why the audit log does not hold all that was emitted; nothing that acts may go on."""
         self._warned = False
@@ -66,6 +81,9 @@ class Emitter:
         """Queue an event of class `kind` with these fields; do nothing after the terminal event."""
         if self.closed:
             return
+        for name in _SHOWN.get(kind, ()):
+            if name in fields:
+                fields[name] = self._for_people(fields[name])
         event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
         if event.kind in TERMINAL:
             if self._open:

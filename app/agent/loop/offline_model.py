@@ -18,6 +18,7 @@ from app.agent.enforcement.plan_checklist import TAKEN_OUT
 from app.agent.enforcement.rulings import BY_RULE
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import TextDelta
+from app.agent.image_reference import image_argument, title_of, with_image_names
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Plan, ToolSchema
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Stop
@@ -334,13 +335,22 @@ class RuleAnswers:
             results = [message for message in intent.scene.earlier if message.role == "tool"]
         notes, topics, targets = [*ended.notes, *director.notes], intent.plan.topics, intent.targets
         plans = intent.scene.plans
-        return self._say(
-            head + write_summary(results, ended.skipped, notes, topics, targets, plans)
-        )
+        text = write_summary(results, ended.skipped, notes, topics, targets, plans)
+        return self._say("\n\n".join(filter(None, (head.strip(), self._title(results), text))))
+
+    def _title(self, results: Sequence[Message]) -> str:
+        """Return what the image is that results are about; "" for none, or for several."""
+        intent = self.director.intent
+        schemas = (intent.scene.tools.get(one.tool) for one in results if one.ok)
+        if len(intent.images) > 1 or not any(one and image_argument(one) for one in schemas):
+            return ""
+        note = next((n for n in intent.scene.images if n.get("id") in intent.images), None)
+        return title_of(note or intent.scene.images[0]) if intent.scene.images else ""
 
     def _say(self, text: str) -> str:
-        if self.director.asked_in_german:
-            text = in_german(text)
+        german = self.director.asked_in_german
+        text = in_german(text) if german else text
+        text = with_image_names(text, self.director.intent.scene.images, german=german)
         self.emitter.emit(TextDelta, text=text)
         self.transcript.say(Message(role="assistant", text=text))
         return text

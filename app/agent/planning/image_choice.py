@@ -16,7 +16,7 @@ from app.agent.image_reference import (
     image_arguments,
     image_reference,
     name_of,
-    named_with_id,
+    named_with_number,
     resource_of,
     takes_list,
     unsuitable_image,
@@ -369,7 +369,7 @@ def _unclear_text(which: ImageChoice, scene: Scene) -> str:
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:
         return f"only {first} is open, so I ran no tool for {said}. Open the other one, then ask."
-    names = ", ".join(map(named_with_id, scene.images))
+    names = ", ".join(map(named_with_number, scene.images))
     return (
         f"I run tools on one image at a time, so I ran none for {said}. Name the image: open are "
         f"{names}; {first} is the one that is shown."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -410,8 +411,16 @@ def _pins(folder: Path) -> frozenset[str]:
     return frozenset()
 
 
+_MARKUP = re.compile(
+    r"^[ \t]*(?:#{1,6}|[-*>])[ \t]+|\*\*|`+|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)", re.MULTILINE
+)
+"""Signs of Markdown: headings, bullets, quotations, emphasis and code."""
+_TABLE = re.compile(r"^[ \t]*\|[-:| \t]+\|[ \t]*$|\|", re.MULTILINE)
+
+
 def _around(text: str, word: str) -> str:
-    """Return the text around a word, on one line."""
+    """Return the text around a word, on one line and without the signs of Markdown."""
+    text = _TABLE.sub(" ", _MARKUP.sub("", text))
     at = text.casefold().find(word)
     start = max(0, at - _HIT_CHARS // 3)
     cut = " ".join(text[start : start + _HIT_CHARS].split())

@@ -14,6 +14,7 @@ from pydicom.uid import EncapsulatedPDFStorage
 
 from app.imaging.exports import SR as MARKS
 from app.imaging.exports import DicomExport
+from app.imaging.findings import Measurement
 from app.imaging.objects.write_sr import (
     document,
     observers,
@@ -21,9 +22,9 @@ from app.imaging.objects.write_sr import (
     reference,
     unit_code,
 )
-from app.imaging.objects.writing import Sources, made_file, sources_of
+from app.imaging.objects.writing import Sources, made_file, private_code, sources_of
 from app.imaging.reports.report_draft import Section, Sentence
-from app.imaging.reports.sentences import Statement, statements, text
+from app.imaging.reports.sentences import Statement, basis_of, rounded, statements, text
 from app.imaging.reports.written_report import ENCAPSULATED, ReportExport, WrittenReport
 
 _TITLE = DicomCode("18748-4", "LN", "Diagnostic Imaging Report")
@@ -54,8 +55,12 @@ _SECTIONS = {
 _ADDENDUM = DicomCode("55107-7", "LN", "Addendum")
 _SUMMARY = DicomCode("55112-7", "LN", "Summary")
 _ILLUSTRATION = DicomCode("121080", "DCM", "Best illustration of finding")
+_METHOD = DicomCode("370129005", "SCT", "Measurement Method")
+_STUDY_DATE = DicomCode("111060", "DCM", "Study Date")
 _CONTAINS = sr.RelationshipTypeValues.CONTAINS
 _INFERRED = sr.RelationshipTypeValues.INFERRED_FROM
+_QUALIFIES = sr.RelationshipTypeValues.HAS_CONCEPT_MOD
+_CONTEXT = sr.RelationshipTypeValues.HAS_OBS_CONTEXT
 _SERIES_NUMBER = 9190
 _SHARED = (
     *("PatientName", "PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientSex"),
@@ -146,15 +151,7 @@ def _sentence(
     grounds: list[Any] = []
     found = {id(told[key]): told[key] for key in sentence.findings if key in told}
     for statement in found.values():
-        grounds += [
-            sr.NumContentItem(
-                quantity_code(one.name or statement.label),
-                float(one.value),
-                unit_code(one.units),
-                relationship_type=_INFERRED,
-            )
-            for one in statement.measurements
-        ]
+        grounds += [_number(one, statement.label) for one in statement.measurements]
     images = {
         (one.image.sop_instance_uid, one.image.frame): one
         for statement in found.values()
@@ -164,6 +161,22 @@ def _sentence(
     grounds += [reference(one, sources, _illustration) for one in images.values()]
     if grounds:
         item.ContentSequence = sr.ContentSequence(grounds)
+    return item
+
+
+def _number(one: Measurement, label: str) -> Any:
+    """Return a figure as the text rounds it, with the plane of a length and its other date."""
+    item = sr.NumContentItem(
+        *(quantity_code(one.name or label), rounded(one), unit_code(one.units)),
+        relationship_type=_INFERRED,
+    )
+    more: list[Any] = []
+    if basis := basis_of(one):  # TID 300 (PS3.16): how it was measured
+        more.append(sr.CodeContentItem(_METHOD, private_code(basis), _QUALIFIES))
+    if one.date.isdecimal():
+        more.append(sr.DateContentItem(_STUDY_DATE, one.date, _CONTEXT))
+    if more:
+        item.ContentSequence = sr.ContentSequence(more)
     return item
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.imaging.findings import Code, Finding, Measurement
 from app.imaging.reports.report_draft import ReportSubject
-from app.imaging.reports.sentences import statements
+from app.imaging.reports.sentences import rounded, statements
 from app.imaging.reports.written_report import WrittenReport, report_text
 from app.imaging.types import Instance
 
@@ -256,7 +256,7 @@ def _concept(text: str, code: Code | None) -> dict[str, Any]:
 
 
 def _quantity(one: Measurement) -> dict[str, Any]:
-    made: dict[str, Any] = {"value": round(one.value, 6)}
+    made: dict[str, Any] = {"value": rounded(one)}
     made["unit"] = one.units or "1"
     code = _UCUM.get(one.units, one.units)
     if code.isascii() and " " not in code:

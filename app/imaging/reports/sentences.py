@@ -165,13 +165,23 @@ def figure(value: float, units: str) -> str:
     return f"{value:.1f}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+def rounded(one: Measurement) -> float:
+    """Return a value as the report's text rounds it, for the files that hold it as a number."""
+    return float(figure(one.value, one.units))
+
+
+def basis_of(one: Measurement) -> str:
+    """Return the plane that a length is told with ("detector plane"); "" for one in the patient."""
+    return "" if one.rests_on in _IN_PATIENT else one.rests_on
+
+
 def value_text(one: Measurement, language: str) -> str:
     """Return a figure with its units and what it rests on, e.g. "143.2 mm (detector plane)"."""
     shown = figure(one.value, one.units).replace(".", text("decimal", language))
     units = "" if one.units in ("ratio", "objects") else one.units
     shown += units if units in ("°", "") else f" {units}"
-    if one.rests_on and one.rests_on not in _IN_PATIENT:
-        shown += f" ({name_in(language, one.rests_on)})"
+    if basis := basis_of(one):
+        shown += f" ({name_in(language, basis)})"
     return shown
 
 
@@ -183,6 +193,16 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         label = f"{label}, {name_in(language, site)}"
     if statement.count > 1:
         label = text("count", language).format(label=label, count=statement.count)
+    values = _figures(statement, language)
+    place = _place(statement, subject, language)
+    form = text("label_values" if values else "label_only", language)
+    return Sentence(
+        form.format(label=_upper(label), values=", ".join(values), place=place), statement.ids
+    )
+
+
+def _figures(statement: Statement, language: str) -> list[str]:
+    """Return the figures of a statement as its sentence tells them."""
     values: list[str] = []
     for one in statement.measurements:
         shown = value_text(one, language)
@@ -198,11 +218,7 @@ def sentence_of(statement: Statement, subject: ReportSubject, language: str) -> 
         values.append(shown)
     if all(one.date for one in statement.measurements) and values:
         values.append(text("unmarked", language))
-    place = _place(statement, subject, language)
-    form = text("label_values" if values else "label_only", language)
-    return Sentence(
-        form.format(label=_upper(label), values=", ".join(values), place=place), statement.ids
-    )
+    return values
 
 
 def _place(statement: Statement, subject: ReportSubject, language: str) -> str:
@@ -223,7 +239,10 @@ def _lower(words: str, language: str) -> str:
 
 
 def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
-    """Return one line for each label, the ratios with their figure; bare measurements are none."""
+    """Return one line for each label and change; ratios and changes with their figures.
+
+    Bare measurements are none.
+    """
     lines: dict[str, list[Statement]] = {}
     for one in told:
         if not is_structure(one.label) and not is_measure(one.label):
@@ -231,20 +250,27 @@ def _impression(told: Sequence[Statement], language: str) -> list[Sentence]:
     made: list[Sentence] = []
     for same in lines.values():
         label = _upper(name_in(language, same[0].label))
-        count = sum(one.count for one in same)
-        if count > 1:
-            label = text("count", language).format(label=label, count=count)
-        ratio = next((m for m in same[0].measurements if m.units == "ratio"), None)
-        ids = tuple(key for one in same for key in one.ids)
-        if ratio is not None and len(same) == 1:
-            shown = value_text(ratio, language)
-            shown = text("about", language).format(value=shown) if same[0].approximate else shown
-            form = text("label_values", language)
-            made.append(Sentence(form.format(label=label, values=shown, place=""), ids))
-        else:
-            form = text("label_only", language)
-            made.append(Sentence(form.format(label=label, place=""), ids))
+        compared = [one for one in same if one.compares]
+        own = [one for one in same if not one.compares]
+        if (
+            len(own) == len(compared) == own[0].count == 1
+        ):  # what is found and its change are one line
+            made.append(_line(label, _figures(compared[0], language), own + compared, language))
+            continue
+        if own:
+            ratios = [one for one in own[0].measurements if one.units == "ratio"][:1]
+            shown = _figures(replace(own[0], measurements=tuple(ratios)), language)
+            count = sum(one.count for one in own)
+            counted = text("count", language).format(label=label, count=count)
+            made.append(_line(counted if count > 1 else label, shown[: count == 1], own, language))
+        made += [_line(label, _figures(one, language), [one], language) for one in compared]
     return made
+
+
+def _line(label: str, figures: Sequence[str], told: Iterable[Statement], language: str) -> Sentence:
+    form = text("label_values" if figures else "label_only", language)
+    ids = tuple(key for one in told for key in one.ids)
+    return Sentence(form.format(label=label, values=", ".join(figures), place=""), ids)
 
 
 def is_structure(label: str) -> bool:
@@ -291,7 +317,7 @@ def draft_report(
     lines = {
         TECHNIQUE: [Sentence(one) for one in technique_lines(subject, language)],
         COMPARISON: [*(Sentence(one) for one in comparison_lines(subject, language)), *pairs],
-        IMPRESSION: _impression(told, language),
+        IMPRESSION: _impression(every, language),
     }
     sections = tuple(
         Section(

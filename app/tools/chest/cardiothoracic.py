@@ -45,6 +45,10 @@ class CardiothoracicOutput(BaseModel):
     """Output of the tool: the ratio, both widths, and whether the heart seems enlarged."""
 
     ratio: float
+    ratio_spread: float | None = Field(
+        default=None,
+        description="How far the ratio varies when the image is cropped or rotated slightly.",
+    )
     heart_width_px: float
     thorax_width_px: float
     heart_width_mm: float | None = None
@@ -110,6 +114,7 @@ class CardiothoracicRatio:
         judgement = _judgement(ratio, found.ratio_spread)
         output = {
             "ratio": round(ratio, 3),
+            "ratio_spread": None if found.ratio_spread is None else round(found.ratio_spread, 3),
             "heart_width_px": round(heart.length, 1),
             "thorax_width_px": round(thorax.length, 1),
             "heart_width_mm": _rounded(measured.heart_mm),

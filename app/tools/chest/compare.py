@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from app.imaging.findings import (
     Box,
+    ComparedRegion,
     Finding,
     Geometry,
     Mask,
@@ -418,6 +419,7 @@ def _place(
     name, boxes, comparable = compared
     prior = label.startswith("Prior")
     sizes: list[Measurement] = []
+    marked: list[ComparedRegion] = []
     for box, image in zip(boxes if prior else boxes[::-1], images, strict=True):
         if box is not None:
             value, unit = comparison.longest_side(box, image.frame.spacing)
@@ -425,6 +427,7 @@ def _place(
             date = "" if image is images[0] else (image.instance.get("StudyDate") or "unknown")
             suffix = f", {'prior' if prior else 'current'}" if date else ""
             sizes.append(Measurement(f"Longer side{suffix}", value, unit, basis, date))
+            marked.append(ComparedRegion(image.ref, box))
     found = labelled_findings(
         [(label, place)],
         images[0].ref,
@@ -434,7 +437,13 @@ def _place(
         f"compare-{made_by.call_id}",
     )[0]
     uncertain = None not in boxes and not comparable
-    return replace(found, measurements=tuple(sizes), rests_on=(name,), approximate=uncertain)
+    return replace(
+        found,
+        measurements=tuple(sizes),
+        rests_on=(name,),
+        approximate=uncertain,
+        compared=tuple(marked),
+    )
 
 
 def _told(sides: Sequence[Region | None]) -> tuple[str, str]:

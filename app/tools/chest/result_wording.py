@@ -204,17 +204,22 @@ def _prior_open(answer: AnswerContext) -> list[str]:
     if _COMPARE in answer.ran:
         return []
     days = [
-        (int(note["days_before_current"]), str(note.get("id")))
+        (int(note["days_before_current"]), _view_and_date(note))
         for note in answer.images[1:]
         if note.get("days_before_current") and note.get("modality") in _RADIOGRAPHS
     ]
     if not days:
         return []
-    when, name = min(days)
+    when, film = min(days)
     return [
-        f"Change: an earlier film of this patient is open ({name}, {when:,} days before). Ask "
+        f"Change: an earlier film of this patient is open ({film}{when:,} days before). Ask "
         "“Compare with the prior” to have it hung beside and compared."
     ]
+
+
+def _view_and_date(note: Data) -> str:
+    told = (one_line(str(note.get(key) or "")) for key in ("view", "study_date"))
+    return "".join(f"{one}, " for one in told if one)
 
 
 _COMPARE = "chest_xray_compare"

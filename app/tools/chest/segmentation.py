@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -20,6 +21,7 @@ from app.tools.api import (
     takes,
 )
 from app.tools.chest import image_suitability, organs, overlay
+from app.tools.chest.ctr_geometry import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.mask_figures import area_note, area_text, organ_metrics, spacing_mm
 from app.tools.chest.model_results import with_warnings
 from app.tools.chest.segmenter import PSPNET, Segmentation, Segmenter, organs_of
@@ -53,6 +55,12 @@ class OrganMetrics(BaseModel):
     mean_intensity: float | None = Field(description="Of the file's values, after rescale.")
     std_intensity: float | None
     confidence_score: float = Field(description="Mean probability inside this structure's mask.")
+    agreement: float | None = Field(
+        default=None, description="Dice of the masks of four slightly changed copies."
+    )
+    share_of_both_lungs_percent: float | None = Field(
+        default=None, description="Of a lung: its share of both lungs' area."
+    )
 
 
 class SegmentationOutput(BaseModel):
@@ -136,6 +144,11 @@ def _result(
         name: organ_metrics(mask, frame, found.confidence[name])
         for name, mask in found.masks.items()
     }
+    for name, share in _shares(metrics).items():
+        metrics[name]["share_of_both_lungs_percent"] = share
+    for name, agreement in found.agreement.items():
+        if name in metrics:
+            metrics[name]["agreement"] = round(agreement, 4)
     context.cancel.check()
     drawn = overlay.draw(pixels, found.masks, overlay.footer(SPEC.name, found.model))
     picture = save_png(drawn, context.out_dir, "segmentation")
@@ -169,6 +182,16 @@ def _result(
             Artifact(picture, "image", "Segmentation", ", ".join(found.masks), snapshot.ref),
         ),
     )
+
+
+def _shares(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Return each lung's share of both lungs' area in percent; {} unless both were found."""
+    lungs = (LEFT_LUNG, RIGHT_LUNG)
+    areas = {name: metrics[name]["area_pixels"] for name in lungs if name in metrics}
+    both = sum(areas.values())
+    if len(areas) < len(lungs) or not both:
+        return {}
+    return {name: round(100 * area / both, 1) for name, area in areas.items()}
 
 
 def _findings(

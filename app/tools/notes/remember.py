@@ -23,6 +23,7 @@ from app.tools.api import (
 )
 from app.tools.memory import LONGEST, Note, NoteKind, as_note, user_memory, without_somebody
 from app.tools.pack_plan import PackPlan, Spoken, SpokenCall, ToolRule
+from app.tools.result_wording import Data, ResultWording, Sentence, cited
 
 REMEMBER, REMEMBERED, FORGET = "remember_note", "list_notes", "forget_note"
 _UNUSED = "Only language models use notes; the rules that answer offline do not."
@@ -161,15 +162,21 @@ class Remembered:
         """List the notes of the user and of this computer's administrator."""
         del args, context
         listed = _result("")
-        lines = [
-            f"“{note['text']}” ({note['kind']}{'' if note['on'] else ', off'}"
-            f"{', set by your administrator' if note['by'] != 'user' else ''})"
-            for note in listed.output["notes"]
-        ]
-        told = f"Kept for all conversations: {'; '.join(lines)}." if lines else "No note is kept."
-        return ToolResult(
-            f"{told} {_UNUSED} Edit notes in Settings > Assistant memory.", listed.output, {}
-        )
+        told = " ".join(one.text for one in _listed(listed.output, {}))
+        return ToolResult(told, listed.output, {})
+
+
+def _listed(output: Data, metadata: Data) -> list[Sentence]:
+    """Return a line for each note, and where they are edited."""
+    del metadata
+    lines = [
+        f"{note['kind'].capitalize()}{'' if note['on'] else ', off'}"
+        f"{', set by your administrator' if note['by'] != 'user' else ''}: “{note['text']}”."
+        for note in output["notes"]
+    ]
+    where = f"{_UNUSED} Edit notes in Settings > Assistant memory."
+    told = cited(lines or ["No note is kept."])
+    return [*told, Sentence(where, cites=False)]
 
 
 class Forget:
@@ -231,5 +238,6 @@ PLAN = PackPlan(
         ToolRule(REMEMBERED, why="lists your notes"),
         ToolRule(FORGET, why="deletes a note"),
     ),
+    wordings=(ResultWording(REMEMBERED, lines=_listed),),
     spoken=read,
 )

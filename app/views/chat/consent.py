@@ -105,7 +105,10 @@ class SentPicture(QWidget):
         self.sent: SentImage | None = None
         self._ends_seen = [False, False]
         path = Path(picture.get("path", ""))
-        self.name = name = picture.get("image_id", "") or tr("Picture")
+        image = picture.get("image_id", "")
+        number = image.removeprefix("image-")
+        called = tr("Image {number}").format(number=number) if number.isdecimal() else image
+        self.name = name = called or tr("Picture")
         self.button = PictureButton(side)
         self.button.setAccessibleName(tr("{name} as it would be sent: enlarge").format(name=name))
         self.button.setToolTip(tr("See it in full size"))

@@ -14,11 +14,13 @@ from app.imaging.findings import Finding
 from app.views.background import Background
 from app.views.canvas.annotated_render import Look, Marks, ScreenView, render_annotated
 from app.views.chat.thumbnails import PictureButton
+from app.views.chat.widgets import link_button
 from app.views.layouts import Flow
 from app.views.translation import tr
 from app.views.widgets import plain_tip
 from app.views.wording import chip_text
 from app.workspace.editing import bounds_of
+from app.workspace.viewport import Viewport
 from app.workspace.workspace import Workspace
 
 _MOST = 4  # crops below an answer
@@ -38,27 +40,44 @@ class FindingCrops:
         self._select = select
 
     def row(self, findings: Sequence[Finding]) -> QWidget | None:
-        """Return the crops of findings on frames that are shown, of at most four; None for none."""
-        buttons: list[PictureButton] = []
-        for finding in findings:
-            if len(buttons) < _MOST and (button := self._button(finding)) is not None:
-                buttons.append(button)
+        """Return the crops of findings on frames that are shown; None for none.
+
+        Of more than four, the others come with a button that says how many there are.
+        """
+        there = [one for one in findings if self._viewport(one) is not None]
+        buttons = [*filter(None, map(self._button, there[:_MOST]))]
         if not buttons:
             return None
         box = QWidget()
         box.setAccessibleName(tr("Where it is on the image"))
-        box.setLayout(Flow(6, *buttons))
+        flow = Flow(6, *buttons)
+        box.setLayout(flow)
+        if rest := there[_MOST:]:
+            more = link_button(tr("Show all {count}").format(count=len(there)))
+
+            def show_all() -> None:
+                flow.removeWidget(more)
+                more.hide()
+                more.deleteLater()
+                for one in filter(None, map(self._button, rest)):
+                    flow.addWidget(one)
+                    one.show()
+
+            more.clicked.connect(show_all)
+            flow.addWidget(more)
         return box
 
+    def _viewport(self, finding: Finding) -> Viewport | None:
+        """Return the viewport that shows the frame of a finding with a place; None for none."""
+        if self._workspace.annotations.get(finding.id) is None or bounds_of(finding) is None:
+            return None
+        viewports = (self._workspace.viewport, *self._workspace.layout.viewports)
+        shown = (one for one in viewports if one.frame and one.frame.ref == finding.image)
+        return next(shown, None)
+
     def _button(self, finding: Finding) -> PictureButton | None:
+        viewport, bounds = self._viewport(finding), bounds_of(finding)
         annotation = self._workspace.annotations.get(finding.id)
-        bounds = bounds_of(finding)
-        shown = (
-            viewport
-            for viewport in (self._workspace.viewport, *self._workspace.layout.viewports)
-            if viewport.frame is not None and viewport.frame.ref == finding.image
-        )
-        viewport = next(shown, None)
         if annotation is None or bounds is None or viewport is None or viewport.frame is None:
             return None
         frame, instance = viewport.frame, viewport.instance

@@ -63,7 +63,7 @@ class DisagreementCard(QFrame):
         findings = card.findings if card else ()
         places = (key.partition(".")[2] for key in side.items)
         items = [card.item(int(place)) for place in places if card and place.isdecimal()]
-        named = {item.finding for item in items if item is not None}
+        named = {key for item in items if item is not None for key in item.findings}
         # Of a tool that says nothing of single findings all are shown, else none of another one.
         shown = [one for one in findings if one.id in named or not side.items]
         chips = [services.links.chip(one) for one in shown[:_MOST_CHIPS]]

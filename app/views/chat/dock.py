@@ -525,7 +525,8 @@ class ChatDock(QWidget):
             self.show_card(card)
         else:
             item = card.item(int(place))
-            if item is not None and item.finding and self._links.show(item.finding):
+            own = [one for one in card.findings if item is not None and one.id in item.findings]
+            if self._links.show_next(own):
                 return
             if item is not None and item.entry:
                 self._links.show_entry(item.entry)
@@ -566,7 +567,7 @@ class ChatDock(QWidget):
             return []
         item = card.item(int(place)) if place else None
         if item is not None:
-            return [item.finding] if item.finding else []
+            return list(item.findings)
         return [finding.id for finding in card.findings]
 
 

@@ -188,13 +188,17 @@ class FindingLinks:
     def show_entry(self, entry_id: str) -> None:
         self._workspace.record.entry_wanted.emit(entry_id)
 
-    def show_next(self, findings: Sequence[Finding]) -> None:
-        """Show the first of `findings`; if one of them is selected, show the one after it."""
+    def show_next(self, findings: Sequence[Finding]) -> bool:
+        """Show the first of `findings`; if one of them is selected, show the one after it.
+
+        Return False if none of them is there any more.
+        """
         annotations = self._workspace.annotations
         there = [key for item in findings if annotations.get(key := self._current(item.id))]
         if there:
             chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
             self.show(there[chosen % len(there)])
+        return bool(there)
 
     def point_at(self, finding_ids: Iterable[str]) -> None:
         """Highlight findings on the images while the pointer is on a link; none ends this."""

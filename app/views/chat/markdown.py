@@ -205,8 +205,8 @@ class Linker:
         result = self._results.get(number)
         if result is None or int(item or 0) > len(result.items):
             return
-        only = result.items[int(item) - 1].finding if item else ""
-        yield from ((a.casefold(), key) for a, key in result.findings if only in ("", key))
+        only = result.items[int(item) - 1].findings if item else ()
+        yield from ((a.casefold(), key) for a, key in result.findings if not only or key in only)
 
     def _linked(self, text: str, style: Style, targets: Mapping[str, str]) -> Iterator[Span]:
         for piece, mark in split(text, MARK.finditer(text)):

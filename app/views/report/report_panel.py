@@ -345,7 +345,7 @@ class ReportPanel(QWidget):
 
     def _picture(self, picture: ReportPicture) -> PictureButton:
         button = PictureButton(SIDE)
-        title = ", ".join(map(tr, picture.labels)) or tr("Key image")
+        title = picture.title(self.report.draft.language if self.report.draft else "en")
         button.setAccessibleName(tr("Show {title} on its image").format(title=title))
         button.setToolTip(plain_tip(title))
         button.clicked.connect(lambda _checked=False: self._show_picture(picture))

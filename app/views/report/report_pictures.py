@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from PySide6.QtGui import QImage
 
 from app.imaging.decode import Decoder
-from app.imaging.findings import Finding
-from app.imaging.reports.sentences import name_in, text
+from app.imaging.findings import Box, ComparedRegion, Finding, Geometry
+from app.imaging.reports.sentences import date_text, label_of, name_in, text
 from app.imaging.types import ImageRef, Instance
 from app.views.canvas.annotated_render import Look, Marks, render_annotated
 from app.views.canvas.corner_text import Detail
@@ -23,21 +23,26 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class ReportPicture:
-    """One frame of an image, and the findings to draw on it."""
+    """One frame of an image, and the findings to draw on it.
+
+    `date` is its Study Date where the pictures are of several studies, else "".
+    """
 
     ref: ImageRef
     instance: Instance
     annotations: tuple[Annotation, ...] = field(default=())
-
-    @property
-    def labels(self) -> list[str]:
-        """Labels of the findings on it, each once."""
-        return list(dict.fromkeys(one.finding.label for one in self.annotations))
+    date: str = ""
 
     @property
     def findings(self) -> list[str]:
         """Ids of the findings on it."""
-        return [one.finding.id for one in self.annotations]
+        return [one.finding.id for one in self.annotations if one.finding.id]
+
+    def title(self, language: str) -> str:
+        """Return what the report calls the findings on it, each once, and its date."""
+        labels = dict.fromkeys(name_in(language, label_of(one.finding)) for one in self.annotations)
+        named = ", ".join(labels) or text("key_image", language)
+        return f"{named}, {date_text(self.date, language)}" if self.date else named
 
 
 def pictures_of(
@@ -47,6 +52,8 @@ def pictures_of(
     colors: Mapping[str, Annotation] | None = None,
 ) -> list[ReportPicture]:
     """Return the pictures of a report, those of findings first, `MOST` at most.
+
+    Of a compared finding these are both images, each with the region that is marked on it.
 
     Args:
         findings: The accepted findings that the report tells.
@@ -60,14 +67,48 @@ def pictures_of(
             known = colors.get(one.id) if colors else None
             color, tint = (known.color, known.tint) if known else (number, "")
             frames.setdefault(one.image, []).append(Annotation(one, color, tint=tint))
+            for region in one.compared:
+                mark = Annotation(_marked(one, region), color, tint=tint)
+                frames.setdefault(region.image, []).append(mark)
     for ref in keys:
         frames.setdefault(ref, [])
     made: list[ReportPicture] = []
     for ref, marks in frames.items():
         instance = image_of(ref.sop_instance_uid)
         if instance is not None and instance.has_frames and len(made) < MOST:
-            made.append(ReportPicture(ref, instance, tuple(marks)))
+            made.append(ReportPicture(ref, instance, tuple(_each_once(marks))))
+    dates = [one.instance.get("StudyDate") for one in made]
+    if len(set(dates)) > 1:
+        made = [replace(one, date=date) for one, date in zip(made, dates, strict=True)]
     return made
+
+
+def _marked(compared: Finding, region: ComparedRegion) -> Finding:
+    """Return a compared region as a mark to draw, which is no finding of the workspace."""
+    return replace(
+        compared,
+        id="",
+        image=region.image,
+        geometry=Box(*region.box),
+        label=label_of(compared),
+        measurements=(),
+        rests_on=(),
+        compared=(),
+        original=None,
+    )
+
+
+def _each_once(marks: Sequence[Annotation]) -> Iterable[Annotation]:
+    """Yield marks without the compared regions that a finding of the report is drawn at."""
+    own = [one.finding.geometry for one in marks if one.finding.id]
+    drawn: list[Geometry] = []
+    for one in marks:
+        shape = one.finding.geometry
+        if one.finding.id:
+            yield one
+        elif shape not in own and shape not in drawn:
+            drawn.append(shape)
+            yield one
 
 
 def drawn(picture: ReportPicture, decoder: Decoder) -> QImage:
@@ -97,11 +138,4 @@ def all_drawn(
     pictures: Sequence[ReportPicture], decoder: Decoder, language: str
 ) -> list[tuple[str, QImage]]:
     """Return (title, picture) of each; call this on a background thread."""
-    return [
-        (
-            ", ".join(name_in(language, label) for label in one.labels)
-            or text("key_image", language),
-            drawn(one, decoder),
-        )
-        for one in pictures
-    ]
+    return [(one.title(language), drawn(one, decoder)) for one in pictures]

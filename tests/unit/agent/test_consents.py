@@ -85,7 +85,7 @@ def test_a_picture_that_stays_back_is_told_of_with_each_later_question(tmp_path:
         told.append([event.text for event in events if event.kind == "notice"])
     first, (second,) = told
     assert first == []
-    assert second.startswith(f"image-1 is not sent to {HOST}, as you said.")
+    assert second.startswith(f"image 1 (DX, PA, 2024-01-31) is not sent to {HOST}, as you said.")
 
 
 @pytest.mark.parametrize("granted", [True, False])

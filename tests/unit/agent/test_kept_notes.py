@@ -91,13 +91,20 @@ def test_what_is_to_be_remembered_is_asked_about_and_then_kept(
 
 def test_it_lists_what_it_remembers_and_forgets_after_a_yes(tmp_path: Path):
     events, asked = ask(tmp_path, "What do you remember?")
-    assert "No note is kept." in answer_of(events)
+    assert "- No note is kept [1]." in answer_of(events)
     notes = (Note("Short answers"), Note("Lengths in mm", "site convention", on=False))
     user_memory().replace((), notes)
     events, asked = ask(tmp_path, "Was hast du dir gemerkt?")
     assert not asked
-    assert "“Short answers” (preference)" in answer_of(events)
-    assert "“Lengths in mm” (site convention, off)" in answer_of(events)
+    told = "\n".join(
+        (
+            "**Notizen**",
+            "- Vorliebe: „Short answers“ [1].",
+            "- Konvention des Hauses, aus: „Lengths in mm“ [1].",
+            "- Nur Sprachmodelle",
+        )
+    )
+    assert told in answer_of(events)
     _, asked = ask(tmp_path, "Forget the note about lengths.", granted=False)
     assert asked[0].arguments == {"text": "Lengths in mm"}
     assert user_memory().notes() == notes
@@ -268,7 +275,7 @@ def test_notes_are_listed_however_they_are_asked_for(tmp_path: Path, said: str):
     user_memory().replace((), (Note("Short answers"),))
     events, asked = ask(tmp_path, said)
     assert not asked
-    assert "“Short answers”" in answer_of(events)
+    assert "Short answers" in answer_of(events)
     assert "Settings" in answer_of(events) or "Einstellungen" in answer_of(events)
 
 

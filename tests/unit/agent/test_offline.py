@@ -64,7 +64,7 @@ def test_prompt_1_chains_real_outputs_in_the_order_asked(tmp_path: Path):
         ("image_visualizer", {"image_path": overlay, "title": "Segmentation Overlay"}),
     ]
     answer = events[-1].answer
-    assert answer.startswith("4 of 5 steps gave a result.")
+    assert answer.startswith("Radiograph, PA\n\n4 of 5 steps gave a result.")
     assert "- **Draft report** was not run: there is no such tool here" in answer
     streamed = "".join(event.text for event in events if event.kind == "text_delta")
     assert streamed == answer
@@ -98,7 +98,8 @@ def test_identifying_attributes_are_not_repeated_in_the_answer(tmp_path: Path):
 
 def test_is_the_heart_enlarged_is_answered_from_the_ratio(tmp_path: Path):
     answer = ask(tmp_path, "Where are the lungs, and is the heart enlarged?")[-1].answer
-    assert answer.startswith("**Cardiothoracic ratio about 0.47**: below 0.5 [2.3].")
+    ratio = "**Cardiothoracic ratio about 0.47**: below 0.5 [2.3]."
+    assert answer.startswith(f"Radiograph, PA\n\n{ratio}")
     assert answer.count("0.47") == 1
     assert "**Chest segmentation**" in answer
 

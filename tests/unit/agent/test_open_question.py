@@ -118,7 +118,7 @@ def test_of_an_image_that_no_tool_is_for_it_is_said_once_and_no_model_is_offered
     loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
     ended = asyncio.run(collect(loop, asked))[-1]
     said = "**I cannot say what is abnormal, or that nothing is:** RG1.dcm is CT, not a chest"
-    assert ended.answer.startswith(said)
+    assert ended.answer.removeprefix("Head CT, PA\n\n").startswith(said)
     assert ended.answer.count("is CT, not") == 1
     for nothing in ("needs the model", "Tubes and lines", "18 findings", "MAIRA-2"):
         assert nothing not in ended.answer, nothing
@@ -138,7 +138,8 @@ def test_a_question_back_has_no_list_of_what_was_not_looked_for(tmp_path: Path):
 
 def test_what_do_you_see_begins_with_what_is_not_known_and_ends_with_the_file(tmp_path: Path):
     answer = ask(tmp_path, without_models(), "What do you see?")[-1].answer
-    assert answer.startswith("**I cannot say what is abnormal, or that nothing is:** the model")
+    head = "Radiograph, PA\n\n**I cannot say what is abnormal, or that nothing is:** the model"
+    assert answer.startswith(head)
     order = [answer.index(f"**{head}**") for head in ("Cardiothoracic ratio", "File", "Display")]
     assert order == sorted(order)
     assert "- 18 findings, such as pneumothorax" in answer
@@ -160,16 +161,16 @@ def test_an_earlier_film_of_the_patient_that_is_open_is_spoken_of(
     asked = request(tmp_path, question=QUESTION, models_dir=tmp_path, notes=notes)
     loop = AgentLoop(OfflineModel(plans), without_models(), plans=plans)
     answer = asyncio.run(collect(loop, asked))[-1].answer
-    assert ("earlier film of this patient is open (image-2, 30 days before)" in answer) == told
+    assert ("earlier film of this patient is open (PA, 30 days before)" in answer) == told
 
 
 @pytest.mark.parametrize(
     ("question", "days", "said"),
     [
-        ("Is there a prior?", 30, "Yes, the latest is image-2, taken 30 days before."),
-        ("Any previous films?", 30, "Yes, the latest is image-2, taken 30 days before."),
+        ("Is there a prior?", 30, "Yes, the latest is image 2 (CR, PA), taken 30 days before."),
+        ("Any previous films?", 30, "Yes, the latest is image 2 (CR, PA), taken 30 days before."),
         ("Are there any priors?", None, "No prior of this patient is open."),
-        ("Gibt es eine Voraufnahme?", 30, "Ja, die letzte ist image-2, 30 Tage zuvor."),
+        ("Gibt es eine Voraufnahme?", 30, "Ja, die letzte ist Bild 2 (CR, PA), 30 Tage zuvor."),
         ("Gibt es Voraufnahmen?", None, "Keine Voraufnahme dieses Patienten ist geöffnet."),
     ],
 )
@@ -252,7 +253,8 @@ def test_with_models_flagged_labels_are_mapped_and_each_is_looked_for_on_the_ima
     sought = [given["phrase"] for tool, given in asked if tool == "xray_phrase_grounding"]
     assert sought == ["pleural effusion", "mass"], "the highest score first"
     answer = events[-1].answer
-    assert answer.splitlines()[:4] == [
+    assert answer.splitlines()[:6] == [
+        *("Radiograph, PA", ""),
         "**Above 0.5:** Scores are neither probabilities nor diagnoses.",
         "- Effusion 0.71 (0.66 to 0.74 if mirrored or cropped; heat map highest on the patient's "
         "left, lower third of the film) [1.1].",
@@ -318,7 +320,10 @@ def test_the_demo_film_on_a_fresh_machine(tmp_path: Path, monkeypatch: Any, caps
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     assert runs.ask(QUESTION, [demo_paths()[0]], "offline", tmp_path / "out") == 0
     answer = capsys.readouterr().out
-    assert answer.startswith("**I cannot say what is abnormal, or that nothing is:**")
+    head = (
+        "Chest radiograph, PA, 2004-08-26\n\n**I cannot say what is abnormal, or that nothing is:**"
+    )
+    assert answer.startswith(head)
     assert "PA film" in answer
     assert answer.count("varies by") == 1
     assert answer.count("PixelSpacing") == 1

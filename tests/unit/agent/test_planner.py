@@ -631,3 +631,22 @@ def test_a_provider_is_told_the_kind_and_sees_no_key_of_ours():
 
 class _Masked(ToolInput):
     mask_path: str = takes(Resource.MASK, "Its cells.")
+
+
+@pytest.mark.parametrize(
+    ("question", "outlined"),
+    [
+        ("outline the lungs, zoom to the left lung and invert", [["Left Lung", "Right Lung"]]),
+        ("zoom to the left lung and outline the heart", [["Heart"], ["Left Lung"]]),
+    ],
+)
+def test_what_is_to_be_zoomed_to_is_not_outlined_twice(question: str, outlined: list[list[str]]):
+    packs = load_packs([])
+    tools = {tool.spec.name: schema_of(tool) for tool in packs.all()}
+    shown = {"viewports": [{"image": "image-1"}], "findings": []}
+    scene = Scene((DICOM_NOTE,), tools, plans=packs.plans, shown=shown)
+    found = Planner(packs.plans).interpret(question, scene).plan
+    assert isinstance(found, ToolPlan)
+    steps = [one for one in found.steps if one.tool == "chest_xray_segmentation"]
+    assert [one.arguments["organs"] for one in steps] == outlined
+    assert "viewer_zoom" in [one.tool for one in found.steps]

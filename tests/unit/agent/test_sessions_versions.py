@@ -112,6 +112,14 @@ def test_a_hit_says_where_the_word_stands(store: SessionStore):
     assert store.threads("now")[0].hit == "", "its title has the word"
 
 
+def test_a_hit_is_plain_text(store: SessionStore):
+    thread = store.new_thread()
+    said = "## Heart\n- **Cardiothoracic ratio about 0.50**: *3 * 4* `px`\n\n| a | b |\n|---|:--|"
+    add(thread, "a", "one", said)
+    (info,) = store.threads("cardiothoracic ratio")
+    assert info.hit == "Heart Cardiothoracic ratio about 0.50: 3 * 4 px a b"
+
+
 def test_a_hit_is_where_the_words_stand_together(store: SessionStore):
     """Not where the first of them stands: "left" is said all the time, "left hilum" once."""
     thread = store.new_thread()

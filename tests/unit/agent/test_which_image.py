@@ -65,7 +65,7 @@ def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: s
     found = Planner().interpret(question, scene()).plan
     assert isinstance(found, Reply)
     assert (
-        "Name the image: open are 1.dcm (image-1), 2.dcm (image-2); 1.dcm is the one" in found.text
+        "Name the image: open are 1.dcm (image 1, DX), 2.dcm (image 2, DX); 1.dcm is" in found.text
     )
     assert next_calls(Planner().interpret(question, scene()), ()) is None
 

@@ -273,9 +273,22 @@ def test_what_was_paired_with_an_earlier_study_is_comparison(language: str, told
     found = [one for one in check_report(wrong, SUBJECT, accepted) if one.fault is Fault.NUMBER]
     assert [(one.section, one.finding) for one in found] == [("comparison", pair.id)]
     del accepted[pair.id]
-    [struck] = check_report(draft, SUBJECT, accepted)
-    assert (struck.fault, struck.section) == (Fault.STRUCK, "comparison")
+    struck = [one for one in check_report(draft, SUBJECT, accepted) if one.fault is Fault.STRUCK]
+    assert [one.section for one in struck] == ["comparison", "impression"]
     assert "16" not in report_text(written_report(draft, SUBJECT, accepted))
+
+
+def test_the_impression_tells_a_change_once() -> None:
+    change = "Left nodule: 21.0 mm (detector plane), 16.0 mm (detector plane) on 2023-04-05."
+    pair, own = paired(), tool_finding("Left nodule", value=21.0)
+    for findings in ((pair,), (own, pair)):
+        draft = drafted(*findings)
+        assert draft.section("impression").sentences == (
+            Sentence(change, tuple(one.id for one in findings)),
+        )
+        assert check_report(draft, SUBJECT, {one.id: one for one in findings}) == ()
+    several = drafted(own, replace(own, id="n2"), pair)
+    assert lines(several, "impression") == ["Left nodule (2).", change]
 
 
 def test_pairs_that_cannot_be_compared_or_are_gone_say_so() -> None:

@@ -228,13 +228,14 @@ def test_notes_for_a_remote_model_carry_no_path_and_no_patient(bench: Bench, stu
         "content": "image",
         "modality": "DX",
         "view": "PA",
+        "study_date": "2020-01-02",
         "rows": 40,
         "columns": 30,
         "frames": 1,
         "body_part": "CHEST",
     }
     # Some write a name into Body Part Examined, so that only rules on this machine read it.
-    del local[0]["body_part"]
+    del local[0]["body_part"], local[0]["study_date"]
     assert remote[0] == {**local[0], "path": "image-1"}
     assert "Secret" not in str(local + remote)
 

@@ -61,6 +61,22 @@ def test_items_are_findings_then_numbers_then_entries():
     assert [item.entry for item in items][-2:] == ["Observation/a1", "Condition/b"]
 
 
+def test_a_ratio_belongs_to_both_of_its_lines():
+    lines = replace(WIDTH, group="ctr-1"), replace(WIDTH, id="t", label="Thorax width", ratio="")
+    other = replace(lines[1], id="x", label="Length")
+    output = OUTPUT | {"ratio_spread": 0.07}
+    items = items_of([lines[0], replace(lines[1], group="ctr-1"), other], output)
+    assert {item.name: item.findings for item in items if item.value is not None} == {
+        "Heart width": ("w",),
+        "Thorax width": ("t",),
+        "Length": ("x",),
+        "ratio": ("w", "t"),
+        "ratio spread": ("w", "t"),
+        "heart width": ("w",),
+        "Heart area": (),
+    }
+
+
 def test_the_model_is_told_them_in_the_data_and_how_to_cite_them_behind_it():
     message = result_message("1", "t", {"summary": "s", "output": OUTPUT, "metadata": {}})
     told = marked_result(Evidence().take(message, items_of([HEART], OUTPUT))).text

@@ -678,7 +678,10 @@ def test_regions_of_tools_are_paired_by_place_and_the_change_is_told(
         assert isinstance(finding.geometry, Polygon)
         assert np.allclose(np.mean(finding.geometry.points, axis=0), regions[name][0], atol=0.6)
         assert finding.rests_on == (name,)
-        _, old, new = regions[name]
+        middle, old, new = regions[name]
+        boxes = {one.image: Box(*one.box) for one in finding.compared}
+        places = ((refs[0], middle, new), (refs[1], on_prior(middle), old))
+        assert boxes == {ref: square(place, size) for ref, place, size in places if size}
         own, earlier = [], [("Longer side, prior", old, "mm")]
         if new:
             own = [("Longer side", new, "mm")]
