@@ -860,7 +860,7 @@ def _read_bare(text: str) -> Spoken | None:
     # What is left of the text is told rather than lost.
     fewer = len(learned.calls) < len(by_patterns.calls) and _names_are_known(by_patterns)
     has_less = fewer or all(one in by_patterns.calls for one in learned.calls)
-    asks_tools = not learned.sure and _ASKED_FOR.search(by_patterns.rest) is not None
+    asks_tools = _ASKED_FOR.search(by_patterns.rest) is not None
     return by_patterns if by_patterns.rest and (has_less or asks_tools) else learned
 
 

@@ -115,6 +115,14 @@ def test_what_is_outlined_already_is_not_outlined_twice() -> None:
     ]
 
 
+def test_each_step_keeps_its_side() -> None:
+    assert planned("outline the right lung and zoom to the left lung") == [
+        (OUTLINE, {"organs": ["Right Lung"]}),
+        (OUTLINE, {"organs": ["Left Lung"]}),
+        ("viewer_zoom", {"to": "left lung"}),
+    ]
+
+
 def test_a_comparison_goes_with_other_steps() -> None:
     assert planned(
         "compare with the prior, invert the right one, zoom to the heart in the left one and "
