@@ -177,7 +177,7 @@ def _width(line: ctr_geometry.Line, spacing: Spacing) -> tuple[float, str]:
 
 
 def _width_note(spacing: Spacing) -> str:
-    return "" if spacing.column_mm is not None else unknown_spacing("width in mm", spacing)
+    return "" if spacing.column_mm is not None else unknown_spacing(spacing)
 
 
 def _own_points(

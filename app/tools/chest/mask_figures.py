@@ -30,13 +30,14 @@ def spacing_mm(spacing: Spacing) -> list[float] | None:
 def area_note(spacing: Spacing) -> str:
     """Return a text on the spacing that an area in cm² uses, or on why there is no such area."""
     if not spacing.known:
-        return unknown_spacing("area in cm²", spacing)
+        return unknown_spacing(spacing)
     return _AREA_NOTES.get(spacing.source, "uses the spacing stored in the file")
 
 
-def unknown_spacing(figure: str, spacing: Spacing) -> str:
-    """Return a text on why there is no `figure` ("area in cm²") where the spacing is unknown."""
-    return f"no {figure}: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
+def unknown_spacing(spacing: Spacing) -> str:
+    """Return a text on why there are no lengths and areas where the spacing is unknown."""
+    why = spacing.note or "not in the file"
+    return f"no figures in mm or cm²: the pixel spacing is unknown ({why})"
 
 
 def organ_metrics(mask: NDArray[np.bool_], frame: Frame, confidence: float) -> dict[str, Any]:

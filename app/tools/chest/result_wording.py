@@ -284,9 +284,10 @@ def _outlines(output: Data, metadata: Data) -> list[Sentence]:
     lines = [_organ(name, values, agreement.get(name), both) for name, values in metrics.items()]
     if missing := metadata.get("not_found"):
         lines.append(f"Asked for but not found: {', '.join(map(_structure, missing))}.")
-    if lines and basis:
-        lines.append(f"{_sentence_case(one_line(basis)).rstrip('.')}.")
     told = cited(lines)
+    if lines and basis:
+        known = not basis.startswith("no figures")  # told once, with all results
+        told.append(Sentence(f"{_sentence_case(one_line(basis)).rstrip('.')}.", cites=known))
     if agreement:
         told += [Sentence(_OUTLINED, cites=False), *_training(metadata)]
     return told
@@ -428,7 +429,8 @@ def _heart_answer(output: Data, targets: frozenset[str]) -> list[list[Sentence]]
     if output.get("heart_width_px") is not None:
         answer.append(Sentence(_widths(output)))
         if output.get("heart_width_mm") is None and output.get("width_note"):
-            answer.append(Sentence(f"{_sentence_case(one_line(str(output['width_note'])))}."))
+            note = _sentence_case(one_line(str(output["width_note"])))
+            answer.append(Sentence(f"{note}.", cites=False))
     if sure and "too close" not in judged:
         text = "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged."
         answer.append(Sentence(text, cites=False))

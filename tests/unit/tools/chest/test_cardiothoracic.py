@@ -77,7 +77,7 @@ def test_without_spacing_widths_are_in_px(bench: Bench):
     result = measure(bench)
     assert {finding.units for finding in result.findings} == {"px"}
     assert result.output["heart_width_mm"] is None
-    assert "no width in mm: the pixel spacing is unknown" in result.metadata["width_note"]
+    assert "no figures in mm or cm²: the pixel spacing is unknown" in result.metadata["width_note"]
 
 
 def test_with_spacing_widths_are_in_mm_and_say_what_they_rest_on(bench: Bench):

@@ -151,7 +151,7 @@ def test_without_spacing_there_is_no_cm2(marking: Bench):
     result = segment(marking, points=[[90, 90]])
     assert result.output["area_cm2"] is None
     assert "cm²" not in result.findings[0].description
-    assert "no area in cm²" in result.metadata["area_note"]
+    assert "no figures in mm or cm²" in result.metadata["area_note"]
 
 
 @pytest.mark.parametrize("modality", ["CT", "MR", "CR", "US"])

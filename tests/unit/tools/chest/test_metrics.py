@@ -66,7 +66,9 @@ def test_an_area_uses_both_spacings_of_the_image():
 
 def test_without_spacing_there_is_no_area_and_it_says_why():
     note = area_note(Spacing(note="PixelSpacing of 0 ignored"))
-    assert note == "no area in cm²: the pixel spacing is unknown (PixelSpacing of 0 ignored)"
+    assert (
+        note == "no figures in mm or cm²: the pixel spacing is unknown (PixelSpacing of 0 ignored)"
+    )
     assert spacing_mm(Spacing()) is None
 
 

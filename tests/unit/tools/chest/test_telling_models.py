@@ -210,7 +210,7 @@ def test_what_mm_and_areas_rest_on_is_told():
 
 def test_a_heart_without_a_spacing_has_no_width_in_mm_and_that_is_told():
     found = {"ratio": 0.5, "heart_width_px": 794.0, "thorax_width_px": 1589.0, "judgement": "x"}
-    note = "no width in mm: the pixel spacing is unknown (not in the file)"
+    note = "no figures in mm or cm²: the pixel spacing is unknown (not in the file)"
     (line,) = heart_told({**found, "heart_width_mm": None, "width_note": note})
     assert f"thorax 1,589 px. N{note[1:]}." in line
     assert "Keine Breite in mm: Der Pixelabstand ist nicht bekannt" in in_german(line)
