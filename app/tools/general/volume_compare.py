@@ -58,7 +58,8 @@ TOLERANCE_MM = 15.0
 LEAST_SIMILARITY = 0.4
 """Similarity (see `volume_registration.Fit`) below which two volumes are not taken for one place.
 
-Two halves of one real CT and MR reach 0.91 and 0.94, different body parts 0.24 at most.
+Two halves of one real head CT and MR reach 0.95 and 0.97, a drawn chest and a real head 0.12, two
+heads of different people and modalities 0.31.
 """
 MOST_APART_MM = 5.0
 """Distance of the two registrations, there and back, above which neither is trusted."""

@@ -24,7 +24,7 @@ Matrix = NDArray[np.float64]
 _BINS = 32
 _ITERATIONS = 120
 _COARSE_MM = 8.0  # voxels in which starts are compared
-_STARTS = 2  # that are followed
+_STARTS = 3  # that are followed
 _STEP_MM = 24.0  # between starts along the body
 _LEAST_SHARED_MM = 40.0  # of the body's length that two volumes must share to be tried
 _LEAST_SHARED = 0.25  # of the smaller body's voxels
@@ -96,7 +96,7 @@ def register(
     # From a little beside: only a place that is found again is one.
     moved = there @ _displacement(_body_points(one)[:, :3].mean(axis=0))
     beside: Matrix = np.linalg.inv(moved).astype(np.float64)
-    back = _optimised(other, one, beside, (1, 0), _reporter(progress, 0.6, 0.35))
+    back = _optimised(other, one, beside, (2, 1, 0), _reporter(progress, 0.6, 0.35))
     progress(0.96, "Checking the registration")
     similarity, overlap = _likeness(one, other, there)
     points = _body_points(one)
@@ -213,7 +213,11 @@ def _body_points(side: _Side) -> Matrix:
 
 
 def _score(fixed: _Side, moving: _Side, matrix: Matrix) -> float | None:
-    """Return minus the coarse volumes' squared correlation, None where too little is shared."""
+    """Return how badly the coarse volumes fit; None where too little is shared.
+
+    It is minus the squared correlation times the share of the smaller body that both show: else a
+    small part that fits by chance would count most.
+    """
     here = _array(fixed.coarse_body) > 0
     values, known = _laid_on(moving.coarse, fixed.coarse, matrix)
     both = here & known
@@ -223,7 +227,7 @@ def _score(fixed: _Side, moving: _Side, matrix: Matrix) -> float | None:
     mine, theirs = _array(fixed.coarse)[both], values[both]
     if not (mine.std() and theirs.std()):
         return None
-    return -(float(np.corrcoef(mine, theirs)[0, 1]) ** 2)
+    return -(float(np.corrcoef(mine, theirs)[0, 1]) ** 2) * min(1.0, float(both.sum()) / least)
 
 
 def _optimised(
@@ -243,9 +247,9 @@ def _optimised(
     method = sitk.ImageRegistrationMethod()
     method.SetMetricAsMattesMutualInformation(_BINS)
     method.SetMetricFixedMask(sitk.Cast(fixed.body, sitk.sitkUInt8))
-    count = fixed.image.GetNumberOfPixels() / 8 ** levels[-1]
     method.SetMetricSamplingStrategy(method.RANDOM)
-    method.SetMetricSamplingPercentage(min(1.0, _SAMPLES / count), _SEED)
+    counts = [fixed.image.GetNumberOfPixels() / 8**level for level in levels]
+    method.SetMetricSamplingPercentagePerLevel([min(1.0, _SAMPLES / n) for n in counts], _SEED)
     method.SetInterpolator(sitk.sitkLinear)
     method.SetOptimizerAsRegularStepGradientDescent(2.0, 0.01, _ITERATIONS, 0.6)
     method.SetOptimizerScalesFromPhysicalShift()
