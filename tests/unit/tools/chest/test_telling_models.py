@@ -213,7 +213,7 @@ def test_a_heart_without_a_spacing_has_no_width_in_mm_and_that_is_told():
     note = "no figures in mm or cm²: the pixel spacing is unknown (not in the file)"
     (line,) = heart_told({**found, "heart_width_mm": None, "width_note": note})
     assert f"thorax 1,589 px. N{note[1:]}." in line
-    assert "Keine Breite in mm: Der Pixelabstand ist nicht bekannt" in in_german(line)
+    assert "Keine Angaben in mm oder cm²: Der Pixelabstand ist" in in_german(line)
     (line,) = heart_told({**found, "heart_width_mm": 1, "thorax_width_mm": 2, "width_note": ""})
     assert "No width" not in line
 
