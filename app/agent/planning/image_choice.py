@@ -359,9 +359,12 @@ def _sources(which: ImageChoice) -> list[OpenImage]:
 
 
 def _takes_several(step: Step, scene: Scene) -> bool:
+    """Return whether a step's tool has several image arguments; one need not be given."""
     schema = scene.tools.get(step.tool)
-    needed = schema.parameters.get("required", ()) if schema else ()
-    return schema is not None and sum(n in needed for n in image_arguments(schema)) > 1
+    if schema is None:
+        return False
+    fields = schema.parameters.get("properties", {})
+    return sum(not takes_list(fields[name]) for name in image_arguments(schema)) > 1
 
 
 def _unclear_text(which: ImageChoice, scene: Scene) -> str:

@@ -389,10 +389,13 @@ class ViewCommands:
         slots = LAYOUTS["1x2"]
         title = "current and prior"
         protocol = Protocol("prior", title, slots, Match(), ())
-        hung = (
-            Hung(current),
-            Hung(_alike(prior, current, self._workspace.studies.study_of(prior))),
+        study = self._workspace.studies.study_of(prior)
+        # One that is shown stays at its place.
+        beside = (one.acquired for one in self._workspace.layout.screen.viewports)
+        there = next(
+            (one for one in beside if one and self._workspace.studies.study_of(one) is study), None
         )
+        hung = Hung(current), Hung(there or _alike(prior, current, study))
         self._workspace.hang(Arrangement(protocol, hung, ""))
 
     def _zoom(self, arguments: JsonDict, _context: ToolContext) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from app.agent.llm.base import Text
 from app.agent.loop.agent_loop import AgentLoop
+from app.agent.planning import Planner
 from app.imaging.decode import Decoder
 from app.imaging.findings import (
     Ellipse,
@@ -480,3 +481,19 @@ def test_an_open_prior_scan_is_told_of_where_none_was_compared():
     assert "365 days before" in prior_open(told)[0]
     assert prior_open(replace(told, ran=frozenset({"volume_compare"}))) == []
     assert prior_open(replace(told, images=(now, {**then, "modality": "MR"}))) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("compare with the prior", "Has the nodule grown?", "has it grown?", "What has changed?"),
+        *("vergleiche mit der Voraufnahme", "ist der Herd gewachsen?"),
+        *("Ist der Rundherd größer geworden?", "Hat sich etwas verändert?"),
+    ],
+)
+@pytest.mark.parametrize("modality", ["CT", "MR", "CR"])
+def test_a_question_about_change_leads_to_it_on_scans_only(question: str, modality: str):
+    packs = load_packs([]).without(["viewer"])
+    note = {"id": "image-1", "path": "/a/1.dcm", "kind": "dicom", "modality": modality}
+    calls = Planner(packs.plans).planned_calls(question, (note,), packs.all())
+    assert [call.tool for call in calls] == ([] if modality == "CR" else ["volume_compare"])
