@@ -406,8 +406,13 @@ class MainWindow(QMainWindow):
         chat.attachments.is_open = self._is_open
         chat.file_wanted.connect(self._attach_files)
         chat.image_closed.connect(self._tell_closed_image)
-        box = self.actions_.mark_box  # triggered once more it would be put away
-        chat.region_wanted.connect(lambda: None if box.isChecked() else box.trigger())
+        chat.region_wanted.connect(self._take_box)
+
+    def _take_box(self) -> None:
+        """Take the box tool in hand, with which a region is drawn for the chat."""
+        box = self.actions_.mark_box
+        if not box.isChecked():  # triggered once more it would be put away
+            box.trigger()
 
     def _attach_files(self) -> None:
         """Ask for files, open them as always, and name them in the next question."""
