@@ -263,6 +263,8 @@ PLAN = PackPlan(
             "recolour", _words("RECOLOUR"), tools=(_SHOW,), unless=_words("OF_THE_WINDOW")
         ),
         QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
+        # Whatever is shown: what no kind lists is offered to a model with every question.
+        QuestionKind("register", _words("REGISTER"), tools=(_COMPARE,)),
         QuestionKind(
             "volume change",
             _words("GROWTH"),

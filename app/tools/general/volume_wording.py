@@ -162,7 +162,7 @@ WORDING = ResultWording(
     _TOOL,
     "Change",
     _lines,
-    kinds=frozenset({"volume change"}),
+    kinds=frozenset({"volume change", "register"}),
     subject=lambda _: "what has changed",
     answer=_answer,
 )
