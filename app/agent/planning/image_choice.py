@@ -55,6 +55,16 @@ _ELSE = (
 _OTHER = re.compile(
     rf"\b{_OF}{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|\b{_OF}prior(?!\w)", re.IGNORECASE
 )
+_PLACED = re.compile(
+    rf"\b{_OF}(?:left|right|linken?|rechten?)(?:[ -]hand)?\s+"
+    rf"(?:one|viewport|view|pane|ansicht|{_NOUN})(?!\w)"
+    rf"|\b{_OF}(?:viewport|ansicht)\s+\d"
+    rf"|\b{_OF}(?:old|older|alten|älteren|aelteren)(?:\s+one)?(?=[\s,.;?!]*$)"
+    rf"|\b{_NOUN}\s+(?:{_OF})?(?:19|20)\d\d(?!\w)|\bin\s+(?:19|20)\d\d(?=[\s,.;?!]*$)"
+    rf"|\b(?:19|20)\d\d(?:er)?\s+{_NOUN}(?!\w)",
+    re.IGNORECASE,
+)
+"""An image by its viewport, or its year: which it is must be said otherwise."""
 _MANY = re.compile(
     rf"\b(?P<count>both|all|alle[nr]?|beide[nr]?|sämtliche\w*|two|three|four|several|zwei|drei|vier|"
     rf"mehrere\w*)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_PLURAL}(?!\w)|"
@@ -136,6 +146,8 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         return ImageChoice(found, unclear, found if several else ())
     other = _OTHER.search(blank)
     if other is None and len(images) > 1:
+        other = _PLACED.search(blank)
+    if other is None and len(images) > 1:
         group = named_group(blank, images)
         if group:
             return ImageChoice(many=ids_of(images, group), group=group)
@@ -150,6 +162,11 @@ def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
         if other is not None and _means_all(other, len(images)):
             return ImageChoice((), " ".join(other[0].split()), ids_of(images))
     return ImageChoice(found, " ".join(other[0].split()) if other else "")
+
+
+def is_placed(text: str) -> bool:
+    """Return whether a text names an image by its viewport or year: "on the right one"."""
+    return _PLACED.search(text) is not None
 
 
 def ids_of(images: Sequence[Mapping[str, Any]], group: str = "") -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from app.agent.planning.image_choice import (
     ImageChoice,
     for_these_images,
     image_choice,
+    is_placed,
     may_concern_another_image,
     relevant_scene,
     without_group,
@@ -104,7 +105,12 @@ class Planner:
             whole = self._interpret(question, scene)
             if isinstance(whole.plan, ToolPlan):
                 return whole  # "remove the uneven background" is about no finding
-        commands = self._commands(question, spoken, scene, first)
+        named = any({"viewport", "layout"} & call.arguments.keys() for call in spoken.calls)
+        placed = spoken.shared and is_placed(spoken.rest)
+        if other is not None and (placed or (named and _ON_THAT.search(rest))):
+            told = replace(other, plan=Reply(_WHICH_IMAGE))
+            other, first, draws = told, [], False
+        commands = self._commands(question, spoken, scene, first, outlines=other is None or draws)
         if spoken.beside:
             asked = other or self._interpret(spoken.rest, scene)
             return _beside(commands, asked, sure=spoken.sure)
@@ -114,13 +120,20 @@ class Planner:
         return _joined(commands, other, said=spoken.rest, commands_first=spoken.decides)
 
     def _commands(
-        self, question: str, spoken: Spoken, scene: Scene, first: Sequence[Step]
+        self,
+        question: str,
+        spoken: Spoken,
+        scene: Scene,
+        first: Sequence[Step],
+        *,
+        outlines: bool,
     ) -> Intent:
         """Return the intent of commands alone, which come after the steps `first`.
 
-        What is to be zoomed to is outlined if it is not there and a tool can do that.
+        What is to be zoomed to is outlined if it is not there and a tool can do that; not if what
+        was asked besides cannot be done, since that may be what is meant.
         """
-        calls = () if spoken.decides else spoken.calls
+        calls = spoken.calls if outlines and not spoken.decides else ()
         names = dict.fromkeys(str(call.arguments.get("to") or "") for call in calls)
         steps: list[Step] = []
         for name in filter(scene.is_missing, filter(None, names)):
@@ -230,6 +243,12 @@ _YES = re.compile(
     r"(?:yes|yep|yeah|ja|jawohl|genau|right|correct|stimmt|ok|okay)"
     r"(?:[ ,]+(?:please|do|that|it|bitte|genau|gern\w*|mach|das))*[.!]?"
 )
+_ON_THAT = re.compile(
+    r"\b(?:on|in|of|auf|in|von) (?:it|that|this one|that one|ihr|ihm|dem|dieser|diesem)\b(?! \w)"
+    r"|\b(?:its|dessen|deren)\b",
+    re.IGNORECASE,
+)
+_WHICH_IMAGE = "Not done: say on which image. Click its viewport and ask again."
 _NOT_READ = "Not understood, and not done: “{text}”."
 
 

@@ -351,7 +351,7 @@ def _problem(similarity: float, overlap: float, apart: float) -> str:
     """Return why a registration cannot be trusted, or ""."""
     if overlap < _LEAST_OVERLAP:
         return f"the two share only {overlap:.0%} of the body"
-    if similarity < LEAST_SIMILARITY:
+    if not similarity >= LEAST_SIMILARITY:  # or it is no number
         return (
             f"laid on each other they do not look alike (similarity {similarity:.2f}, at least "
             f"{LEAST_SIMILARITY:g} is needed): another body part or position"

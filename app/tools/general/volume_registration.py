@@ -299,7 +299,8 @@ def _on_grid(image: Any, grid: Any, matrix: Matrix, interpolator: int, outside: 
 
 def _laid_on(image: Any, grid: Any, matrix: Matrix) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the values of an image on a grid, and where it has any."""
-    values = _array(_on_grid(image, grid, matrix, sitk.sitkLinear, _OUTSIDE)).copy()
+    # A copy: `_array` is a view of an image, which ends with this line.
+    values = sitk.GetArrayFromImage(_on_grid(image, grid, matrix, sitk.sitkLinear, _OUTSIDE))
     known = values > _OUTSIDE / 2
     values[~known] = 0
     return values, known

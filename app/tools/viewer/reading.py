@@ -107,6 +107,17 @@ _ASKED_FOR = re.compile(
     r"|mess(?:e|en)?\b|such|is there|are there|gibt es|enlarged|vergroessert)"
 )
 """Words of a clause that asks for what is drawn then: "outline the heart, then hide it"."""
+_MAKES_FIRST = re.compile(
+    r"(?:(?:please|bitte|can you|could you) )?(?:(?:outline|segment|contour|delineate|measure|draw"
+    r"|trace|segmentiere?|umrande|vermiss|miss|zeichne)"
+    r" (?:the|both|all|my|his|her|left|right|die|das|den|beide)\b"
+    r"|(?:[\w-]+ ){1,4}(?:einzeichnen|umranden|segmentieren|vermessen|ausmessen)\b)"
+)
+"""A request for what is drawn then; who has not seen it cannot decide on it."""
+_NOT_SEEN = (
+    "Nothing was changed: a finding is accepted, rejected or deleted once it is there. Ask for it "
+    "first, then decide."
+)
 _ASKED_BEFORE = re.compile(r"(?P<question>[^?]+\?)\s+(?P<command>[^?]+)")
 """A question, and a command behind it: "is the heart enlarged? zoom to it"."""
 _PAIR = re.compile(r"(?:the |die )?(?:both|beiden?)\b")
@@ -556,10 +567,12 @@ def _read_words(text: str) -> Spoken | None:
         return Spoken((), told=_WHICH)
     if (decided := _rest_decided(text)) is not None:
         return decided
+    small = folded(text)
+    if _MAKES_FIRST.match(small) and VERB.search(small):
+        return Spoken((), told=_NOT_SEEN)
     found = _without_the_rest(text) or _read_towards(text)
     if found is None:
         return None
-    small = folded(text)
     decisions = [call for call in found.calls if _decides(call)]
     if found.calls and _LATER.search(said):
         return Spoken((), told=_NOW)
@@ -1187,14 +1200,25 @@ def _by_patterns(text: str) -> Spoken | None:
     if asked is not None and _clause(asked["question"]) is None:
         rest.append(asked["question"])
         folded = asked["command"]
+
+    def about(
+        part: str, asked: list[str], done: list[tuple[SpokenCall, ...]]
+    ) -> tuple[SpokenCall, ...] | None:
+        """Return the commands about what is asked for, unless a command named something later."""
+        before = folded[: folded.rfind(part)]
+        called = [name for one in done for call in one for name in call.names]
+        named_so = _known_names(asked[-1]) if asked else []
+        at, theirs = (max(map(before.rfind, one), default=-1) for one in (called, named_so))
+        return None if at > theirs else _about_asked(part, asked)
+
     for clause in _SPLIT.split(folded):
         if not _stripped(clause):
             continue
-        if (found := _about_asked(clause, rest) or _part(clause)) is not None:
+        if (found := about(clause, rest, calls) or _part(clause)) is not None:
             calls.append(_of_what_was_named(_of_last_named(found, clause, calls), rest))
             continue
         by_commas = [part for part in _COMMA.split(clause) if part]
-        done = [_about_asked(part, rest) or _part(part) for part in by_commas]
+        done = [about(part, rest, calls) or _part(part) for part in by_commas]
         if len(by_commas) > 1 and all(done):
             for part, one in zip(by_commas, done, strict=True):
                 calls.append(_of_last_named(one or (), part, calls))
@@ -1204,7 +1228,7 @@ def _by_patterns(text: str) -> Spoken | None:
         for part in parts:
             done = [*calls, *(one for one in each if one)]
             asked_for = [*rest, *(one for one, does in zip(parts, each, strict=False) if not does)]
-            found = _about_asked(part, asked_for) or _part(part)
+            found = about(part, asked_for, done) or _part(part)
             each.append(found and _of_last_named(found, part, done))
         if len(parts) > 1 and all(each):
             calls += [one for one in each if one]

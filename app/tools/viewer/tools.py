@@ -197,7 +197,7 @@ class PlaceInput(ToolInput):
         "arrow",
     ] = Field(
         description='"value" of the pixel; "statistics" of the values in the region; "measure" its '
-        'width and height; "findings" that lie in it; the last four draw that there.'
+        "width and height; findings tells which lie in it; the last four draw that there."
     )
     region: str = Field(
         "",

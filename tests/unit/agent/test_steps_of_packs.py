@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.agent.planning import Planner, Scene, ToolPlan, schema_of
-from app.agent.planning.plan import OpenImage, Output, Step
+from app.agent.planning.plan import Decision, OpenImage, Output, Reply, Step
 from app.tools import chest, general, viewer
 from app.tools.registry import Registry
 
@@ -42,14 +42,19 @@ def film(number: int, date: str) -> Mapping[str, Any]:
     }
 
 
-def planned(text: str, *findings: str) -> list[tuple[str, dict[str, Any]]]:
-    """The tools that run for a question, and their arguments but the images."""
+def decided(text: str, *findings: str) -> Decision:
+    """The plan for a question with two radiographs open, or the reply."""
     scene = Scene(
         (film(1, "20240301"), film(2, "20220301")),
         {tool.spec.name: schema_of(tool) for tool in registry().all()},
         shown={"viewports": [{"number": 1}], "findings": [{"label": one} for one in findings]},
     )
-    plan = Planner(registry().plans).interpret(text, scene).plan
+    return Planner(registry().plans).interpret(text, scene).plan
+
+
+def planned(text: str, *findings: str) -> list[tuple[str, dict[str, Any]]]:
+    """The tools that run for a question, and their arguments but the images."""
+    plan = decided(text, *findings)
     assert isinstance(plan, ToolPlan), plan
     assert not plan.notes
     return [
@@ -121,6 +126,61 @@ def test_each_step_keeps_its_side() -> None:
         (OUTLINE, {"organs": ["Left Lung"]}),
         ("viewer_zoom", {"to": "left lung"}),
     ]
+
+
+def test_it_is_what_was_named_last() -> None:
+    steps = planned("outline the right lung and zoom to the left lung, then hide it")
+    assert steps[-1] == ("viewer_findings", {"action": "hide", "which": "left lung"})
+    steps = planned("zoom to the left lung, outline the heart, then hide it", "Left Lung")
+    assert steps[-1] == ("viewer_findings", {"action": "hide", "which": "heart"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "measure the heart on the right one",
+        "miss das Herz auf der rechten Aufnahme",
+        "measure the heart in viewport 2",
+        "was the heart enlarged in 2022?",
+        "measure the heart on the film of 2022",
+        "outline the lungs on the right film",
+    ],
+)
+def test_an_image_that_is_named_by_its_place_or_year_is_not_taken_for_the_current(
+    text: str,
+) -> None:
+    assert isinstance(decided(text), Reply)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "compare with the prior, invert the right one and measure the heart on it",
+        "invert the right one and measure its heart",
+        "show the prior on the right and outline its lungs",
+        "vergleiche mit der Voraufnahme und miss das Herz in der alten",
+        "measure the heart on the old one and invert it",
+    ],
+)
+def test_what_is_to_be_done_on_an_image_that_is_not_clear_is_told_and_not_done(text: str) -> None:
+    plan = decided(text)
+    assert isinstance(plan, ToolPlan)
+    assert {step.tool.partition("_")[0] for step in plan.steps} == {"viewer"}
+    assert plan.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "outline the heart and reject it",
+        "outline both lungs, then accept the left one",
+        "den Rundherd vermessen und annehmen",
+    ],
+)
+def test_what_is_not_there_yet_is_not_decided_on(text: str) -> None:
+    plan = decided(text, "Heart", "Left Lung", "Rundherd")
+    assert isinstance(plan, Reply)
+    assert plan.text.startswith("Nothing was changed")
 
 
 def test_a_comparison_goes_with_other_steps() -> None:
